@@ -7,54 +7,53 @@
 //!   `tables`: its schema.
 //! - `TokenStore`: the part about API keys and sessions; `additions`: how many are made in a minute; `usage_pause`: when
 //!   their uses could not be written.
-//! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
-//!   record likewise, at one moment; `record_pages`: in pages; `erasure`: of names in it; `end_all`: the end of every session and token.
+//! - `maintenance`: what the commands of an operator do.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
-//! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record; `seal`: its digests.
+//! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record. `audit_row`: its rows, which may be
+//!   unreadable (`checked_row`); `seal`: its digests; `user_change`: the changes in it that other services learn of.
 
 pub(crate) mod additions;
-mod audit;
+mod audit_row;
+mod audit_store;
 mod batched_reads;
-mod end_all;
-mod erasure;
+mod checked_row;
 mod inspection;
 mod list_query;
+mod maintenance;
 mod opaque_tokens;
-mod record_pages;
 pub(crate) mod seal;
-mod sealed_record;
 mod second_factor;
 #[cfg(simulation)]
 #[path = "../../tests/simulation/stores/users.rs"]
 pub mod simulated;
 mod sql;
 mod tables;
-mod transfer;
 mod usage_pause;
+mod user_change;
 
-pub(crate) use audit::{
-    AuditFilter, AuditRow, AuditStore, CheckedChange, DAY_SECONDS, SEAL_INTERVAL, Snapshot,
-    UserChange,
-};
+pub(crate) use audit_row::AuditRow;
+pub(crate) use audit_store::{AuditFilter, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
 pub(crate) use batched_reads::BatchedReads;
-pub use end_all::HighestNumbers;
-pub(crate) use end_all::{ApiKeys, EndOfAll};
+pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
+pub use maintenance::HighestNumbers;
+pub(crate) use maintenance::{
+    ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, Maintenance, RecordContents, RecordedRemoval,
+    SealedRecord, UserRecord,
+};
 pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, Used};
-pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, UnreadableColumn};
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
-pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
 pub(crate) use second_factor::{
     CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
     WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
-pub(crate) use transfer::{Import, Transfer, UserRecord};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
+pub(crate) use user_change::{CheckedChange, UserChange};
 
 use crate::{
     audit::Write,

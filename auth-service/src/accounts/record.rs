@@ -262,7 +262,7 @@ async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError
 
 /// Writes the newest seal to the log, where nobody with access to the database can change it.
 async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
-    let [_, newest] = store.seals().await?;
+    let newest = store.seals().await?.newest;
     let revision = newest.revision;
     let digest = &*newest.digest;
     audit_line!("audit_sealed", revision, digest);

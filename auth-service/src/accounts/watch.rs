@@ -238,15 +238,15 @@ impl Accounts {
             return Err(Reason::SnapshotRequired.into());
         }
         if start.seal.is_none() {
-            let [_, newest] = self.store.seals().await?;
-            start.seal = SealReference::of(&newest);
+            let newest = self.store.seals().await?.newest;
+            start.seal = SealReference::new(&newest);
         }
         Ok(())
     }
 
     async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
         let found = self.store.seal_at(seal.revision).await?;
-        Ok(found.is_some_and(|found| seal.is_of(&found)))
+        Ok(found.is_some_and(|found| seal.refers_to(&found)))
     }
 
     /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
@@ -260,10 +260,10 @@ impl Accounts {
         };
         let store = &self.store;
         // Known before the read of the changes, which finds every one up to it.
-        let [_, newest] = store.seals().await?;
+        let newest = store.seals().await?.newest;
         let changes = store.changes_after(revision).await?;
         // After both reads, so that all are of one record, and no change was removed before they were read.
-        let [oldest, _] = store.seals().await?;
+        let oldest = store.seals().await?.oldest;
         if oldest.revision > revision {
             return Err(Reason::SnapshotRequired.into());
         }
@@ -397,7 +397,7 @@ impl WatchStream {
             if *news.borrow_and_update() > revision || is_progress_due {
                 let batch = self.accounts.read_changes(revision, seen.as_ref());
                 let batch = self.access.check_during(batch).await??;
-                seen = SealReference::of(&batch.newest);
+                seen = SealReference::new(&batch.newest);
                 let last = batch.changes.last().map(|last| last.revision);
                 for CheckedChange { revision, content } in batch.changes {
                     match content {

@@ -1,38 +1,38 @@
-//! The digests that seal the record: rows, and the chain of their batches.
-//!
-//! A row commits to salted digests of names and addresses. Erasing them leaves the digests and removes the
-//! salts, so that names cannot be guessed and compared.
+//! The seals of the record: a chain of digests, each of the rows of a batch and of the seal before it.
 
-use super::AuditRow;
-use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
-use serde_json::{Value, json};
+use super::audit_row::{AuditRow, Tampering};
+use rolegate_sql_store::row;
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};
-
-const SALT_BYTES: usize = 16;
 
 /// How many revisions are skipped when all credentials are ended. After a restore, the lost history may have used the
 /// revisions that follow the backup. A watcher that stored one of them finds it missing from the record, and so learns that
 /// the history was lost. The number exceeds the rows that any record gets between two backups.
 pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 
-/// The events of rows that may follow a gap: those of [`Change::Restored`](crate::audit::Change::Restored) and
-/// [`Change::AllEnded`](crate::audit::Change::AllEnded).
-const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
-
 /// The events of rows that say which rows are missing before the oldest seal: retention has removed them, or they were
 /// removed before such rows were written.
 pub(crate) const REMOVAL_EVENTS: [&str; 2] = ["audit_pruned", "audit_begins"];
 
-/// The end of a batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seal {
-    /// Of its last row.
-    pub(crate) revision: i64,
-    /// When its last row was written, in Unix seconds.
-    pub(crate) at: i64,
-    /// SHA-256 of the seal before and of the rows since, in hex.
-    pub(crate) digest: String,
+row! {
+    /// The seal of a batch.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Seal {
+        /// The revision of the last row.
+        pub(crate) revision: i64,
+        /// When the last row was written, in Unix seconds.
+        pub(crate) at: i64,
+        /// SHA-256 of the seal before and of the rows since, in hex.
+        pub(crate) digest: String,
+    }
+}
+
+/// The oldest and the newest seal of a record.
+#[derive(Clone, Debug)]
+pub(crate) struct SealRange {
+    /// Behind this seal the record is complete.
+    pub(crate) oldest: Seal,
+    pub(crate) newest: Seal,
 }
 
 impl Seal {
@@ -42,23 +42,26 @@ impl Seal {
     }
 
     /// The seal of these rows, which follow this one.
-    pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Broken> {
+    pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Tampering> {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
-        let mut next = self.clone();
+        let mut revision = self.revision;
+        let mut at = self.at;
         for row in rows {
-            if row.revision != next.revision + 1 && !row.follows_gap_after(next.revision) {
-                return Err(Broken {
-                    revision: next.revision + 1,
-                    what: "the row is missing",
+            if row.revision != revision + 1 && !row.follows_gap_after(revision) {
+                return Err(Tampering {
+                    revision: revision + 1,
+                    problem: "the row is missing",
                 });
             }
             chain.update(row.digest()?);
-            (next.revision, next.at) = (row.revision, row.at.max(next.at));
+            revision = row.revision;
+            at = at.max(row.at);
         }
-        chain.update(next.at.to_be_bytes());
+        chain.update(at.to_be_bytes());
         Ok(Self {
+            revision,
+            at,
             digest: hex::encode(chain.finalize()),
-            ..next
         })
     }
 }
@@ -80,15 +83,18 @@ impl fmt::Display for SealReference {
 
 impl SealReference {
     /// The reference of a seal; `None` for the first one of a record, which every record has.
-    pub(crate) fn of(seal: &Seal) -> Option<Self> {
-        (!seal.is_first()).then(|| Self {
+    pub(crate) fn new(seal: &Seal) -> Option<Self> {
+        if seal.is_first() {
+            return None;
+        }
+        Some(Self {
             revision: seal.revision,
             digest: seal.digest.clone(),
         })
     }
 
     /// Whether this is the seal that is meant.
-    pub(crate) fn is_of(&self, seal: &Seal) -> bool {
+    pub(crate) fn refers_to(&self, seal: &Seal) -> bool {
         self.revision == seal.revision && self.digest == seal.digest
     }
 }
@@ -100,160 +106,13 @@ impl FromStr for SealReference {
         let malformed = "must be revision:digest, as in a line audit_sealed of the log";
         let (revision, digest) = text.split_once(':').ok_or(malformed)?;
         let revision = revision.parse().map_err(|_| malformed)?;
-        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let digest = digest.to_ascii_lowercase();
-        if is_digest {
-            Ok(Self { revision, digest })
-        } else {
-            Err(malformed)
+        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(malformed);
         }
-    }
-}
-
-/// A row that is not as it was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("revision {revision}: {what}")]
-pub(crate) struct Broken {
-    pub(crate) revision: i64,
-    pub(crate) what: &'static str,
-}
-
-impl AuditRow {
-    /// Whether the row follows a declared gap: it ended all credentials, and its details name this revision as the last one
-    /// before it.
-    fn follows_gap_after(&self, revision: i64) -> bool {
-        let leaves_gap = GAP_EVENTS.contains(&&*self.event) && self.revision > revision;
-        leaves_gap
-            && serde_json::from_str::<Value>(&self.details)
-                .is_ok_and(|details| details["after_revision"] == revision)
-    }
-
-    /// Checks the former name of a renaming, which the seal covers by its digest in the details.
-    pub(crate) fn check_former_username(&self) -> Result<(), Broken> {
-        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
-        let recorded = details[FORMER_DIGEST].as_str();
-        let [erased, _] = self.erased();
-        let what = match &self.former_username {
-            None if recorded.is_none() || erased.is_some() => return Ok(()),
-            None => {
-                "the former name is missing: somebody removed it, or a replica of the version before sealed the row"
-            }
-            Some(_) if erased.is_some() => "what was erased is there again",
-            Some(stored) => {
-                let digest = FormerUsername::from_stored(stored).map(|former| former.digest());
-                if digest.as_deref() == recorded && recorded.is_some() {
-                    return Ok(());
-                }
-                "the former name was changed"
-            }
-        };
-        Err(Broken {
-            revision: self.revision,
-            what,
+        Ok(Self {
+            revision,
+            digest: digest.to_ascii_lowercase(),
         })
-    }
-
-    /// The details for readers: those of a renaming have both names, as far as these are not erased.
-    pub(crate) fn readable_details(&self) -> String {
-        let details = serde_json::from_str(&self.details);
-        let (USER_RENAMED, Ok(Value::Object(mut details))) = (&*self.event, details) else {
-            return self.details.clone();
-        };
-        details.remove(FORMER_DIGEST);
-        let former = self.former_username.as_deref();
-        let from = former.and_then(FormerUsername::from_stored);
-        details.extend(from.map(|from| ("from".to_owned(), from.name.into())));
-        let to = self.username.clone();
-        details.extend(to.map(|to| ("to".to_owned(), to.into())));
-        Value::Object(details).to_string()
-    }
-
-    /// Two new salts, before the row is sealed.
-    pub(crate) fn salt(&mut self) -> Result<(), getrandom::Error> {
-        let mut salts = [[0; SALT_BYTES]; 2];
-        for salt in &mut salts {
-            getrandom::fill(salt)?;
-        }
-        self.commitments = salts.map(hex::encode).join(" ");
-        Ok(())
-    }
-
-    fn digest(&self) -> Result<[u8; 32], Broken> {
-        let row = json!([
-            self.revision,
-            self.id,
-            self.at,
-            self.event,
-            self.user_id,
-            self.actor_id,
-            self.actor_key,
-            self.actor_session,
-            self.request_id,
-            self.details,
-            self.state,
-            self.committed()?,
-        ]);
-        Ok(Sha256::digest(row.to_string()).into())
-    }
-
-    /// The salted digests of the user's name, and of the actor's name and address.
-    fn committed(&self) -> Result<[String; 3], Broken> {
-        let broken = |what| Broken {
-            revision: self.revision,
-            what,
-        };
-        let (user, actor) = self
-            .commitments
-            .split_once(' ')
-            .ok_or(broken("the salts are malformed"))?;
-        let values = [
-            (user, &self.username),
-            (actor, &self.actor),
-            (actor, &self.client_address),
-        ];
-        let mut digests = [const { String::new() }; 3];
-        for (index, (commitment, value)) in values.into_iter().enumerate() {
-            digests[index] = match commitment.strip_prefix('=') {
-                None => salted_digest(commitment, value),
-                Some(_) if value.is_some() => return Err(broken("what was erased is there again")),
-                // The second half is that of the address.
-                Some(erased) => match (index, erased.split_once('=')) {
-                    (2, Some((_, address))) => address.to_owned(),
-                    (1, Some((actor, _))) => actor.to_owned(),
-                    (0, None) => erased.to_owned(),
-                    _ => return Err(broken("the digests of what was erased are malformed")),
-                },
-            };
-        }
-        Ok(digests)
-    }
-
-    /// Whose name is erased, as user and as actor; 0 where nobody is named.
-    pub(crate) fn erased(&self) -> [Option<i64>; 2] {
-        let (user, actor) = self.commitments.split_once(' ').unwrap_or_default();
-        let actor_id = self.actor_id.or(self.user_id);
-        [(user, self.user_id), (actor, actor_id)]
-            .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
-    }
-
-    /// Removes the name of this user, and the address from which they acted or somebody unknown acted on
-    /// them; the digests stay.
-    pub(crate) fn erase(&mut self, user_id: i64) -> Result<(), Broken> {
-        let [user, actor, address] = self.committed()?;
-        let (mut of_user, mut of_actor) = {
-            let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
-            (of_user.to_owned(), of_actor.to_owned())
-        };
-        if self.user_id == Some(user_id) {
-            (of_user, self.username) = (format!("={user}"), None);
-            self.former_username = None;
-        }
-        if self.actor_id.or(self.user_id) == Some(user_id) {
-            of_actor = format!("={actor}={address}");
-            (self.actor, self.client_address) = (None, None);
-        }
-        self.commitments = format!("{of_user} {of_actor}");
-        Ok(())
     }
 }
 

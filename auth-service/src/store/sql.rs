@@ -17,7 +17,7 @@ mod token_usage;
 mod user_rows;
 mod users;
 
-use super::{UserStore, tables::TABLES, transfer::Transfer};
+use super::{UserStore, maintenance::Maintenance, tables::TABLES};
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, FileClock};
 use sql_store::SqlStore;
@@ -38,11 +38,11 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,
-) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
+) -> Result<(Arc<dyn UserStore>, Maintenance), Failure> {
     let database = url.open(&TABLES, clock).await?;
     let is_service = false;
     let store = SqlStore::of(database.clone(), is_service);
-    Ok((store, Transfer::of(database)))
+    Ok((store, Maintenance::new(database)))
 }
 
 #[cfg(test)]

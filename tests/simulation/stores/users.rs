@@ -7,7 +7,7 @@ use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal,
     SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection,
     TokenStore, UsagePause, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
-    tests::memory::MemoryStore,
+    seal::SealRange, tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},
@@ -144,7 +144,7 @@ disturbed!(TokenStore {
 disturbed!(AuditStore {
     write seal() -> Result<bool, StoreError>;
     read newest_change() -> Result<i64, StoreError>;
-    read seals() -> Result<[Seal; 2], StoreError>;
+    read seals() -> Result<SealRange, StoreError>;
     read seal_at(revision: i64) -> Result<Option<Seal>, StoreError>;
     read has_revision(revision: i64) -> Result<bool, StoreError>;
     read audit(filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;

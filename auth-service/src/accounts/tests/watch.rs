@@ -28,7 +28,7 @@ impl App {
 
     async fn newest(&self) -> i64 {
         while self.store.seal().await.expect("sealed") {}
-        self.store.seals().await.expect("a seal")[1].revision
+        self.store.seals().await.expect("a seal").newest.revision
     }
 }
 

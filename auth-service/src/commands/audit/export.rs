@@ -3,7 +3,7 @@
 use super::unreadable::{UnreadableRows, warn};
 use crate::{
     commands::timestamp::system_time,
-    store::{AuditRow, Transfer},
+    store::{AuditRow, Maintenance},
 };
 use humantime::format_rfc3339_millis;
 use rolegate_program::program::Failure;
@@ -15,8 +15,8 @@ use std::{
 
 /// Writes a line for each row, the oldest first. A row that cannot be read, and revisions that retention removes before
 /// they are read, are named on stderr; then the command fails, after all that can be read.
-pub(super) async fn run(transfer: &Transfer) -> Result<(), Failure> {
-    let mut pages = transfer.record_pages().await?;
+pub(super) async fn run(maintenance: &Maintenance) -> Result<(), Failure> {
+    let mut pages = maintenance.record_pages().await?;
     let mut unreadable = UnreadableRows::default();
     let mut is_complete = true;
     while let Some(page) = pages.next().await? {

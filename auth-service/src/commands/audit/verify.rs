@@ -146,12 +146,12 @@ impl Verification {
         let mut seal = oldest.clone();
         self.compare_held(&seal);
         loop {
-            let (seals, rows) = record.next(seal.revision).await?;
-            if seals.is_empty() {
+            let page = record.next_page(seal.revision).await?;
+            if page.seals.is_empty() {
                 return Ok(seal);
             }
-            let mut rows = rows.as_slice();
-            for next in seals {
+            let mut rows = page.rows.as_slice();
+            for next in page.seals {
                 let count = rows.partition_point(|row| row.revision <= next.revision);
                 let (batch, rest) = rows.split_at(count);
                 rows = rest;
@@ -174,16 +174,16 @@ impl Verification {
                 seal.revision + 1,
                 next.revision
             )),
-            Err(broken) => self.add_problem(broken.to_string()),
+            Err(tampering) => self.add_problem(tampering.to_string()),
         }
     }
 
     fn check_row(&mut self, row: &AuditRow) {
         self.rows += 1;
-        if let Err(broken) = row.check_former_username() {
-            self.add_problem(broken.to_string());
+        if let Err(tampering) = row.check_former_username() {
+            self.add_problem(tampering.to_string());
         }
-        for id in row.erased().into_iter().flatten() {
+        for id in row.erased_ids().into_iter().flatten() {
             self.erasures.insert(id, row.revision);
         }
         if row.event == "audit_erased" {

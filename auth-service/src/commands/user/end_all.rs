@@ -3,7 +3,7 @@
 use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
-    store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Transfer},
+    store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Maintenance},
 };
 use rolegate_program::program::{Failure, print};
 use rolegate_sql_store::DatabaseUrl;
@@ -20,19 +20,19 @@ pub(super) fn question(api_keys: ApiKeys) -> &'static str {
 pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Failure> {
     let write = Write::by_operator(Change::AllEnded, None);
     let nothing_replaced = HighestNumbers::default();
-    let ended = end(&operator.transfer, api_keys, nothing_replaced, &write).await?;
+    let ended = end(&operator.maintenance, api_keys, nothing_replaced, &write).await?;
     print(&report(&ended));
     Ok(())
 }
 
 /// Ends the credentials of all users and logs it; an unknown outcome is logged as such.
 async fn end(
-    transfer: &Transfer,
+    maintenance: &Maintenance,
     api_keys: ApiKeys,
     replaced: HighestNumbers,
     write: &Write,
 ) -> Result<EndOfAll, Failure> {
-    let end = transfer
+    let end = maintenance
         .end_all(api_keys, replaced, write)
         .await
         .inspect_err(|error| {
@@ -53,9 +53,9 @@ pub fn end_all_restored(
 ) -> Pin<Box<dyn Future<Output = Result<String, Failure>>>> {
     // Boxed, so that no other crate compiles the store again.
     Box::pin(async move {
-        let (store, transfer) = store::open_beside(&users, FileClock::Advance).await?;
+        let (store, maintenance) = store::open_beside(&users, FileClock::Advance).await?;
         let write = Write::by_operator(Change::Restored, None);
-        let ended = end(&transfer, ApiKeys::Keep, replaced, &write).await;
+        let ended = end(&maintenance, ApiKeys::Keep, replaced, &write).await;
         store.close().await;
         Ok(report(&ended?))
     })

@@ -1,7 +1,7 @@
 //! `user export`.
 
 use super::{operator::Operator, user_line::UserLine};
-use crate::store::Transfer;
+use crate::store::Maintenance;
 use rolegate_program::program::Failure;
 use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -19,7 +19,7 @@ struct ExportLines {
 /// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
 /// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
-    let mut export = read(&operator.transfer).await?;
+    let mut export = read(&operator.maintenance).await?;
     operator.store.close().await;
     audit_line!("users_exported", count = export.count, by = "operator");
     export.lines.rewind()?;
@@ -28,9 +28,9 @@ pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-async fn read(transfer: &Transfer) -> Result<ExportLines, Failure> {
+async fn read(maintenance: &Maintenance) -> Result<ExportLines, Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY_BYTES));
-    let mut users = transfer.export().await?;
+    let mut users = maintenance.export().await?;
     let mut count = 0;
     loop {
         let page = users.next_page().await?;

@@ -79,7 +79,7 @@ pub(super) async fn run(
     let highest_id = if arguments.reuse_ids {
         0
     } else {
-        operator.transfer.highest_id().await?
+        operator.maintenance.highest_id().await?
     };
     let importer = Importer {
         operator,
@@ -135,7 +135,7 @@ impl Importer<'_> {
 
     /// Inserts all users in one transaction.
     async fn insert_lines(&self, reader: &mut Reader, report: &mut Report) -> Result<(), Failure> {
-        let mut import = self.operator.transfer.import().await?;
+        let mut import = self.operator.maintenance.import().await?;
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
             if self.arguments.skip_existing {
                 self.keep_free(&mut batch, report).await?;
@@ -181,7 +181,7 @@ impl Importer<'_> {
 
     /// Imports a batch in a transaction of its own. What fails is not counted.
     async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
-        let mut import = self.operator.transfer.import().await?;
+        let mut import = self.operator.maintenance.import().await?;
         let imported_before = report.imported;
         let hashes_before = report.hashes;
         let written = async {

@@ -3,7 +3,7 @@
 use crate::{
     audit::{Change, Write},
     roles::Roles,
-    store::{self, FileClock, Transfer, UserStore, WriteError},
+    store::{self, FileClock, Maintenance, UserStore, WriteError},
     user::{Credentials, User},
 };
 use rolegate_program::program::Failure;
@@ -15,7 +15,7 @@ pub(crate) type Store = Arc<dyn UserStore>;
 /// Somebody who has access to the database.
 pub(crate) struct Operator {
     pub(crate) store: Store,
-    pub(crate) transfer: Transfer,
+    pub(crate) maintenance: Maintenance,
     pub(super) database: DatabaseUrl,
     pub(super) roles: Roles,
 }
@@ -35,10 +35,10 @@ impl Operator {
             url.require_current(&Schema::Missing { can_create: true })?;
         }
         url.require_current(&store::inspect(&url).await?.schema)?;
-        let (store, transfer) = store::open_beside(&url, clock).await?;
+        let (store, maintenance) = store::open_beside(&url, clock).await?;
         Ok(Self {
             store,
-            transfer,
+            maintenance,
             database: url,
             roles,
         })

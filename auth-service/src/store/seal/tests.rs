@@ -27,7 +27,7 @@ fn row(revision: i64) -> AuditRow {
         former_username: None,
         commitments: String::new(),
     };
-    row.salt().expect("randomness");
+    row.generate_salts().expect("randomness");
     row
 }
 
@@ -104,14 +104,14 @@ fn an_erasure_keeps_the_seal_and_leaves_no_name_and_no_salt() {
         (&erased[0].username, erased[0].actor.as_deref()),
         (&None, Some("admin"))
     );
-    assert_eq!(erased[0].erased(), [Some(2), None]);
+    assert_eq!(erased[0].erased_ids(), [Some(2), None]);
     assert_eq!(seal(4).next(&erased).expect("sealed"), sealed);
     erased[0].erase(1).expect("erased");
     assert_eq!(
         (&erased[0].actor, &erased[0].client_address),
         (&None, &None)
     );
-    assert_eq!(erased[0].erased(), [Some(2), Some(1)]);
+    assert_eq!(erased[0].erased_ids(), [Some(2), Some(1)]);
     assert_eq!(seal(4).next(&erased).expect("sealed"), sealed);
     let commitments = rows[0].commitments.clone();
     assert!(
@@ -145,7 +145,7 @@ fn what_strangers_did_to_an_erased_user_loses_its_address() {
     };
     unknown.commitments = format!("{} =a=b", "00".repeat(16));
     assert_eq!(
-        unknown.erased(),
+        unknown.erased_ids(),
         [None, Some(0)],
         "of nobody whose erasure can be recorded"
     );

@@ -1,9 +1,12 @@
-//! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
+//! The record of what happened in an SQL database.
+//!
+//! - `pending_rows`: the rows of changes, in their transactions; `pending_events`: the events that no transaction records.
+//! - `sealing`, `sealed_batch`: the way of both into the record; `retention`: the way out of it.
 
 mod pending_events;
 pub(in crate::store) mod pending_rows;
 mod retention;
-pub(in crate::store) mod rows;
+pub(in crate::store) mod sealed_batch;
 pub(in crate::store) mod sealing;
 
 use super::{encoding::encode_count, sql_store::SqlStore};
@@ -11,22 +14,25 @@ use crate::{
     audit::{Entry, Write},
     opaque_token::OpaqueToken,
     store::{
-        AuditFilter, AuditStore, CheckedChange, CheckedRow, Seal, SealReference, Snapshot,
-        StoreError, Transfer,
+        audit_row::AUDIT_COLUMNS,
+        audit_store::{AuditFilter, AuditStore, Snapshot},
+        checked_row::CheckedRow,
+        maintenance::{Export, Maintenance},
+        seal::{Seal, SealRange, SealReference},
+        user_change::CheckedChange,
     },
     user::User,
 };
 use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
 use pending_rows::insert_pending;
-use rolegate_sql_store::{FollowUp, Statement, Timed};
-use rows::AUDIT_COLUMNS;
+use rolegate_sql_store::{FollowUp, Statement, StoreError};
 use sealing::MAX_BATCH;
 use sqlx::Error;
 use std::time::Duration;
 
-/// Changes that one statement reads.
-const CHANGES: i64 = 500;
+/// The number of changes that one statement reads.
+const MAX_CHANGES: i64 = 500;
 
 /// Ends a `SELECT` of rows of the record with the conditions of a page, the newest first.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
@@ -79,7 +85,7 @@ impl SqlStore {
 #[async_trait]
 impl AuditStore for SqlStore {
     fn enqueue_event(&self, entry: Entry) {
-        self.sealer.add_event(entry);
+        self.sealer.enqueue_event(entry);
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
@@ -87,17 +93,13 @@ impl AuditStore for SqlStore {
     }
 
     async fn newest_change(&self) -> Result<i64, StoreError> {
-        let newest = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
-        let newest = self.database.statement(newest);
-        Ok(self
-            .database
-            .read_hint::<(i64,)>(newest)
-            .await?
-            .pop()
-            .map_or(0, |(revision,)| revision))
+        let select = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
+        let select = self.database.statement(select);
+        let newest = self.database.read_hint::<(i64,)>(select).await?.pop();
+        Ok(newest.map_or(0, |(revision,)| revision))
     }
 
-    async fn seals(&self) -> Result<[Seal; 2], StoreError> {
+    async fn seals(&self) -> Result<SealRange, StoreError> {
         let select = self.database.statement(
             "SELECT revision, at, digest FROM audit_seal WHERE revision IN (
                 (SELECT min(revision) FROM audit_seal), (SELECT max(revision) FROM audit_seal))
@@ -105,22 +107,25 @@ impl AuditStore for SqlStore {
         );
         let seals: Vec<Seal> = self.database.read(select).await?;
         match (seals.first(), seals.last()) {
-            (Some(oldest), Some(newest)) => Ok([oldest.clone(), newest.clone()]),
+            (Some(oldest), Some(newest)) => Ok(SealRange {
+                oldest: oldest.clone(),
+                newest: newest.clone(),
+            }),
             _ => Err(StoreError::Failed(Error::RowNotFound.into())),
         }
     }
 
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
-        let seal = "SELECT revision, at, digest FROM audit_seal WHERE revision = $1";
-        let seal = self.database.statement(seal).bind(revision);
-        Ok(self.database.read(seal).await?.pop())
+        let select = "SELECT revision, at, digest FROM audit_seal WHERE revision = $1";
+        let select = self.database.statement(select).bind(revision);
+        Ok(self.database.read(select).await?.pop())
     }
 
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError> {
-        let found = "SELECT revision FROM audit WHERE revision = $1
+        let select = "SELECT revision FROM audit WHERE revision = $1
             UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
-        let found = self.database.statement(found).bind(revision);
-        Ok(!self.database.read::<(i64,)>(found).await?.is_empty())
+        let select = self.database.statement(select).bind(revision);
+        Ok(!self.database.read::<(i64,)>(select).await?.is_empty())
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError> {
@@ -135,49 +140,46 @@ impl AuditStore for SqlStore {
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError> {
         let select = "SELECT revision, event, user_id, username, state, details,
                 (SELECT revision || ':' || digest FROM audit_seal
-                    WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1)
+                    WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1) AS seal
             FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2";
-        let select = self.database.statement(select).bind(revision).bind(CHANGES);
+        let select = self
+            .database
+            .statement(select)
+            .bind(revision)
+            .bind(MAX_CHANGES);
         self.database.read(select).await
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        let (revision, export) = loop {
+        loop {
             self.seal_all().await?;
-            let mut export = Transfer::of(self.database.clone()).export().await?;
-            let (last, pending) = export.unsealed().await?;
-            let is_sealed = match pending.len() {
+            let mut export = Maintenance::new(self.database.clone()).export().await?;
+            let state = export.seal_state().await?;
+            let last = state.last_revision;
+            let count = state.unsealed_ids.len();
+            let is_sealed = match count {
                 0 => true,
                 // Behind the last seal come exactly the changes that the users show, or another replica was faster.
-                1..=MAX_BATCH => self.sealer.seal_exactly(last, &pending).await? > 0,
+                1..=MAX_BATCH => self.sealer.seal_exactly(last, &state.unsealed_ids).await? > 0,
                 _ => false,
             };
             if is_sealed {
-                break (last + encode_count(pending.len()), export);
+                return self.snapshot_at(last + encode_count(count), export).await;
             }
-        };
-        let seal = self.seal_at(revision).await?;
-        let pages = try_unfold(export, |mut export| async move {
-            let page = export.next_page().await?;
-            let users: Vec<User> = page.into_iter().map(|it| it.user).collect();
-            Ok((!users.is_empty()).then_some((users, export)))
-        });
-        Ok(Snapshot {
-            revision,
-            seal: seal.as_ref().and_then(SealReference::of),
-            users: pages.boxed(),
-        })
+        }
     }
 
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError> {
-        let oldest = self
-            .database
-            .statement("SELECT at FROM audit_pending ORDER BY id LIMIT 1");
-        let Timed { at: now, value } = self.database.read_timed::<(i64,)>(oldest).await?;
-        let oldest = value
-            .first()
-            .map(|(at,)| u64::try_from(*at).unwrap_or_default());
-        Ok(oldest.map(|at| Duration::from_secs(now.saturating_sub(at))))
+        let select = "SELECT at FROM audit_pending ORDER BY id LIMIT 1";
+        let select = self.database.statement(select);
+        let oldest = self.database.read_timed::<(i64,)>(select).await?;
+        let Some(&(at,)) = oldest.value.first() else {
+            return Ok(None);
+        };
+        let waited = oldest
+            .at
+            .saturating_sub(u64::try_from(at).unwrap_or_default());
+        Ok(Some(Duration::from_secs(waited)))
     }
 
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError> {
@@ -186,5 +188,25 @@ impl AuditStore for SqlStore {
 
     async fn forget_additions(&self) -> Result<(), StoreError> {
         self.forget_old_additions().await
+    }
+}
+
+impl SqlStore {
+    /// The users of an export, which show every change up to this revision.
+    async fn snapshot_at(&self, revision: i64, export: Export) -> Result<Snapshot, StoreError> {
+        let seal = self.seal_at(revision).await?;
+        let pages = try_unfold(export, |mut export| async move {
+            let page = export.next_page().await?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            let users: Vec<User> = page.into_iter().map(|found| found.user).collect();
+            Ok(Some((users, export)))
+        });
+        Ok(Snapshot {
+            revision,
+            seal: seal.as_ref().and_then(SealReference::new),
+            users: pages.boxed(),
+        })
     }
 }

@@ -151,7 +151,7 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
 pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     while store.seal().await.expect("sealed") {}
-    let [_, seal] = store.seals().await.expect("a seal");
+    let seal = store.seals().await.expect("a seal").newest;
     let bob = insert(store, "bob", Role::AUTHOR).await;
     let snapshot = store.snapshot().await.expect("a snapshot");
     assert_eq!(snapshot.revision, seal.revision + 1, "with what it shows");

@@ -1,6 +1,9 @@
 //! Inserts rows of the record that are not sealed yet, in the transactions of what they record.
 
-use crate::audit::{Entry, FormerUsername, UserState};
+use crate::{
+    audit::{Entry, FormerUsername},
+    store::user_change::encode_state,
+};
 use rolegate_sql_store::Statement;
 use serde::Serialize;
 use std::{net::IpAddr, slice};
@@ -20,9 +23,6 @@ pub(super) const PENDING: [(&str, &str); 12] = [
     ("state", "text"),
     ("former_username", "text"),
 ];
-
-/// Behind the role, in the state of a user who is disabled.
-pub(super) const DISABLED: &str = " disabled";
 
 /// An entry, by the names of its columns.
 #[derive(Serialize)]
@@ -65,12 +65,6 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
             former_username: former_username.map(FormerUsername::to_stored),
         }
     }
-}
-
-/// The text of the column: the role, and behind it whether the user is disabled.
-fn encode_state(state: UserState) -> String {
-    let suffix = if state.disabled { DISABLED } else { "" };
-    format!("{}{suffix}", state.role)
 }
 
 /// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.

@@ -5,47 +5,37 @@
 //! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side. Rows
 //! whose time cannot be believed, however many, are not looked at: they leave with the rows around them.
 
+mod progress;
+
 use super::pending_rows::insert_pending;
 use crate::{
     audit::{Details, Entry, Removal},
     store::{
-        AuditStore as _, DAY_SECONDS, Seal, StoreError,
-        seal::REMOVAL_EVENTS,
+        audit_store::{AuditStore as _, DAY_SECONDS},
+        seal::{REMOVAL_EVENTS, Seal},
         sql::{encoding::encode_count, sql_store::SqlStore},
     },
 };
-use rolegate_sql_store::{FollowUp, Timed};
+use progress::{AgedRow, Progress, count_removable};
+use rolegate_sql_store::{FollowUp, StoreError, Timed, row};
 use serde_json::Value;
-use sqlx::{FromRow, Row};
+use sqlx::{Error, FromRow, Row};
+use std::slice;
 
-const HOUR_SECONDS: i64 = 3600;
-/// How far the time before which rows are removed moves in an hour.
-const MAX_MOVE: i64 = 2 * DAY_SECONDS;
 /// Rows from before 2020 are by a clock that was not set.
 const YEAR_2020: i64 = 1_577_836_800;
-/// The oldest rows with a time to believe, which are looked at together.
-const PAGE: i64 = 20_000;
-/// Seals whose rows one statement removes.
-const REMOVED_SEALS: i64 = 20;
+/// The number of the oldest rows with a time to believe that are looked at together.
+const PAGE_ROWS: i64 = 20_000;
+/// The number of seals whose rows one statement removes.
+const BATCH_SEALS: i64 = 20;
 
 const AGED_ROWS: &str =
     "SELECT revision, at FROM audit WHERE at BETWEEN $1 AND $2 ORDER BY revision LIMIT $3";
 
-/// The row of the table `audit_retention`. Its column `base_revision` is not used any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Progress {
-    /// Rows from before this time may be removed, in Unix seconds.
-    removed_before: i64,
-    /// When that time was moved, in Unix seconds.
-    moved_at: i64,
-}
-
-/// A row of the record whose time can be believed.
-#[derive(Clone, Copy, Debug)]
-struct AgedRow {
-    revision: i64,
-    /// Unix seconds.
-    at: i64,
+row! {
+    struct DetailsRow {
+        details: String,
+    }
 }
 
 /// What a row of the record says about rows that were removed.
@@ -55,123 +45,71 @@ struct RecordedRemoval {
     removed_through: Option<i64>,
 }
 
-impl<'r, R: Row> FromRow<'r, R> for Progress
-where
-    (i64, i64): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (removed_before, moved_at) = FromRow::from_row(row)?;
-        Ok(Self {
-            removed_before,
-            moved_at,
-        })
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for AgedRow
-where
-    (i64, i64): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (revision, at) = FromRow::from_row(row)?;
-        Ok(Self { revision, at })
-    }
-}
-
 impl<'r, R: Row> FromRow<'r, R> for RecordedRemoval
 where
-    (String,): FromRow<'r, R>,
+    DetailsRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let details = <(String,)>::from_row(row).ok();
-        let details: Value = details
-            .and_then(|(details,)| serde_json::from_str(&details).ok())
-            .unwrap_or_default();
+        let mut details = Value::Null;
+        if let Ok(row) = DetailsRow::from_row(row) {
+            details = serde_json::from_str(&row.details).unwrap_or_default();
+        }
         Ok(Self {
             removed_through: details["removed_through"].as_i64(),
         })
     }
 }
 
-impl Progress {
-    /// Whether the time has moved within the last hour.
-    fn has_moved_lately(self, now: i64) -> bool {
-        (self.moved_at..self.moved_at.saturating_add(HOUR_SECONDS)).contains(&now)
+row! {
+    /// The oldest seals whose rows one statement removes.
+    struct OldSeals {
+        last: i64,
+        count: i64,
     }
-
-    /// Begins an hour without a move, after a clock that was ahead.
-    fn restart(self, limit: i64, now: i64) -> Self {
-        Self {
-            removed_before: self.removed_before.min(limit),
-            moved_at: now,
-        }
-    }
-
-    /// Moves the time on; `None` if nothing is old enough. It never goes back: a row that a clock was behind for, and that
-    /// stays with the rows around it, would hold back all later ones.
-    fn next(self, oldest_at: i64, limit: i64, now: i64) -> Option<Self> {
-        if oldest_at >= limit {
-            return None;
-        }
-        let from = self.removed_before.max(oldest_at);
-        Some(Self {
-            removed_before: limit.min(from.saturating_add(MAX_MOVE)),
-            moved_at: now,
-        })
-    }
-}
-
-/// How many of the first rows are removed: the number that leaves the fewest rows on the wrong side.
-fn removable(rows: &[AgedRow], before: i64) -> usize {
-    let mut balance = 0_i64;
-    let mut lowest = 0;
-    let mut removable = 0;
-    for (index, row) in rows.iter().enumerate() {
-        balance += if row.at < before { -1 } else { 1 };
-        if balance < lowest {
-            lowest = balance;
-            removable = index + 1;
-        }
-    }
-    removable
 }
 
 impl SqlStore {
     /// Removes rows that are older than this many days.
     pub(super) async fn remove_rows_older_than(&self, days: u32) -> Result<(), StoreError> {
-        let [base, _] = self.seals().await?;
-        let Timed {
-            at,
-            value: progress,
-        } = self.progress().await?;
-        let now = i64::try_from(at).unwrap_or(i64::MAX);
+        let oldest = self.seals().await?.oldest;
+        let progress = self.progress().await?;
+        let now = i64::try_from(progress.at).unwrap_or(i64::MAX);
         let limit = now - i64::from(days) * DAY_SECONDS;
-        self.record_unrecorded_removal(&base, limit, days).await?;
-        if progress.moved_at > now {
-            let restarted = progress.restart(limit, now);
-            return self.move_on(progress, restarted).await.map(drop);
+        self.record_unrecorded_removal(&oldest, limit, days).await?;
+        let before = self.advance(progress.value, limit, now).await?;
+        if let Some(before) = before {
+            while self.remove_page(before, now, days).await? {}
         }
-        let before = if progress.has_moved_lately(now) {
+        Ok(())
+    }
+
+    /// Moves the time before which rows may be removed, at most to `limit`. Returns it if there may be such rows.
+    async fn advance(
+        &self,
+        progress: Progress,
+        limit: i64,
+        now: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        if progress.moved_at > now {
+            self.store_progress(progress, progress.restart(limit, now))
+                .await?;
+            return Ok(None);
+        }
+        if progress.has_moved_lately(now) {
             let before = progress.removed_before.min(limit);
             // Nothing more is removed in this hour, except what an interrupted removal has left.
-            if !self.has_batch_from_before(before).await? {
-                return Ok(());
-            }
-            before
-        } else {
-            let oldest_at = self.oldest_at(now).await?;
-            let Some(next) = oldest_at.and_then(|oldest_at| progress.next(oldest_at, limit, now))
-            else {
-                return Ok(());
-            };
-            if !self.move_on(progress, next).await? {
-                // Another process was first; the next look is in a minute.
-                return Ok(());
-            }
-            next.removed_before
+            let is_left = self.has_batch_from_before(before).await?;
+            return Ok(is_left.then_some(before));
+        }
+        let Some(oldest_at) = self.oldest_at(now).await? else {
+            return Ok(None);
         };
-        while self.remove_page(before, now, days).await? {}
-        Ok(())
+        let Some(next) = progress.next(oldest_at, limit, now) else {
+            return Ok(None);
+        };
+        // Another process may have been first; the next look is in a minute.
+        let is_stored = self.store_progress(progress, next).await?;
+        Ok(is_stored.then_some(next.removed_before))
     }
 
     /// Whether all rows of the first batch are from before this time. Later seals are never older.
@@ -192,7 +130,7 @@ impl SqlStore {
             .push(") AS oldest")
             .bind(YEAR_2020)
             .bind(now)
-            .bind(PAGE);
+            .bind(PAGE_ROWS);
         let oldest = self.database.read::<(Option<i64>,)>(oldest).await?.pop();
         Ok(oldest.and_then(|(at,)| at))
     }
@@ -204,7 +142,7 @@ impl SqlStore {
             .statement(AGED_ROWS)
             .bind(YEAR_2020)
             .bind(now)
-            .bind(PAGE);
+            .bind(PAGE_ROWS);
         self.database.read(select).await
     }
 
@@ -213,13 +151,13 @@ impl SqlStore {
             .database
             .statement("SELECT removed_before, moved_at FROM audit_retention");
         let Timed { at, mut value } = self.database.read_timed(select).await?;
-        let missing = || StoreError::Failed(sqlx::Error::RowNotFound.into());
+        let missing = || StoreError::Failed(Error::RowNotFound.into());
         let value = value.pop().ok_or_else(missing)?;
         Ok(Timed { at, value })
     }
 
-    /// Stores the progress, if it is still what it was.
-    async fn move_on(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
+    /// Stores the progress, if it is still what it was; whether it was.
+    async fn store_progress(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
         let update = self
             .database
             .statement(
@@ -236,7 +174,7 @@ impl SqlStore {
     /// Removes the rows of some seals; whether there may be more.
     async fn remove_page(&self, before: i64, now: i64, days: u32) -> Result<bool, StoreError> {
         let rows = self.aged_rows(now).await?;
-        let removable = &rows[..removable(&rows, before)];
+        let removable = &rows[..count_removable(&rows, before)];
         let Some(end) = removable.last() else {
             return Ok(false);
         };
@@ -254,7 +192,7 @@ impl SqlStore {
         };
         self.record_removal(removal).await?;
         while self.remove_seals(last).await? {}
-        let is_full = encode_count(rows.len()) >= PAGE;
+        let is_full = encode_count(rows.len()) >= PAGE_ROWS;
         Ok(is_full && removable.len() == rows.len())
     }
 
@@ -297,7 +235,7 @@ impl SqlStore {
             },
             ..Entry::default()
         };
-        let insert = insert_pending(self.database.statement(""), std::slice::from_ref(&entry));
+        let insert = insert_pending(self.database.statement(""), slice::from_ref(&entry));
         self.database.write::<(i64,)>(insert).await?;
         entry.log();
         Ok(())
@@ -306,11 +244,11 @@ impl SqlStore {
     /// A process of an older release removes rows without saying so. If all that is missing is old enough, this says it.
     async fn record_unrecorded_removal(
         &self,
-        base: &Seal,
+        oldest: &Seal,
         limit: i64,
         days: u32,
     ) -> Result<(), StoreError> {
-        if base.is_first() || base.at >= limit {
+        if oldest.is_first() || oldest.at >= limit {
             return Ok(());
         }
         let select = self
@@ -323,12 +261,12 @@ impl SqlStore {
         let recorded: Vec<RecordedRemoval> = self.database.read(select).await?;
         let is_recorded = recorded
             .iter()
-            .any(|recorded| recorded.removed_through >= Some(base.revision));
+            .any(|removal| removal.removed_through >= Some(oldest.revision));
         if is_recorded {
             return Ok(());
         }
         self.record_removal(Removal {
-            removed_through: base.revision,
+            removed_through: oldest.revision,
             removed_before: limit,
             retention_days: days,
         })
@@ -340,24 +278,25 @@ impl SqlStore {
         let select = self
             .database
             .statement(
-                "SELECT coalesce(max(revision), -1), count(*) FROM (
+                "SELECT coalesce(max(revision), -1) AS last, count(*) AS count FROM (
                     SELECT revision FROM audit_seal WHERE revision <= $1 ORDER BY revision LIMIT $2) AS old",
             )
             .bind(through)
-            .bind(REMOVED_SEALS);
-        let Some((last, count)) = self.database.read::<(i64, i64)>(select).await?.pop() else {
+            .bind(BATCH_SEALS);
+        let Some(old) = self.database.read::<OldSeals>(select).await?.pop() else {
             return Ok(false);
         };
         let rows = self
             .database
             .statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision")
-            .bind(last);
+            .bind(old.last);
         let seals = self
             .database
-            .statement("DELETE FROM audit_seal WHERE revision < $1");
-        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![seals.clone().bind(last)]));
+            .statement("DELETE FROM audit_seal WHERE revision < $1")
+            .bind(old.last);
+        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![seals.clone()]));
         self.database.write_with(rows, then).await?;
-        Ok(count == REMOVED_SEALS)
+        Ok(old.count == BATCH_SEALS)
     }
 }
 

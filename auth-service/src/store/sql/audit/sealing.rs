@@ -2,12 +2,15 @@
 
 use super::{
     pending_events::PendingEvents,
-    pending_rows::{PENDING, insert_pending},
-    rows::AUDIT_COLUMNS,
+    pending_rows::insert_pending,
+    sealed_batch::{SealedBatch, returning_taken},
 };
-use crate::store::{AuditRow, Seal, StoreError, sql::encoding::encode_count};
+use crate::{
+    audit::Entry,
+    store::{audit_row::AuditRow, sql::encoding::encode_count},
+};
 use rolegate_batcher::{Batcher, Limits};
-use rolegate_sql_store::{Database, FollowUp, Statement};
+use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};
 use sqlx::Error;
 use std::{
     sync::{
@@ -31,12 +34,6 @@ const ONE_AT_A_TIME: Limits = Limits {
     stall_timeout: Duration::from_secs(1),
     max_in_flight_stalled: 1,
 };
-
-/// The rows that are taken, with the last seal in place of commitments.
-const TAKEN: &str =
-    " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state, former_username,
-    (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
 
 /// Takes the first rows that are not of an import, the rows of the imports of the same users, and then the first rows of
 /// all: what people do meanwhile does not wait for the many rows of an import, and the rows of each user keep their order.
@@ -69,16 +66,8 @@ const LOCK_IN_POSTGRES: &str =
     "SELECT revision, set_config('plan_cache_mode', 'force_custom_plan', true)
     FROM audit_seal ORDER BY revision LIMIT 1";
 
-/// The columns of a sealed row that the record adds.
-const SEALED: [(&str, &str); 4] = [
-    ("revision", "bigint"),
-    ("id", "bigint"),
-    ("at", "bigint"),
-    ("commitments", "text"),
-];
-
 /// Seals the record of one process.
-pub(in crate::store::sql) struct Sealer {
+pub(in crate::store) struct Sealer {
     work: Arc<SealingWork>,
     sealings: Batcher<(), Result<bool, StoreError>>,
 }
@@ -94,7 +83,7 @@ struct SealingWork {
 }
 
 impl Sealer {
-    pub(in crate::store::sql) fn new(database: Database) -> Self {
+    pub(in crate::store) fn new(database: Database) -> Self {
         let work = Arc::new(SealingWork {
             database,
             pending_events: PendingEvents::default(),
@@ -109,17 +98,17 @@ impl Sealer {
     }
 
     /// Writes pending events and seals a batch; whether there may be more.
-    pub(in crate::store::sql) async fn seal(&self) -> Result<bool, StoreError> {
+    pub(in crate::store) async fn seal(&self) -> Result<bool, StoreError> {
         self.sealings.submit(()).await?
     }
 
     /// Keeps an event for the next sealing, up to a bound.
-    pub(super) fn add_event(&self, entry: crate::audit::Entry) {
+    pub(super) fn enqueue_event(&self, entry: Entry) {
         self.work.pending_events.add(entry);
     }
 
     /// Writes all pending events.
-    pub(in crate::store::sql) async fn write_pending_events(&self) -> Result<(), StoreError> {
+    pub(in crate::store) async fn write_pending_events(&self) -> Result<(), StoreError> {
         while self.work.write_pending_events(MAX_BATCH).await? {}
         Ok(())
     }
@@ -202,76 +191,16 @@ impl SealingWork {
             LOCK
         });
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        let insert_rows = self.database.statement("INSERT INTO ");
-        let insert_digest = self.database.statement("INSERT INTO ");
-        let then = FollowUp::new(move |taken: &[AuditRow]| match sealed(taken) {
-            Some((sealed, next)) => Ok(vec![
-                insert_sealed(insert_rows.clone(), &sealed),
-                insert_seal(insert_digest.clone(), &next),
-            ]),
-            None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
+        let insert = self.database.statement("INSERT INTO ");
+        let then = FollowUp::new(move |taken: &[AuditRow]| {
+            SealedBatch::of_taken(taken)
+                .map(|batch| batch.insert(&insert))
+                .ok_or_else(|| Error::Protocol("the record cannot be sealed".to_owned()))
         });
         let taken = self
             .database
-            .write_if(lock, check, take.push(TAKEN), then)
+            .write_if(lock, check, returning_taken(take), then)
             .await?;
         Ok(taken.len())
     }
-}
-
-/// The rows with their revisions and salts, and their seal. `None` without randomness, or without the seal
-/// before them.
-fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
-    let mut last = taken.first()?.commitments.splitn(3, ' ');
-    let (revision, at) = (last.next()?.parse().ok()?, last.next()?.parse().ok()?);
-    let last = Seal {
-        revision,
-        at,
-        digest: last.next()?.to_owned(),
-    };
-    sealed_behind(&last, taken, last.revision + 1)
-}
-
-/// The rows and their seal behind a given seal, where the first row gets the revision `first`.
-pub(in crate::store) fn sealed_behind(
-    last: &Seal,
-    taken: &[AuditRow],
-    first: i64,
-) -> Option<(Vec<AuditRow>, Seal)> {
-    let mut rows = taken.to_vec();
-    rows.sort_unstable_by_key(|row| row.id);
-    for (row, revision) in rows.iter_mut().zip(first..) {
-        row.revision = revision;
-        row.salt().ok()?;
-    }
-    let next = last.next(&rows).ok()?;
-    Some((rows, next))
-}
-
-/// Takes rows that are not sealed yet, by their ids.
-pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
-    start
-        .push("DELETE FROM audit_pending WHERE id")
-        .push_any(ids)
-        .push(TAKEN)
-}
-
-/// Follows `INSERT INTO`.
-pub(in crate::store) fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
-    let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
-    let start = start
-        .push("audit (")
-        .push(AUDIT_COLUMNS)
-        .push(") SELECT ")
-        .push(AUDIT_COLUMNS);
-    start.push_rows(&columns, rows)
-}
-
-/// Follows `INSERT INTO`.
-pub(in crate::store) fn insert_seal(start: Statement, seal: &Seal) -> Statement {
-    let start = start.push("audit_seal (revision, at, digest) VALUES ($1, $2, $3)");
-    start
-        .bind(seal.revision)
-        .bind(seal.at)
-        .bind(seal.digest.clone())
 }

@@ -4,8 +4,8 @@ use crate::{
     audit::{Change, EndedCredentials, Write},
     opaque_token::{NewToken, TokenKind},
     store::{
-        ApiKeys, AuditFilter, AuditRow, FileClock, HighestNumbers, NewUser, Seal, StoreError,
-        Transfer, UserStore, Writer, open_beside, seal::REVISION_GAP, transfer::UserRecord,
+        ApiKeys, AuditFilter, AuditRow, FileClock, HighestNumbers, Maintenance, NewUser, Seal,
+        StoreError, UserRecord, UserStore, Writer, open_beside, seal::REVISION_GAP,
     },
     user::User,
 };
@@ -33,7 +33,7 @@ postgres_cluster::conformance_tests! {
 
 pub(super) struct Opened {
     pub(super) store: Arc<dyn UserStore>,
-    pub(super) transfer: Transfer,
+    pub(super) maintenance: Maintenance,
 }
 
 #[async_trait]
@@ -52,8 +52,8 @@ impl Store for Opened {
 }
 
 pub(super) async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
-    let (store, transfer) = open_beside(url, FileClock::Advance).await?;
-    Ok(Arc::new(Opened { store, transfer }))
+    let (store, maintenance) = open_beside(url, FileClock::Advance).await?;
+    Ok(Arc::new(Opened { store, maintenance }))
 }
 
 impl Opened {
@@ -89,15 +89,14 @@ impl Opened {
         replaced: HighestNumbers,
     ) -> (EndedCredentials, i64) {
         let write = Write::by_operator(Change::AllEnded, None);
-        let end = self.transfer.end_all(api_keys, replaced, &write);
+        let end = self.maintenance.end_all(api_keys, replaced, &write);
         let end = end.await.expect("ended");
         (end.ended, end.live_api_keys)
     }
 
     pub(super) async fn seal(&self) -> Seal {
         while self.store.seal().await.expect("sealed") {}
-        let [_, newest] = self.store.seals().await.expect("read");
-        newest
+        self.store.seals().await.expect("read").newest
     }
 
     /// By ascending revision.
@@ -252,7 +251,7 @@ async fn a_revision_in_a_gap_is_not_known_and_those_around_it_are(opened: &Opene
     let change = changes.remove(0).content.expect("readable");
     let seal = change.seal.expect("sealed");
     let found = opened.store.seal_at(seal.revision).await.expect("read");
-    assert!(found.is_some_and(|found| seal.is_of(&found)));
+    assert!(found.is_some_and(|found| seal.refers_to(&found)));
 }
 
 async fn rows_that_were_not_sealed_come_behind_the_gap(opened: &Opened) {
@@ -303,15 +302,15 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
         let follows = pair[1].revision == pair[0].revision + 1;
         assert!(follows || pair[1].event == "all_ended", "{pair:?}");
     }
-    let mut record = opened.transfer.record().await.expect("begun");
+    let mut record = opened.maintenance.record().await.expect("begun");
     assert_eq!(record.uncovered_rows().await.expect("read"), 0);
     let mut seal = record.oldest_seal().await.expect("read").expect("a seal");
     loop {
-        let (seals, rows) = record.next(seal.revision).await.expect("read");
-        if seals.is_empty() {
+        let page = record.next_page(seal.revision).await.expect("read");
+        if page.seals.is_empty() {
             break;
         }
-        for next in seals {
+        for next in page.seals {
             let batch: Vec<AuditRow> = rows
                 .iter()
                 .filter(|row| (seal.revision + 1..=next.revision).contains(&row.revision))
@@ -336,7 +335,7 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
         if is_sealed {
             opened.seal().await;
         }
-        let mut import = opened.transfer.import().await.expect("begun");
+        let mut import = opened.maintenance.import().await.expect("begun");
         let record = UserRecord {
             id: Some(ann.id),
             username: "ann".to_owned(),

@@ -2,8 +2,7 @@
 
 use crate::audit::Write;
 use crate::store::{
-    FileClock, NewUser, StoreError, Used, UserFilter, open, open_beside, tables::TABLES,
-    transfer::UserRecord,
+    FileClock, NewUser, StoreError, Used, UserFilter, UserRecord, open, open_beside, tables::TABLES,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};
@@ -118,7 +117,7 @@ async fn create_users(url: &DatabaseUrl) {
         .insert(None, new, Write::any())
         .await
         .expect("inserted");
-    let (_, transfer) = open_beside(url, FileClock::Keep).await.expect("opened");
+    let (_, maintenance) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,
         username: username.into(),
@@ -129,7 +128,7 @@ async fn create_users(url: &DatabaseUrl) {
         tokens_marked_until: 0,
         created_at: started.try_into().ok(),
     };
-    let mut import = transfer.import().await.expect("begun");
+    let mut import = maintenance.import().await.expect("begun");
     let records = [record(Some(900), "given id"), record(None, "assigned id")];
     import.insert(&records).await.expect("imported");
     import.commit().await.expect("imported");

@@ -24,7 +24,7 @@ impl Opened {
     /// Seals a batch of rows that were written so many days ago.
     async fn seal_aged(&self, days_ago: &[i64]) {
         self.seal().await;
-        let database = self.transfer.database();
+        let database = self.maintenance.database();
         for days in days_ago {
             let entry = Entry {
                 event: "login_ok",
@@ -75,7 +75,7 @@ async fn two_days_leave_in_an_hour_however_often_it_is_tried_and_the_record_says
         assert_eq!(logins, 4, "of 200 and 199 days");
         assert_eq!(removals.len(), 1);
         assert_eq!(removals[0]["retention_days"], 90);
-        let base = opened.store.seals().await.expect("read")[0].revision;
+        let base = opened.store.seals().await.expect("read").oldest.revision;
         assert_eq!(removals[0]["removed_through"], base);
     }
     for expected in [3, 2, 2] {
@@ -116,7 +116,7 @@ impl Opened {
             event: "login_failed",
             ..Entry::default()
         };
-        let database = self.transfer.database();
+        let database = self.maintenance.database();
         let insert = insert_pending(database.statement(""), &vec![entry; MANY]);
         database.write::<(i64,)>(insert).await.expect("inserted");
         let age = database
@@ -193,7 +193,7 @@ async fn rows_that_an_older_release_removed_are_said_to_be_removed_if_they_were_
     for days in [200, 199, 80, 1] {
         opened.seal_aged(&[days]).await;
     }
-    let oldest = opened.store.seals().await.expect("read")[0].revision;
+    let oldest = opened.store.seals().await.expect("read").oldest.revision;
     opened.remove_through(oldest + 2).await;
     opened.remove_old().await;
     let (logins, removals) = opened.left().await;

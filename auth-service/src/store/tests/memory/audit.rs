@@ -3,7 +3,7 @@ use crate::{
     audit::{Entry, FormerUsername},
     store::{
         AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
-        Snapshot, StoreError, UnreadableColumn, UserChange,
+        Snapshot, StoreError, UnreadableColumn, UserChange, seal::SealRange,
     },
     user::User,
 };
@@ -85,10 +85,13 @@ impl AuditStore for MemoryStore {
         Ok(last.map_or(0, |change| change.revision))
     }
 
-    async fn seals(&self) -> Result<[Seal; 2], StoreError> {
+    async fn seals(&self) -> Result<SealRange, StoreError> {
         let users = self.users()?;
         let newest = i64::try_from(users.sealed).expect("few rows");
-        Ok([seal(users.removed), seal(newest)])
+        Ok(SealRange {
+            oldest: seal(users.removed),
+            newest: seal(newest),
+        })
     }
 
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
@@ -131,7 +134,7 @@ impl AuditStore for MemoryStore {
                 let state = it.state?;
                 Some(UserChange {
                     revision: revision(index),
-                    seal: SealReference::of(&seal(revision(index))),
+                    seal: SealReference::new(&seal(revision(index))),
                     user_id: it.user_id?,
                     username: it.username.clone()?,
                     role: state.role,
@@ -164,7 +167,7 @@ impl AuditStore for MemoryStore {
         let revision = i64::try_from(users.sealed).expect("few rows");
         Ok(Snapshot {
             revision,
-            seal: SealReference::of(&seal(revision)),
+            seal: SealReference::new(&seal(revision)),
             users: iter([Ok(all)]).boxed(),
         })
     }

@@ -1,4 +1,7 @@
-use super::{AgedRow, DAY_SECONDS, HOUR_SECONDS, MAX_MOVE, Progress, YEAR_2020, removable};
+use super::{
+    DAY_SECONDS, YEAR_2020,
+    progress::{AgedRow, HOUR_SECONDS, MAX_MOVE, Progress, count_removable},
+};
 
 const NOW: i64 = YEAR_2020 + 1000 * DAY_SECONDS;
 const LIMIT: i64 = NOW - 90 * DAY_SECONDS;
@@ -62,16 +65,16 @@ fn nothing_moves_while_nothing_is_old() {
 
 #[test]
 fn a_clock_that_was_ahead_for_a_moment_is_outvoted_later() {
-    assert_eq!(removable(&rows(&[99, 60, 98, 97, 10]), LIMIT), 4);
-    assert_eq!(removable(&rows(&[99, 60, 10]), LIMIT), 1);
+    assert_eq!(count_removable(&rows(&[99, 60, 98, 97, 10]), LIMIT), 4);
+    assert_eq!(count_removable(&rows(&[99, 60, 10]), LIMIT), 1);
     let ahead = rows(&[60, 60, 60, 99, 98, 97, 96, 10]);
-    assert_eq!(removable(&ahead, LIMIT), 7);
+    assert_eq!(count_removable(&ahead, LIMIT), 7);
 }
 
 #[test]
 fn a_clock_that_was_behind_removes_nothing_young() {
-    assert_eq!(removable(&rows(&[20, 19, 95, 18]), LIMIT), 0);
-    assert_eq!(removable(&rows(&[20, 19, 999, 18]), LIMIT), 0);
+    assert_eq!(count_removable(&rows(&[20, 19, 95, 18]), LIMIT), 0);
+    assert_eq!(count_removable(&rows(&[20, 19, 999, 18]), LIMIT), 0);
 }
 
 #[test]

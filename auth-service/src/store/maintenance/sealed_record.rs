@@ -1,11 +1,15 @@
 //! The whole record at one moment, for the command that verifies it.
 
-use super::{AuditRow, Seal, Transfer, seal::REMOVAL_EVENTS, sql::audit::rows::AUDIT_COLUMNS};
-use rolegate_sql_store::{LongTransaction, StoreError};
+use super::Maintenance;
+use crate::store::{
+    audit_row::{AUDIT_COLUMNS, AuditRow},
+    seal::{REMOVAL_EVENTS, Seal},
+};
+use rolegate_sql_store::{LongTransaction, StoreError, row};
 use serde_json::Value;
 
-/// Seals whose rows are read at once.
-const PAGE: i64 = 20;
+/// The number of seals whose rows are read at once.
+const PAGE_SEALS: i64 = 20;
 
 const SEALED_AT: &str = "SELECT at FROM audit_seal WHERE revision = $1";
 const NEXT_AT: &str = "SELECT at FROM audit WHERE revision > $1 ORDER BY revision LIMIT 1";
@@ -15,11 +19,15 @@ const UNCOVERED: &str = "SELECT count(*) FROM audit
         OR revision > (SELECT max(revision) FROM audit_seal)";
 
 /// The record at one moment.
-pub(crate) struct SealedRecord(LongTransaction);
+pub(crate) struct SealedRecord {
+    snapshot: LongTransaction,
+}
 
-impl Transfer {
+impl Maintenance {
     pub(crate) async fn record(&self) -> Result<SealedRecord, StoreError> {
-        Ok(SealedRecord(self.database().begin_snapshot().await?))
+        Ok(SealedRecord {
+            snapshot: self.database().begin_snapshot().await?,
+        })
     }
 }
 
@@ -31,7 +39,7 @@ pub(crate) struct RecordedRemoval {
     /// The last revision that is removed.
     pub(crate) removed_through: i64,
     /// What retention removed; `None` if the rows were removed before removals were recorded.
-    pub(crate) retention: Option<RetentionOfRemoval>,
+    pub(crate) retention: Option<RecordedRetention>,
     /// When the seal of the last removed row was made, in Unix seconds; `None` if there is no such seal.
     pub(crate) sealed_at: Option<i64>,
     /// When the first row behind that seal was written, in Unix seconds.
@@ -39,11 +47,20 @@ pub(crate) struct RecordedRemoval {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RetentionOfRemoval {
+pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.
     pub(crate) removed_before: i64,
     /// The setting `AUDIT_RETENTION_DAYS`.
     pub(crate) days: i64,
+}
+
+impl RecordedRetention {
+    fn from_details(details: &Value) -> Option<Self> {
+        Some(Self {
+            removed_before: details["removed_before"].as_i64()?,
+            days: details["retention_days"].as_i64()?,
+        })
+    }
 }
 
 /// The numbers of what tells an emptied record from a new one.
@@ -57,41 +74,45 @@ pub(crate) struct RecordContents {
     pub(crate) users: i64,
 }
 
+/// Seals that follow each other, and the rows that they cover.
+pub(crate) struct SealedPage {
+    pub(crate) seals: Vec<Seal>,
+    pub(crate) rows: Vec<AuditRow>,
+}
+
+row! {
+    struct RemovalRow {
+        at: i64,
+        details: String,
+    }
+}
+
 impl SealedRecord {
     /// The removals that the record says of the rows up to this revision, the newest first.
     pub(crate) async fn removals(
         &mut self,
         revision: i64,
     ) -> Result<Vec<RecordedRemoval>, StoreError> {
-        let recorded = self
-            .0
+        let select = self
+            .snapshot
             .statement("SELECT at, details, revision FROM audit WHERE event")
             .push_any(&REMOVAL_EVENTS)
             .push(" UNION ALL SELECT at, details, id + 4611686018427387904 FROM audit_pending WHERE event")
             .push_any(&REMOVAL_EVENTS)
             .push(" ORDER BY 3 DESC");
         let mut removals = Vec::new();
-        for (at, details, _) in self.0.fetch::<(i64, String, i64)>(recorded).await? {
-            let details: Value = serde_json::from_str(&details).unwrap_or_default();
+        for row in self.snapshot.fetch::<RemovalRow>(select).await? {
+            let details: Value = serde_json::from_str(&row.details).unwrap_or_default();
             let Some(removed_through) = details["removed_through"].as_i64() else {
                 continue;
             };
             if removed_through < revision {
                 continue;
             }
-            let removed_before = details["removed_before"].as_i64();
-            let days = details["retention_days"].as_i64();
-            let retention =
-                removed_before
-                    .zip(days)
-                    .map(|(removed_before, days)| RetentionOfRemoval {
-                        removed_before,
-                        days,
-                    });
             removals.push(RecordedRemoval {
-                at,
+                at: row.at,
                 removed_through,
-                retention,
+                retention: RecordedRetention::from_details(&details),
                 sealed_at: self.first_at(SEALED_AT, removed_through).await?,
                 next_at: self.first_at(NEXT_AT, removed_through).await?,
             });
@@ -109,16 +130,16 @@ impl SealedRecord {
         select: &'static str,
         revision: i64,
     ) -> Result<Option<i64>, StoreError> {
-        let select = self.0.statement(select).bind(revision);
-        let first = self.0.fetch::<(i64,)>(select).await?.pop();
+        let select = self.snapshot.statement(select).bind(revision);
+        let first = self.snapshot.fetch::<(i64,)>(select).await?.pop();
         Ok(first.map(|(at,)| at))
     }
 
     /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
     pub(crate) async fn oldest_seal(&mut self) -> Result<Option<Seal>, StoreError> {
-        let seal = "SELECT revision, at, digest FROM audit_seal ORDER BY revision LIMIT 1";
-        let seal = self.0.statement(seal);
-        Ok(self.0.fetch::<Seal>(seal).await?.pop())
+        let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision LIMIT 1";
+        let select = self.snapshot.statement(select);
+        Ok(self.snapshot.fetch(select).await?.pop())
     }
 
     /// The number of rows that no seal covers.
@@ -136,26 +157,33 @@ impl SealedRecord {
     }
 
     async fn count(&mut self, select: &'static str) -> Result<i64, StoreError> {
-        let select = self.0.statement(select);
-        let count = self.0.fetch::<(i64,)>(select).await?.pop();
+        let select = self.snapshot.statement(select);
+        let count = self.snapshot.fetch::<(i64,)>(select).await?.pop();
         Ok(count.map_or(0, |(count,)| count))
     }
 
     /// The first seals behind this revision, and the rows up to the last of them; none at the end.
-    pub(crate) async fn next(
-        &mut self,
-        revision: i64,
-    ) -> Result<(Vec<Seal>, Vec<AuditRow>), StoreError> {
-        let seals = "SELECT revision, at, digest FROM audit_seal WHERE revision > $1
-            ORDER BY revision LIMIT $2";
-        let seals = self.0.statement(seals).bind(revision).bind(PAGE);
-        let seals: Vec<Seal> = self.0.fetch(seals).await?;
-        let rows = self.0.statement("SELECT ").push(AUDIT_COLUMNS);
-        let rows =
-            rows.push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision");
-        let rows = rows
+    pub(crate) async fn next_page(&mut self, revision: i64) -> Result<SealedPage, StoreError> {
+        let select = self
+            .snapshot
+            .statement(
+                "SELECT revision, at, digest FROM audit_seal WHERE revision > $1
+            ORDER BY revision LIMIT $2",
+            )
             .bind(revision)
-            .bind(seals.last().map_or(0, |seal| seal.revision));
-        Ok((seals, self.0.fetch(rows).await?))
+            .bind(PAGE_SEALS);
+        let seals: Vec<Seal> = self.snapshot.fetch(select).await?;
+        let last_revision = seals.last().map_or(0, |seal| seal.revision);
+        let select = self
+            .snapshot
+            .statement("SELECT ")
+            .push(AUDIT_COLUMNS)
+            .push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision")
+            .bind(revision)
+            .bind(last_revision);
+        Ok(SealedPage {
+            seals,
+            rows: self.snapshot.fetch(select).await?,
+        })
     }
 }

@@ -1,15 +1,19 @@
 //! Erases the name of a deleted user, in batches between which other writers get their turn.
 
-use super::{
-    AuditRow, CheckedRow, Transfer,
-    sql::audit::{pending_rows::insert_pending, rows::AUDIT_COLUMNS},
+use super::Maintenance;
+use crate::{
+    audit::Write,
+    store::{
+        audit_row::{AUDIT_COLUMNS, AuditRow},
+        checked_row::CheckedRow,
+        sql::audit::pending_rows::insert_pending,
+    },
 };
-use crate::audit::Write;
-use rolegate_sql_store::{Database, Statement, StoreError};
+use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// The rows that one transaction changes. On SQLite every other writer waits for its end.
-const BATCH: i64 = 1000;
+/// The number of rows that one transaction changes. On SQLite every other writer waits for its end.
+const BATCH_ROWS: i64 = 1000;
 
 /// Rows about the user with the id `$1`, in which something is left to erase.
 const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_username IS NOT NULL
@@ -19,13 +23,23 @@ const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_usern
 const ABOUT_OTHERS: &str = "actor_id = $1 AND coalesce(user_id <> $1, TRUE)
     AND (actor IS NOT NULL OR client_address IS NOT NULL)";
 
+/// The columns that an erasure changes, behind that of the row, and their types in PostgreSQL.
+const UPDATED_COLUMNS: [(&str, &str); 6] = [
+    ("revision", "bigint"),
+    ("username", "text"),
+    ("actor", "text"),
+    ("client_address", "text"),
+    ("former_username", "text"),
+    ("commitments", "text"),
+];
+
 /// An erasure that the record knows of. It can end at any time: another one erases what is left.
 pub(crate) struct Erasure {
     database: Database,
     user_id: i64,
     /// The conditions of the rows that are left, each read along its own index.
     conditions: Vec<&'static str>,
-    /// The last revision of the first of them that was read.
+    /// The last revision of the last of the conditions that was read.
     position: i64,
     /// The rows to erase, as they were counted before the first batch.
     pub(crate) counted: usize,
@@ -34,7 +48,7 @@ pub(crate) struct Erasure {
     pub(crate) kept: Vec<String>,
 }
 
-impl Transfer {
+impl Maintenance {
     /// The ids of deleted users of this name, of whom the record still has the name.
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
         // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
@@ -63,13 +77,8 @@ impl Transfer {
         let conditions = vec![ABOUT_OTHERS, ABOUT_USER];
         let mut counted = 0;
         let mut snapshot = self.database().begin_snapshot().await?;
-        for condition in &conditions {
-            let count = snapshot
-                .statement("SELECT count(*) FROM audit WHERE ")
-                .push(condition)
-                .bind(user_id);
-            let count = snapshot.fetch::<(i64,)>(count).await?.pop();
-            counted += count.map_or(0, |(count,)| usize::try_from(count).unwrap_or_default());
+        for &condition in &conditions {
+            counted += count_rows(&mut snapshot, condition, user_id).await?;
         }
         drop(snapshot);
         let entry = write.entry_for_erasure(user_id, counted);
@@ -89,14 +98,30 @@ impl Transfer {
     /// Erases this name where it is that of the admin who made an API key for another user; the number of keys. Nobody has
     /// the name, so it is that of a deleted user.
     pub(crate) async fn erase_key_creator(&self, username: &str) -> Result<usize, StoreError> {
-        let update = r#"UPDATE api_key SET created_by = NULL WHERE created_by = $1
-            AND NOT EXISTS (SELECT 1 FROM "user" WHERE username = $1) RETURNING id"#;
         let mut transaction = self.database().begin().await?;
-        let update = transaction.statement(update).bind(username.to_owned());
+        let update = transaction
+            .statement(
+                r#"UPDATE api_key SET created_by = NULL WHERE created_by = $1
+            AND NOT EXISTS (SELECT 1 FROM "user" WHERE username = $1) RETURNING id"#,
+            )
+            .bind(username.to_owned());
         let keys = transaction.fetch::<(i64,)>(update).await?.len();
         transaction.commit().await?;
         Ok(keys)
     }
+}
+
+async fn count_rows(
+    snapshot: &mut LongTransaction,
+    condition: &'static str,
+    user_id: i64,
+) -> Result<usize, StoreError> {
+    let count = snapshot
+        .statement("SELECT count(*) FROM audit WHERE ")
+        .push(condition)
+        .bind(user_id);
+    let count = snapshot.fetch::<(i64,)>(count).await?.pop();
+    Ok(count.map_or(0, |(count,)| usize::try_from(count).unwrap_or_default()))
 }
 
 impl Erasure {
@@ -114,34 +139,19 @@ impl Erasure {
 
     /// Erases the next rows; false at the end.
     pub(crate) async fn erase_batch(&mut self) -> Result<bool, StoreError> {
-        let Some(condition) = self.conditions.last() else {
+        let Some(&condition) = self.conditions.last() else {
             return Ok(false);
         };
         let mut transaction = self.database.begin().await?;
-        let select = transaction
-            .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
-            .push(" FROM audit WHERE ")
-            .push(condition)
-            .push(" AND revision > $2 ORDER BY revision LIMIT $3")
-            .bind(self.user_id)
-            .bind(self.position)
-            .bind(BATCH);
-        // Two erasures may change the same row: that of the user, and that of the actor.
-        let lock = if transaction.is_postgres() {
-            " FOR UPDATE"
-        } else {
-            ""
-        };
-        let found: Vec<CheckedRow> = transaction.fetch(select.push(lock)).await?;
+        let found = self.lock_rows(&mut transaction, condition).await?;
         let Some(last) = found.last() else {
             self.conditions.pop();
             self.position = 0;
             return Ok(true);
         };
         let position = last.revision;
-        let batch = Batch::of(found, self.user_id);
-        let update = update(transaction.statement(""), &batch.erased);
+        let batch = Batch::erase(found, self.user_id);
+        let update = update_rows(transaction.statement(""), &batch.erased);
         transaction.fetch::<(i64,)>(update).await?;
         transaction.commit().await?;
         self.position = position;
@@ -149,24 +159,49 @@ impl Erasure {
         self.kept.extend(batch.kept);
         Ok(true)
     }
+
+    async fn lock_rows(
+        &self,
+        transaction: &mut LongTransaction,
+        condition: &'static str,
+    ) -> Result<Vec<CheckedRow>, StoreError> {
+        // Two erasures may change the same row: that of the user, and that of the actor.
+        let lock = if transaction.is_postgres() {
+            " FOR UPDATE"
+        } else {
+            ""
+        };
+        let select = transaction
+            .statement("SELECT ")
+            .push(AUDIT_COLUMNS)
+            .push(" FROM audit WHERE ")
+            .push(condition)
+            .push(" AND revision > $2 ORDER BY revision LIMIT $3")
+            .push(lock)
+            .bind(self.user_id)
+            .bind(self.position)
+            .bind(BATCH_ROWS);
+        transaction.fetch(select).await
+    }
 }
 
 /// The rows of one transaction.
 #[derive(Default)]
 struct Batch {
     erased: Vec<AuditRow>,
+    /// Why the others kept what they have.
     kept: Vec<String>,
 }
 
 impl Batch {
-    fn of(found: Vec<CheckedRow>, user_id: i64) -> Self {
+    fn erase(found: Vec<CheckedRow>, user_id: i64) -> Self {
         let mut batch = Self::default();
         for checked in found {
             let revision = checked.revision;
             match checked.content {
                 Ok(mut row) => match row.erase(user_id) {
                     Ok(()) => batch.erased.push(row),
-                    Err(broken) => batch.kept.push(broken.to_string()),
+                    Err(tampering) => batch.kept.push(tampering.to_string()),
                 },
                 Err(problem) => batch.kept.push(format!("revision {revision}: {problem}")),
             }
@@ -175,17 +210,12 @@ impl Batch {
     }
 }
 
-fn update(start: Statement, rows: &[AuditRow]) -> Statement {
-    let columns = [
-        ("revision", "bigint"),
-        ("username", "text"),
-        ("actor", "text"),
-        ("client_address", "text"),
-        ("former_username", "text"),
-        ("commitments", "text"),
-    ];
-    let set = "UPDATE audit SET username = r.username, actor = r.actor, client_address = r.client_address,
-        former_username = r.former_username, commitments = r.commitments";
-    let update = start.push(set).push_rows(&columns, rows);
-    update.push(" AND audit.revision = r.revision RETURNING audit.revision")
+fn update_rows(start: Statement, rows: &[AuditRow]) -> Statement {
+    start
+        .push(
+            "UPDATE audit SET username = r.username, actor = r.actor, client_address = r.client_address,
+        former_username = r.former_username, commitments = r.commitments",
+        )
+        .push_rows(&UPDATED_COLUMNS, rows)
+        .push(" AND audit.revision = r.revision RETURNING audit.revision")
 }

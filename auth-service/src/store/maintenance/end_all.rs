@@ -1,27 +1,30 @@
 //! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all users,
 //! and API keys on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
 
-use super::{
-    AuditRow, Seal, Transfer,
-    seal::REVISION_GAP,
-    sql::{
-        audit::{
-            pending_rows::insert_pending,
-            sealing::{insert_seal, insert_sealed, sealed_behind, take_pending},
+use super::Maintenance;
+use crate::{
+    audit::{EndedCredentials, Write},
+    store::{
+        audit_row::AuditRow,
+        seal::{REVISION_GAP, Seal},
+        sql::{
+            audit::{
+                pending_rows::insert_pending,
+                sealed_batch::{SealedBatch, take_pending},
+            },
+            revocation::{REVOKE, revoking},
         },
-        revocation::{REVOKE, revoking},
     },
 };
-use crate::audit::{EndedCredentials, Write};
-use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement, unix_millis};
+use rolegate_sql_store::{LongTransaction, StoreError, row, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
 /// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was made;
 /// there are fewer of those.
 const SKIPPED_IDS: i64 = 1_000_000;
 
-/// Users whose tokens one statement revokes.
-const USERS_OF_STATEMENT: i64 = 50_000;
+/// The number of users whose tokens one statement revokes.
+const REVOCATION_BATCH: i64 = 50_000;
 
 /// The rows of second factors that their users began to turn on and have not confirmed.
 const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
@@ -29,11 +32,11 @@ const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT s
 /// The highest ids and revision of a database that a backup replaces; 0 where they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HighestNumbers {
-    pub(super) user_id: i64,
-    pub(super) token_id: i64,
-    pub(super) revision: i64,
+    pub(in crate::store) user_id: i64,
+    pub(in crate::store) token_id: i64,
+    pub(in crate::store) revision: i64,
     /// A time in Unix milliseconds that the clock of an SQLite file has not passed.
-    pub(super) clock: Option<i64>,
+    pub(in crate::store) clock: Option<i64>,
 }
 
 /// What becomes of API keys when everything else ends: programs cannot log in again by themselves.
@@ -65,7 +68,7 @@ impl HighestNumbers {
     }
 }
 
-impl Transfer {
+impl Maintenance {
     /// Ends the credentials of all users in one transaction and records it as `write`. Also skips ids and revisions, beyond
     /// those of a database that was replaced, so that none is given out twice.
     pub(crate) async fn end_all(
@@ -75,12 +78,12 @@ impl Transfer {
         write: &Write,
     ) -> Result<EndOfAll, StoreError> {
         let mut transaction = self.database().begin().await?;
-        lock(&mut transaction).await?;
+        lock_tables(&mut transaction).await?;
         if let Some(time) = replaced.clock {
             transaction.advance_clock(time).await?;
         }
         let last = last_seal(&mut transaction).await?;
-        let ended = count(&mut transaction, api_keys, last.revision).await?;
+        let ended = count_credentials(&mut transaction, api_keys, last.revision).await?;
         end_credentials(&mut transaction, api_keys).await?;
         let live_api_keys = count_live_api_keys(&mut transaction).await?;
         transaction
@@ -103,7 +106,7 @@ impl Transfer {
 
 /// Locks the tables until the commit: this waits for writes in progress and keeps new ones waiting. Without it, rows would
 /// be locked in another order than other writes lock them, which can deadlock.
-async fn lock(transaction: &mut LongTransaction) -> Result<(), StoreError> {
+async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     if !transaction.is_postgres() {
         return Ok(());
     }
@@ -122,37 +125,46 @@ async fn lock(transaction: &mut LongTransaction) -> Result<(), StoreError> {
 async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError> {
     let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision DESC LIMIT 1";
     let mut seals: Vec<Seal> = transaction.fetch(transaction.statement(select)).await?;
-    seals
-        .pop()
-        .ok_or_else(|| StoreError::Failed(Error::RowNotFound.into()))
+    seals.pop().ok_or_else(missing_row)
 }
 
-/// What [`end_credentials`] is about to end.
-async fn count(
+row! {
+    struct CountsRow {
+        sessions: i64,
+        links: i64,
+        second_factors: i64,
+        api_keys: i64,
+    }
+}
+
+/// Counts what [`end_credentials`] is about to end.
+async fn count_credentials(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,
     after_revision: i64,
 ) -> Result<EndedCredentials, StoreError> {
-    let counts = "SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL),
-        (SELECT count(*) FROM password_link),
-        (SELECT count(*) FROM second_factor";
-    let counts = transaction
-        .statement(counts)
+    let select = transaction
+        .statement(
+            "SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL) AS sessions,
+        (SELECT count(*) FROM password_link) AS links,
+        (SELECT count(*) FROM second_factor",
+        )
         .push(UNFINISHED)
-        .push("), (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1)")
+        .push(") AS second_factors, (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1) AS api_keys")
         .bind(api_keys == ApiKeys::Delete);
-    let counts = transaction
-        .fetch::<(i64, i64, i64, i64)>(counts)
-        .await?
-        .pop();
-    let (sessions, links, second_factors, api_keys) = counts.unwrap_or_default();
+    let mut rows: Vec<CountsRow> = transaction.fetch(select).await?;
+    let counts = rows.pop().ok_or_else(missing_row)?;
     Ok(EndedCredentials {
         after_revision,
-        sessions,
-        links,
-        second_factors,
-        api_keys,
+        sessions: counts.sessions,
+        links: counts.links,
+        second_factors: counts.second_factors,
+        api_keys: counts.api_keys,
     })
+}
+
+fn missing_row() -> StoreError {
+    StoreError::Failed(Error::RowNotFound.into())
 }
 
 async fn end_credentials(
@@ -178,18 +190,10 @@ async fn end_credentials(
     revoke_tokens(transaction).await
 }
 
-/// In statements of as many users as one can change in time.
+/// Revokes the tokens of all users, in statements of as many as one can change in time.
 async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     let mut after = 0;
-    loop {
-        let page = r#"SELECT max(id) FROM (SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT $2) AS page"#;
-        let page = transaction
-            .statement(page)
-            .bind(after)
-            .bind(USERS_OF_STATEMENT);
-        let Some((Some(last),)) = transaction.fetch::<(Option<i64>,)>(page).await?.pop() else {
-            return Ok(());
-        };
+    while let Some(last) = last_of_page(transaction, after).await? {
         let revoke = transaction
             .statement(r#"UPDATE "user" SET "#)
             .bind(after)
@@ -199,12 +203,32 @@ async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreErr
         transaction.fetch::<(i64,)>(revoke).await?;
         after = last;
     }
+    Ok(())
+}
+
+/// The last id of the users that the next statement changes; `None` at the end.
+async fn last_of_page(
+    transaction: &mut LongTransaction,
+    after: i64,
+) -> Result<Option<i64>, StoreError> {
+    let select = transaction
+        .statement(
+            r#"SELECT max(id) FROM (SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT $2) AS page"#,
+        )
+        .bind(after)
+        .bind(REVOCATION_BATCH);
+    let last = transaction.fetch::<(Option<i64>,)>(select).await?.pop();
+    Ok(last.and_then(|(id,)| id))
 }
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {
-    let count = r#"SELECT count(*) FROM api_key WHERE user_id IN (SELECT id FROM "user" WHERE NOT disabled)
-        AND (expires_at IS NULL OR expires_at > "#;
-    let count = transaction.statement(count).push_now().push(")");
+    let count = transaction
+        .statement(
+            r#"SELECT count(*) FROM api_key WHERE user_id IN (SELECT id FROM "user" WHERE NOT disabled)
+        AND (expires_at IS NULL OR expires_at > "#,
+        )
+        .push_now()
+        .push(")");
     let count = transaction.fetch::<(i64,)>(count).await?.pop();
     Ok(count.map_or(0, |(count,)| count))
 }
@@ -223,13 +247,10 @@ async fn record(
     let ids: Vec<i64> = inserted.into_iter().map(|(id,)| id).collect();
     let take = take_pending(transaction.statement(""), &ids);
     let taken: Vec<AuditRow> = transaction.fetch(take).await?;
-    let unsealed =
-        || StoreError::Failed(Error::Protocol("the record cannot be sealed".into()).into());
-    let (rows, seal) = sealed_behind(last, &taken, revision).ok_or_else(unsealed)?;
-    for insert in [
-        insert_sealed(transaction.statement("INSERT INTO "), &rows),
-        insert_seal(transaction.statement("INSERT INTO "), &seal),
-    ] {
+    let batch = SealedBatch::behind(last, &taken, revision).ok_or_else(|| {
+        StoreError::Failed(Error::Protocol("the record cannot be sealed".into()).into())
+    })?;
+    for insert in batch.insert(&transaction.statement("INSERT INTO ")) {
         transaction.fetch::<(i64,)>(insert).await?;
     }
     Ok(())

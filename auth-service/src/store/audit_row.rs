@@ -1,0 +1,231 @@
+//! A sealed row of the record, and what its seal covers.
+//!
+//! A row commits to salted digests of names and addresses. Erasing them leaves the digests and removes the
+//! salts, so that names cannot be guessed and compared.
+
+use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
+use rolegate_sql_store::row;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+const SALT_BYTES: usize = 16;
+
+/// The events of rows that may follow a gap: those of [`Change::Restored`](crate::audit::Change::Restored) and
+/// [`Change::AllEnded`](crate::audit::Change::AllEnded).
+const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
+
+/// The columns of an [`AuditRow`].
+pub(super) const AUDIT_COLUMNS: &str =
+    "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
+    actor_session, client_address, request_id, details, state, former_username,
+    commitments";
+
+row! {
+    /// A row of the record.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+    pub(crate) struct AuditRow {
+        /// In the order in which rows are sealed, which for the rows of one user is that of the commits. Without gaps
+        /// except before a row of the events `restored` and `all_ended`.
+        pub(crate) revision: i64,
+        /// In the order of the inserts, with gaps.
+        pub(crate) id: i64,
+        /// When the row was written, in Unix seconds.
+        pub(crate) at: i64,
+        pub(crate) event: String,
+        pub(crate) user_id: Option<i64>,
+        pub(crate) username: Option<String>,
+        pub(crate) actor_id: Option<i64>,
+        pub(crate) actor: Option<String>,
+        pub(crate) actor_key: Option<i64>,
+        pub(crate) actor_session: Option<i64>,
+        pub(crate) client_address: Option<String>,
+        pub(crate) request_id: Option<String>,
+        /// A JSON object.
+        pub(crate) details: String,
+        pub(crate) state: Option<String>,
+        /// As [`FormerUsername::to_stored`].
+        pub(crate) former_username: Option<String>,
+        /// Two commitments with a space between them: to the username, and to the actor's name and address. Each is a
+        /// salt in hex, or `=` and the digests of what was erased.
+        pub(crate) commitments: String,
+    }
+}
+
+/// A sign that a row is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {revision}: {problem}")]
+pub(crate) struct Tampering {
+    pub(crate) revision: i64,
+    pub(crate) problem: &'static str,
+}
+
+/// The salted digests of what can be erased from a row.
+struct CommittedDigests {
+    username: String,
+    actor: String,
+    client_address: String,
+}
+
+impl AuditRow {
+    /// Whether the row follows a declared gap: it ended all credentials, and its details name this revision as the last one
+    /// before it.
+    pub(super) fn follows_gap_after(&self, revision: i64) -> bool {
+        if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
+            return false;
+        }
+        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
+        details["after_revision"] == revision
+    }
+
+    /// Checks the former name of a renaming, which the seal covers by its digest in the details.
+    pub(crate) fn check_former_username(&self) -> Result<(), Tampering> {
+        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
+        let recorded = details[FORMER_DIGEST].as_str();
+        let [erased_user_id, _] = self.erased_ids();
+        let is_erased = erased_user_id.is_some();
+        let problem = match &self.former_username {
+            None if recorded.is_none() || is_erased => return Ok(()),
+            None => {
+                "the former name is missing: somebody removed it, or a replica of the version before sealed the row"
+            }
+            Some(_) if is_erased => "what was erased is there again",
+            Some(stored) => {
+                let digest = FormerUsername::from_stored(stored).map(|former| former.digest());
+                if digest.is_some() && digest.as_deref() == recorded {
+                    return Ok(());
+                }
+                "the former name was changed"
+            }
+        };
+        Err(self.tampering(problem))
+    }
+
+    /// The details for readers: those of a renaming have both names, as far as these are not erased.
+    pub(crate) fn readable_details(&self) -> String {
+        if self.event != USER_RENAMED {
+            return self.details.clone();
+        }
+        let Ok(Value::Object(mut details)) = serde_json::from_str(&self.details) else {
+            return self.details.clone();
+        };
+        details.remove(FORMER_DIGEST);
+        let stored = self.former_username.as_deref();
+        if let Some(former) = stored.and_then(FormerUsername::from_stored) {
+            details.insert("from".to_owned(), former.name.into());
+        }
+        if let Some(username) = self.username.clone() {
+            details.insert("to".to_owned(), username.into());
+        }
+        Value::Object(details).to_string()
+    }
+
+    /// Gives the row two new salts, before it is sealed.
+    pub(super) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
+        let mut salts = [[0; SALT_BYTES]; 2];
+        for salt in &mut salts {
+            getrandom::fill(salt)?;
+        }
+        self.commitments = salts.map(hex::encode).join(" ");
+        Ok(())
+    }
+
+    /// The digest that the seal of the row covers.
+    pub(super) fn digest(&self) -> Result<[u8; 32], Tampering> {
+        let committed = self.committed_digests()?;
+        let row = json!([
+            self.revision,
+            self.id,
+            self.at,
+            self.event,
+            self.user_id,
+            self.actor_id,
+            self.actor_key,
+            self.actor_session,
+            self.request_id,
+            self.details,
+            self.state,
+            [
+                committed.username,
+                committed.actor,
+                committed.client_address
+            ],
+        ]);
+        Ok(Sha256::digest(row.to_string()).into())
+    }
+
+    fn committed_digests(&self) -> Result<CommittedDigests, Tampering> {
+        let (of_user, of_actor) = self
+            .commitments
+            .split_once(' ')
+            .ok_or(self.tampering("the salts are malformed"))?;
+        let digest = |commitment, value, erased_digest| {
+            committed_digest(commitment, value, erased_digest)
+                .map_err(|problem| self.tampering(problem))
+        };
+        Ok(CommittedDigests {
+            username: digest(of_user, self.username.as_deref(), |digests| {
+                (!digests.contains('=')).then_some(digests)
+            })?,
+            actor: digest(of_actor, self.actor.as_deref(), |digests| {
+                digests.split_once('=').map(|(actor, _)| actor)
+            })?,
+            client_address: digest(of_actor, self.client_address.as_deref(), |digests| {
+                digests.split_once('=').map(|(_, address)| address)
+            })?,
+        })
+    }
+
+    /// Whose name is erased, as user and as actor; 0 where nobody is named.
+    pub(crate) fn erased_ids(&self) -> [Option<i64>; 2] {
+        let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
+        let actor_id = self.actor_id.or(self.user_id);
+        [(of_user, self.user_id), (of_actor, actor_id)]
+            .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
+    }
+
+    /// Removes the name of this user, and the address from which they acted or somebody unknown acted on
+    /// them; the digests stay.
+    pub(super) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
+        let digests = self.committed_digests()?;
+        let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
+        let mut of_user = of_user.to_owned();
+        let mut of_actor = of_actor.to_owned();
+        if self.user_id == Some(user_id) {
+            of_user = format!("={}", digests.username);
+            self.username = None;
+            self.former_username = None;
+        }
+        if self.actor_id.or(self.user_id) == Some(user_id) {
+            of_actor = format!("={}={}", digests.actor, digests.client_address);
+            self.actor = None;
+            self.client_address = None;
+        }
+        self.commitments = format!("{of_user} {of_actor}");
+        Ok(())
+    }
+
+    fn tampering(&self, problem: &'static str) -> Tampering {
+        Tampering {
+            revision: self.revision,
+            problem,
+        }
+    }
+}
+
+/// The digest of a value by the salt in its commitment, or the one that an erasure has left there.
+fn committed_digest(
+    commitment: &str,
+    value: Option<&str>,
+    erased_digest: fn(&str) -> Option<&str>,
+) -> Result<String, &'static str> {
+    let Some(digests) = commitment.strip_prefix('=') else {
+        return Ok(salted_digest(commitment, &value));
+    };
+    if value.is_some() {
+        return Err("what was erased is there again");
+    }
+    erased_digest(digests)
+        .map(str::to_owned)
+        .ok_or("the digests of what was erased are malformed")
+}

@@ -1,0 +1,113 @@
+//! Rows of the record that may be unreadable: whoever has access to the database can write anything into it.
+
+use super::audit_row::AuditRow;
+use rolegate_sql_store::row;
+use sqlx::{Error, FromRow, Row};
+use std::fmt;
+
+type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// The last second with a year of four digits, in Unix seconds.
+pub(crate) const END_OF_9999: i64 = 253_402_300_799;
+
+/// A row of the record, or why it cannot be read. One such row must not hide the others.
+#[derive(Debug)]
+pub(crate) struct CheckedRow {
+    pub(crate) revision: i64,
+    /// When it was written, in Unix seconds, if that can be read.
+    pub(crate) at: Option<i64>,
+    pub(crate) content: Result<AuditRow, UnreadableColumn>,
+}
+
+impl From<AuditRow> for CheckedRow {
+    fn from(row: AuditRow) -> Self {
+        Self {
+            revision: row.revision,
+            at: Some(row.at),
+            content: Ok(row),
+        }
+    }
+}
+
+impl CheckedRow {
+    /// The row, if clients can be told of it too: its time has a calendar date, and its details are a JSON object.
+    pub(crate) fn into_presentable(self) -> Result<AuditRow, UnreadableColumn> {
+        let row = self.content?;
+        if !(0..=END_OF_9999).contains(&row.at) {
+            return Err(UnreadableColumn {
+                column: "at".to_owned(),
+                problem: "it is no time of the years 1970 to 9999".to_owned(),
+            });
+        }
+        if let Err(error) = serde_json::from_str::<JsonObject>(&row.details) {
+            return Err(UnreadableColumn {
+                column: "details".to_owned(),
+                problem: format!("it is no JSON object: {error}"),
+            });
+        }
+        Ok(row)
+    }
+}
+
+row! {
+    /// The primary key of a row, which has no other type on either engine.
+    struct RevisionColumn {
+        revision: i64,
+    }
+}
+
+row! {
+    /// The time of a row, which is not believed if the id before it cannot be read.
+    struct TimeColumns {
+        id: i64,
+        at: i64,
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for CheckedRow
+where
+    RevisionColumn: FromRow<'r, R>,
+    TimeColumns: FromRow<'r, R>,
+    AuditRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Ok(Self {
+            revision: RevisionColumn::from_row(row)?.revision,
+            at: TimeColumns::from_row(row).ok().map(|columns| columns.at),
+            content: AuditRow::from_row(row).map_err(UnreadableColumn::from),
+        })
+    }
+}
+
+/// A column that does not have what its type says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnreadableColumn {
+    pub(crate) column: String,
+    pub(super) problem: String,
+}
+
+impl fmt::Display for UnreadableColumn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "the column {} cannot be read: {}",
+            self.column, self.problem
+        )
+    }
+}
+
+impl From<Error> for UnreadableColumn {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::ColumnDecode { index, source } => Self {
+                // The name of a column is in quotes if sqlx has looked for it.
+                column: index.trim_matches('"').to_owned(),
+                problem: source.to_string(),
+            },
+            error => Self {
+                column: "of the row".to_owned(),
+                problem: error.to_string(),
+            },
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the commands of an operator do with a database of users. Use cases never do.
+//!
+//! - `import`, `export`, `user_pages`: all users at once.
+//! - `end_all`: the end of every session and token.
+//! - `sealed_record`: the record at one moment; `record_pages`: in pages; `erasure`: of names in it.
+
+mod end_all;
+mod erasure;
+mod export;
+mod import;
+mod record_pages;
+mod sealed_record;
+mod user_pages;
+
+pub use end_all::HighestNumbers;
+pub(crate) use end_all::{ApiKeys, EndOfAll};
+#[cfg(test)]
+pub(super) use erasure::Erasure;
+pub(super) use export::Export;
+pub(crate) use import::{Import, UserRecord};
+pub(crate) use record_pages::MAX_PAGE_ROWS;
+pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
+
+use rolegate_sql_store::{Database, StoreError};
+
+/// A database of users, as an operator maintains it.
+pub(crate) struct Maintenance {
+    database: Database,
+}
+
+impl Maintenance {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database }
+    }
+
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn is_on_postgres(&self) -> bool {
+        self.database.is_postgres()
+    }
+
+    /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
+    pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
+        let assigned = if self.database.is_postgres() {
+            r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#
+        } else {
+            "SELECT seq FROM sqlite_sequence WHERE name = 'user'"
+        };
+        let select = self
+            .database
+            .statement("SELECT coalesce(max(id), 0) FROM (")
+            .push(r#"SELECT id FROM "user" UNION ALL "#)
+            .push(assigned)
+            .push(") AS ids");
+        let highest = self.database.read::<(i64,)>(select).await?.pop();
+        Ok(highest.map_or(0, |(id,)| id))
+    }
+}

@@ -1,0 +1,193 @@
+//! Inserts users with everything that is stored about them.
+
+use super::Maintenance;
+use crate::{
+    audit::{Change, Entry, Write},
+    store::{sql::audit::pending_rows::insert_pending, tables::COLUMNS},
+    user::User,
+};
+use rolegate_proto::Role;
+use rolegate_sql_store::{LongTransaction, StoreError, row};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// The columns of a row to insert, and their types in PostgreSQL.
+const INSERTED_COLUMNS: [(&str, &str); 8] = [
+    ("id", "bigint"),
+    ("username", "text"),
+    ("password", "text"),
+    ("role", "text"),
+    ("disabled", "boolean"),
+    ("tokens_not_before", "bigint"),
+    ("tokens_marked_until", "bigint"),
+    ("created_at", "bigint"),
+];
+
+/// A user to insert with everything that is stored, as the statement reads it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UserRecord {
+    /// Assigned by the database if `None`.
+    pub(crate) id: Option<i64>,
+    pub(crate) username: String,
+    #[serde(rename = "password", serialize_with = "serialize_exposed")]
+    pub(crate) password_hash: SecretString,
+    #[serde(serialize_with = "serialize_name")]
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+    /// Unix seconds.
+    pub(crate) tokens_not_before: i64,
+    /// Unix seconds.
+    pub(crate) tokens_marked_until: i64,
+    /// Unix seconds; `None` for a user who is moved with the tokens that were issued before: none of these was issued
+    /// before the user was made. A user who had the same id and was deleted here takes precedence over both.
+    pub(crate) created_at: Option<i64>,
+}
+
+/// A transaction that inserts users. Dropped, it has inserted none.
+pub(crate) struct Import {
+    transaction: LongTransaction,
+}
+
+row! {
+    /// The row of the record about the deletion of a user.
+    struct DeletionRow {
+        user_id: i64,
+        details: String,
+    }
+}
+
+impl Maintenance {
+    pub(crate) async fn import(&self) -> Result<Import, StoreError> {
+        Ok(Import {
+            transaction: self.database().begin().await?,
+        })
+    }
+}
+
+impl Import {
+    /// Inserts and records users, except those whose username or id is taken; returns the names of the
+    /// inserted.
+    pub(crate) async fn insert(
+        &mut self,
+        users: &[UserRecord],
+    ) -> Result<HashSet<String>, StoreError> {
+        if let Some(highest) = users.iter().filter_map(|user| user.id).max() {
+            self.advance_ids(highest).await?;
+        }
+        let mut users = users.to_vec();
+        self.date_after_deletions(&mut users).await?;
+        // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
+        users.sort_by_key(|user| user.id.is_none());
+        let inserted = self.insert_rows(&users).await?;
+        self.record(&inserted).await?;
+        Ok(inserted.into_iter().map(|user| user.username).collect())
+    }
+
+    async fn insert_rows(&mut self, users: &[UserRecord]) -> Result<Vec<User>, StoreError> {
+        let id = if self.transaction.is_postgres() {
+            r#"coalesce(id, nextval(pg_get_serial_sequence('"user"', 'id')::regclass))"#
+        } else {
+            "id"
+        };
+        let insert = self
+            .transaction
+            .statement(
+                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
+                tokens_marked_until, created_at)
+            SELECT "#,
+            )
+            .push(id)
+            .push(", username, password, role, disabled, tokens_not_before, tokens_marked_until, created_at")
+            .push_rows(&INSERTED_COLUMNS, users)
+            .push(" ON CONFLICT DO NOTHING RETURNING ")
+            .push(COLUMNS);
+        self.transaction.fetch(insert).await
+    }
+
+    async fn record(&mut self, inserted: &[User]) -> Result<(), StoreError> {
+        let write = Write::by_operator(Change::UserImported, None);
+        let entries: Vec<Entry> = inserted
+            .iter()
+            .map(|user| write.entry_for_user(user))
+            .collect();
+        let record = insert_pending(self.transaction.statement(""), &entries);
+        self.transaction.fetch::<(i64,)>(record).await?;
+        Ok(())
+    }
+
+    /// Makes each user later than a deleted user who had the same id, even within a second: that tells them apart.
+    async fn date_after_deletions(&mut self, users: &mut [UserRecord]) -> Result<(), StoreError> {
+        let ids: Vec<i64> = users.iter().filter_map(|user| user.id).collect();
+        let deletions = self.latest_deleted(&ids).await?;
+        if deletions.is_empty() {
+            return Ok(());
+        }
+        let now = self.now().await?;
+        for user in users {
+            if let Some(deleted) = user.id.and_then(|id| deletions.get(&id)) {
+                user.created_at = Some(now.max(deleted + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// When the latest of the deleted users with each of these ids was made, in Unix seconds.
+    async fn latest_deleted(&mut self, ids: &[i64]) -> Result<HashMap<i64, i64>, StoreError> {
+        let select = self
+            .transaction
+            .statement("SELECT user_id, details FROM audit WHERE event = 'user_deleted' AND user_id")
+            .push_any(ids)
+            .push(" UNION ALL SELECT user_id, details FROM audit_pending WHERE event = 'user_deleted' AND user_id")
+            .push_any(ids);
+        let mut latest = HashMap::new();
+        for row in self.transaction.fetch::<DeletionRow>(select).await? {
+            let details: Value = serde_json::from_str(&row.details).unwrap_or_default();
+            let created_at = details["user_created_at"].as_i64().unwrap_or_default();
+            let latest: &mut i64 = latest.entry(row.user_id).or_default();
+            *latest = created_at.max(*latest);
+        }
+        Ok(latest)
+    }
+
+    /// The time of the database in Unix seconds.
+    async fn now(&mut self) -> Result<i64, StoreError> {
+        let now = self.transaction.statement("SELECT ").push_now();
+        let now = self.transaction.fetch::<(i64,)>(now).await?.pop();
+        Ok(now.map_or(0, |(now,)| now))
+    }
+
+    /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
+    /// sequence does not follow the transaction. SQLite does so by itself. A jump of a thousand leaves room
+    /// for ids that are assigned while the statement runs; shorter distances take one id after the other.
+    async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
+        if !self.transaction.is_postgres() {
+            return Ok(());
+        }
+        let advance = self
+            .transaction
+            .statement(
+                r#"SELECT CASE WHEN $1 - s.last >= 1000 THEN setval(s.sequence, $1)
+                ELSE (SELECT max(id) FROM (SELECT nextval(s.sequence) AS id
+                    FROM generate_series(1, $1 - s.last)) AS steps) END
+            FROM (SELECT sequence, coalesce(pg_sequence_last_value(sequence), 0) AS last
+                FROM (SELECT pg_get_serial_sequence('"user"', 'id')::regclass AS sequence) AS named) AS s
+            WHERE s.last < $1"#,
+            )
+            .bind(highest);
+        self.transaction.fetch::<(i64,)>(advance).await.map(drop)
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        self.transaction.commit().await
+    }
+}
+
+fn serialize_exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(hash.expose_secret())
+}
+
+fn serialize_name<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(role.as_str())
+}

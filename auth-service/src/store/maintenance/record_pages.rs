@@ -1,0 +1,143 @@
+//! The record in pages.
+//!
+//! Each page is one statement, and nothing is open between two pages: who reads the output of a command may be slow,
+//! and a transaction that waits for them would keep old rows, and let the log of SQLite grow.
+
+use super::Maintenance;
+use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
+use rolegate_sql_store::{Database, StoreError, row};
+use sqlx::{Error, FromRow, Row};
+
+/// The rows of a page.
+pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
+
+row! {
+    struct OldestSealColumn {
+        oldest_seal: Option<i64>,
+    }
+}
+
+row! {
+    /// The revisions between which there are rows; `None` without any seal.
+    struct RevisionBounds {
+        oldest: Option<i64>,
+        newest: Option<i64>,
+    }
+}
+
+/// A row of a page, with the oldest seal at the moment of the page.
+struct PageRow {
+    checked: CheckedRow,
+    oldest_seal: Option<i64>,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for PageRow
+where
+    CheckedRow: FromRow<'r, R>,
+    OldestSealColumn: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Ok(Self {
+            checked: CheckedRow::from_row(row)?,
+            oldest_seal: OldestSealColumn::from_row(row)?.oldest_seal,
+        })
+    }
+}
+
+/// Reads the sealed rows by ascending revision, up to the last that was sealed when the reading began.
+pub(crate) struct RecordPages {
+    database: Database,
+    /// The last revision that was read, or left out.
+    position: i64,
+    last: i64,
+}
+
+/// The next rows of the record.
+#[derive(Debug)]
+pub(crate) struct RecordPage {
+    pub(crate) rows: Vec<CheckedRow>,
+    /// What retention removed before this page was read.
+    pub(crate) removed: Option<RemovedRevisions>,
+}
+
+/// Revisions that the record does not have any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RemovedRevisions {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+impl Maintenance {
+    /// The sealed rows, from the oldest to the one that is the newest now.
+    pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
+        let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
+        let select = self.database().statement(select);
+        let bounds: Option<RevisionBounds> = self.database().read(select).await?.pop();
+        let Some(RevisionBounds {
+            oldest: Some(oldest),
+            newest: Some(newest),
+        }) = bounds
+        else {
+            return Err(StoreError::Failed(Error::RowNotFound.into()));
+        };
+        Ok(RecordPages {
+            database: self.database().clone(),
+            position: oldest,
+            last: newest,
+        })
+    }
+}
+
+impl RecordPages {
+    /// The next page; `None` at the end. Rows that retention has removed since the last page are named in the next one.
+    pub(crate) async fn next(&mut self) -> Result<Option<RecordPage>, StoreError> {
+        if self.position >= self.last {
+            return Ok(None);
+        }
+        let found = self.read_page().await?;
+        let oldest_seal = match found.first() {
+            Some(first) => first.oldest_seal,
+            None => self.oldest_seal().await?,
+        };
+        let removed = oldest_seal.and_then(|oldest| self.removed_through(oldest));
+        let rows: Vec<_> = found.into_iter().map(|row| row.checked).collect();
+        let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= MAX_PAGE_ROWS);
+        self.position = match rows.last() {
+            Some(row) if is_full => row.revision,
+            _ => self.last,
+        };
+        Ok(Some(RecordPage { rows, removed }))
+    }
+
+    async fn read_page(&self) -> Result<Vec<PageRow>, StoreError> {
+        let select = self
+            .database
+            .statement("SELECT ")
+            .push(AUDIT_COLUMNS)
+            // In one statement with the rows, so that nothing is removed between the two.
+            .push(", (SELECT min(revision) FROM audit_seal) AS oldest_seal")
+            .push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3")
+            .bind(self.position)
+            .bind(self.last)
+            .bind(MAX_PAGE_ROWS);
+        self.database.read(select).await
+    }
+
+    async fn oldest_seal(&self) -> Result<Option<i64>, StoreError> {
+        let select = "SELECT min(revision) AS oldest_seal FROM audit_seal";
+        let select = self.database.statement(select);
+        let row: Option<OldestSealColumn> = self.database.read(select).await?.pop();
+        Ok(row.and_then(|row| row.oldest_seal))
+    }
+
+    /// The revisions behind the position that the record does not have, because this is its oldest seal.
+    fn removed_through(&self, oldest_seal: i64) -> Option<RemovedRevisions> {
+        if oldest_seal <= self.position {
+            return None;
+        }
+        Some(RemovedRevisions {
+            first: self.position + 1,
+            last: oldest_seal.min(self.last),
+        })
+    }
+}

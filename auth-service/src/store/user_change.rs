@@ -1,0 +1,114 @@
+//! The changes of users that the record tells other services.
+
+use super::{checked_row::UnreadableColumn, seal::SealReference};
+use crate::audit::UserState;
+use rolegate_proto::Role;
+use rolegate_sql_store::row;
+use serde_json::Value;
+use sqlx::{Error, FromRow, Row, error::BoxDynError};
+
+/// Follows the role, in the column `state` of a user who is disabled.
+const DISABLED: &str = " disabled";
+
+/// The state of a user after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UserChange {
+    /// 0 in a snapshot.
+    pub(crate) revision: i64,
+    /// The seal of the batch of the revision; `None` in a snapshot.
+    pub(crate) seal: Option<SealReference>,
+    pub(crate) user_id: i64,
+    pub(crate) username: String,
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+    pub(crate) deleted: bool,
+    /// When the user was made, in Unix seconds, 0 if it was not kept; only of a deletion, and in a snapshot. `None` for
+    /// a deletion that an older replica recorded.
+    pub(crate) created_at: Option<u64>,
+}
+
+/// A change in the record, or why it cannot be read. The changes before it can be taken even so.
+#[derive(Debug)]
+pub(crate) struct CheckedChange {
+    pub(crate) revision: i64,
+    pub(crate) content: Result<UserChange, UnreadableColumn>,
+}
+
+row! {
+    /// A row of the record that has a state, with the seal of its batch.
+    struct ChangeRow {
+        revision: i64,
+        event: String,
+        user_id: Option<i64>,
+        username: Option<String>,
+        state: Option<String>,
+        details: String,
+        seal: Option<String>,
+    }
+}
+
+row! {
+    struct RevisionColumn {
+        revision: i64,
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for CheckedChange
+where
+    RevisionColumn: FromRow<'r, R>,
+    ChangeRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let content = ChangeRow::from_row(row).and_then(UserChange::try_from);
+        Ok(Self {
+            revision: RevisionColumn::from_row(row)?.revision,
+            content: content.map_err(UnreadableColumn::from),
+        })
+    }
+}
+
+impl TryFrom<ChangeRow> for UserChange {
+    type Error = Error;
+
+    fn try_from(row: ChangeRow) -> sqlx::Result<Self> {
+        let details: Value =
+            serde_json::from_str(&row.details).map_err(|error| malformed("details", error))?;
+        let user_id = row
+            .user_id
+            .ok_or_else(|| malformed("user_id", "it is null"))?;
+        let state = decode_state(&row.state.unwrap_or_default())?;
+        Ok(Self {
+            revision: row.revision,
+            seal: row.seal.and_then(|seal| seal.parse().ok()),
+            user_id,
+            // The name may have been erased since.
+            username: row.username.unwrap_or_default(),
+            role: state.role,
+            disabled: state.disabled,
+            deleted: row.event == "user_deleted",
+            created_at: details["user_created_at"].as_u64(),
+        })
+    }
+}
+
+/// The text of the column `state`.
+pub(super) fn encode_state(state: UserState) -> String {
+    let suffix = if state.disabled { DISABLED } else { "" };
+    format!("{}{suffix}", state.role)
+}
+
+fn decode_state(text: &str) -> sqlx::Result<UserState> {
+    let role_of_disabled = text.strip_suffix(DISABLED);
+    let role = role_of_disabled.unwrap_or(text).parse();
+    Ok(UserState {
+        role: role.map_err(|_| malformed("state", "it has no role"))?,
+        disabled: role_of_disabled.is_some(),
+    })
+}
+
+fn malformed(column: &str, problem: impl Into<BoxDynError>) -> Error {
+    Error::ColumnDecode {
+        index: column.to_owned(),
+        source: problem.into(),
+    }
+}
