@@ -5,12 +5,12 @@
 
 use super::{StoreError, UserFilter, sql::encoding::decode_seconds, tables::COLUMNS};
 use crate::user::{ListedUser, User};
-use rolegate_sql_store::{Database, Statement};
+use rolegate_sql_store::{Database, Statement, row};
 use sqlx::{FromRow, Row};
 
-/// Users that one statement of a search reads, which takes some hundredths of a second. An abandoned
+/// The number of users that one statement of a search reads, which takes some hundredths of a second. An abandoned
 /// statement runs on in SQLite and occupies one of few connections.
-const SEARCH_STEP: i64 = 50_000;
+const SEARCH_BATCH: i64 = 50_000;
 
 /// Users by ascending id.
 pub(super) async fn list(
@@ -19,15 +19,11 @@ pub(super) async fn list(
 ) -> Result<Vec<ListedUser>, StoreError> {
     let mut found = Vec::new();
     loop {
-        let mut last = None;
-        if !filter.search.is_empty() {
-            let step = r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#;
-            let step = database
-                .statement(step)
-                .bind(filter.after)
-                .bind(SEARCH_STEP - 1);
-            last = database.read::<(i64,)>(step).await?.pop().map(|(id,)| id);
-        }
+        let last = if filter.search.is_empty() {
+            None
+        } else {
+            last_of_batch(database, filter.after).await?
+        };
         let query = list_query(database.statement("SELECT "), &filter, last);
         let users: Vec<ListedUser> = database.read(query).await?;
         filter.limit -= i64::try_from(users.len()).unwrap_or(filter.limit);
@@ -39,7 +35,17 @@ pub(super) async fn list(
     }
 }
 
-/// The statement of a page, or of a step of a search, which ends with the id `last`.
+/// The last id of the users that the next statement of a search reads; `None` if it reads all that are left.
+async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, StoreError> {
+    let select = database
+        .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
+        .bind(after)
+        .bind(SEARCH_BATCH - 1);
+    let last = database.read::<(i64,)>(select).await?.pop();
+    Ok(last.map(|(id,)| id))
+}
+
+/// The statement of a page, or of a batch of a search, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select.push(COLUMNS).push(r#", last_login_at FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
@@ -47,9 +53,9 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
         query = query.push(" AND id <= ").push_bind(last);
     }
     if !filter.username_prefix.is_empty() {
-        let (start, end) = prefix_range(&filter.username_prefix);
+        let start = &*filter.username_prefix;
         query = query.push(" AND username >= ").push_bind(start);
-        if let Some(end) = end {
+        if let Some(end) = prefix_end(start) {
             query = query.push(" AND username < ").push_bind(end);
         }
     }
@@ -69,39 +75,33 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
     query.push(" ORDER BY id LIMIT ").push_bind(filter.limit)
 }
 
-/// The usernames with a prefix as a half-open range in byte order, which both engines answer from
-/// the index and in which no character is special; no end where no text follows the prefix.
-fn prefix_range(prefix: &str) -> (&str, Option<String>) {
+/// The end of the half-open range of the usernames with a prefix, which begins with the prefix. It is in byte order, so
+/// both engines answer it from the index and no character is special. `None` where no text follows those with the prefix.
+fn prefix_end(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {
         // UTF-8 sorts by code point; the range skips the surrogates.
         if let Some(next) = (last..=char::MAX).nth(1) {
             end.push(next);
-            return (prefix, Some(end.into_iter().collect()));
+            return Some(end.into_iter().collect());
         }
     }
-    (prefix, None)
+    None
 }
 
-type ListedRow = (
-    i64,
-    String,
-    String,
-    i64,
-    bool,
-    i64,
-    bool,
-    Option<i64>,
-    Option<i64>,
-);
+row! {
+    struct LastLoginColumn {
+        last_login_at: Option<i64>,
+    }
+}
 
 impl<'r, R: Row> FromRow<'r, R> for ListedUser
 where
     User: FromRow<'r, R>,
-    ListedRow: FromRow<'r, R>,
+    LastLoginColumn: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., last_login_at) = ListedRow::from_row(row)?;
+        let last_login_at = LastLoginColumn::from_row(row)?.last_login_at;
         Ok(Self {
             user: User::from_row(row)?,
             last_login_at: last_login_at.map(decode_seconds).transpose()?,
@@ -111,7 +111,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::prefix_range;
+    use super::prefix_end;
 
     #[test]
     fn prefix_is_a_range_in_byte_order() {
@@ -123,7 +123,7 @@ mod tests {
             ("a\u{10ffff}", Some("b")),
             ("\u{10ffff}", None),
         ] {
-            assert_eq!(prefix_range(prefix), (prefix, end.map(str::to_owned)));
+            assert_eq!(prefix_end(prefix), end.map(str::to_owned));
         }
     }
 }
