@@ -115,10 +115,11 @@ pub struct EnvoyRequest<'a> {
 
 /// Reads a request of Envoy.
 pub fn read_envoy_request(attributes: &AttributeContext) -> EnvoyRequest<'_> {
+    let target = request::target(attributes);
     EnvoyRequest {
         authorization: request::authorization(attributes),
         client: request::source_address(attributes),
-        route: request::route(attributes).into(),
+        route: [target.method, target.host, target.path],
         headers: request::http(attributes)
             .map(browser_headers)
             .unwrap_or_default(),

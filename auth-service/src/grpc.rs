@@ -10,15 +10,16 @@ mod message;
 mod opaque_tokens;
 mod passwords;
 mod second_factor;
+mod user_changes;
 mod users;
 
 use crate::accounts::Accounts;
-use audit::UserChanges;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::auth_v1::{self as wire, auth_service_server::AuthService};
 use rolegate_sign_in::sign_in::SignIn;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
+use user_changes::UserChanges;
 
 /// `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 #[derive(Clone)]
@@ -39,11 +40,10 @@ impl AuthGrpc {
         sign_in: Option<SignIn>,
         watchers: Vec<String>,
     ) -> Self {
-        let (trusted, sign_in) = (Arc::new(trusted), sign_in.map(Arc::new));
         Self {
             accounts,
-            trusted,
-            sign_in,
+            trusted: Arc::new(trusted),
+            sign_in: sign_in.map(Arc::new),
             watchers: watchers.into(),
         }
     }

@@ -3,6 +3,7 @@
 use super::{AuthGrpc, RpcResult};
 use crate::{
     accounts::{AccountError, BasicCheck, Bearer, Requirement},
+    actor::Actor,
     call_origin::CallOrigin,
     metrics,
 };
@@ -19,7 +20,7 @@ use rolegate_proto::{
 use rolegate_telemetry::request_context::RequestContext;
 use tonic::{Extensions, Request, Response};
 
-const MALFORMED: &str = "role_names must be names of roles";
+const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
 /// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
 /// be ignored.
@@ -36,7 +37,7 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
             let roles = if role_names.is_empty() {
                 numbers
                     .collect::<Result<_, _>>()
-                    .map_err(|_| invalid(MALFORMED))
+                    .map_err(|_| invalid(MALFORMED_ROLES))
             } else {
                 roles(&role_names)
             }?;
@@ -53,7 +54,7 @@ pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
         .iter()
         .map(|name| name.parse())
         .collect::<Result<_, _>>();
-    roles.map_err(|_| AccountError::request(MALFORMED))
+    roles.map_err(|_| AccountError::request(MALFORMED_ROLES))
 }
 
 impl AuthGrpc {
@@ -63,19 +64,17 @@ impl AuthGrpc {
         item: AuthorizeRequest,
         call: &Extensions,
     ) -> Result<Bearer, AccountError> {
-        let address = item.client_address.and_then(|address| address.parse().ok());
-        let client_address = address.filter(|_| is_trusted_caller(call, &self.trusted));
-        let requirement = requirement(item.requirement)?;
-        let AuthorizeRequest {
-            access_token,
-            from_cookie,
-            ..
-        } = item;
+        let mut client_address = None;
+        if let Some(reported) = item.client_address
+            && is_trusted_caller(call, &self.trusted)
+        {
+            client_address = reported.parse().ok();
+        }
         Ok(Bearer {
-            access_token,
-            requirement,
+            access_token: item.access_token,
+            requirement: requirement(item.requirement)?,
             client_address,
-            from_cookie,
+            from_cookie: item.from_cookie,
         })
     }
 
@@ -93,19 +92,9 @@ impl AuthGrpc {
             .map(|item| self.bearer(item, call))
             .collect();
         let outcomes = self.accounts.authorize_batch(bearers).await?;
-        let outcomes = outcomes
-            .into_iter()
-            .map(|outcome| outcome.map_err(|error| error.reason()))
-            .inspect(|outcome| metrics::count_authorization(outcome.as_ref().err().copied()))
-            .map(|outcome| match outcome {
-                Ok(user) => Outcome::User(user.into()),
-                Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
-            })
-            .map(|outcome| AuthorizeOutcome {
-                outcome: Some(outcome),
-            })
-            .collect();
-        Ok(BatchAuthorizeResponse { outcomes })
+        Ok(BatchAuthorizeResponse {
+            outcomes: outcomes.into_iter().map(count_outcome).collect(),
+        })
     }
 
     /// The users of the credentials that are remembered, or API keys, in the order of the items.
@@ -118,29 +107,19 @@ impl AuthGrpc {
         if items.len() > MAX_CREDENTIALS_BATCH {
             return Err(AccountError::request("a batch has at most 256 items"));
         }
-        // A stranger could guess what is remembered, and no guess would count.
+        // Any other caller could guess what is remembered, and no guess would count.
         let is_trusted = is_trusted_caller(call, &self.trusted);
-        let check = |item: VerifyCredentialsRequest| {
-            // An unknown role is an error after the check of the credentials.
-            let roles = roles(&item.role_names).ok().filter(|_| is_trusted)?;
-            self.accounts.expect_known(&roles).ok()?;
-            let reported = item.client_address.and_then(|address| address.parse().ok());
-            let client_address = reported.or(origin.client_address);
-            let origin = CallOrigin {
-                client_address,
-                ..origin
-            };
-            Some(BasicCheck {
-                username: item.username,
-                password: item.password.into(),
-                accept_api_keys: item.accept_api_keys,
-                origin,
+        let checks = items
+            .into_iter()
+            .map(|item| {
+                if is_trusted {
+                    self.basic_check(item, origin)
+                } else {
+                    None
+                }
             })
-        };
-        let recalled = self
-            .accounts
-            .recall(items.into_iter().map(check).collect())
-            .await?;
+            .collect();
+        let recalled = self.accounts.recall(checks).await?;
         let outcomes = recalled
             .into_iter()
             .map(|user| VerifyCredentialsResponse {
@@ -148,6 +127,27 @@ impl AuthGrpc {
             })
             .collect();
         Ok(BatchVerifyCredentialsResponse { outcomes })
+    }
+
+    /// The credentials of an item, with the client address that it reports. `None` if it names an unknown role, which is an
+    /// error after the check of the credentials.
+    fn basic_check(
+        &self,
+        item: VerifyCredentialsRequest,
+        origin: CallOrigin,
+    ) -> Option<BasicCheck> {
+        let roles = roles(&item.role_names).ok()?;
+        self.accounts.expect_known(&roles).ok()?;
+        let reported = item.client_address.and_then(|address| address.parse().ok());
+        Some(BasicCheck {
+            username: item.username,
+            password: item.password.into(),
+            accept_api_keys: item.accept_api_keys,
+            origin: CallOrigin {
+                client_address: reported.or(origin.client_address),
+                ..origin
+            },
+        })
     }
 
     pub(super) async fn authorize(
@@ -191,12 +191,28 @@ impl AuthGrpc {
         &self,
         request: Request<wire::GetCurrentUserRequest>,
     ) -> RpcResult<wire::GetCurrentUserResponse> {
-        let (token, any) = (
-            actor::token(request.metadata()),
-            Requirement::AnyAuthenticated,
-        );
+        let token = actor::token(request.metadata());
+        let any = Requirement::AnyAuthenticated;
         let actor = self.accounts.authorize(token, &any).await?;
         Ok(Response::new(actor.into()))
+    }
+}
+
+/// The outcome of an item, which is counted.
+fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
+    let outcome = match outcome {
+        Ok(actor) => {
+            metrics::count_authorization(None);
+            Outcome::User(actor.into())
+        }
+        Err(error) => {
+            let reason = error.reason();
+            metrics::count_authorization(Some(reason));
+            Outcome::RefusalReason(reason.as_str().to_owned())
+        }
+    };
+    AuthorizeOutcome {
+        outcome: Some(outcome),
     }
 }
 

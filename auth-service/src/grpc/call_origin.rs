@@ -13,33 +13,31 @@ const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The longest timeout that callers get.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The client address is that of the request context, which `rolegate_grpc_server` sets.
-pub(super) fn origin_of<M>(request: &Request<M>) -> CallOrigin {
+/// Reads who calls and until when. The client address is that of the request context, which `rolegate_grpc_server` sets.
+pub(super) fn read_origin<M>(request: &Request<M>) -> CallOrigin {
     // A malformed timeout does not arrive here: the server has refused the call.
-    let timeout = call_head::timeout(request.metadata().as_ref());
-    let time = timeout
+    let timeout = call_head::timeout(request.metadata().as_ref())
         .ok()
         .flatten()
         .unwrap_or(DEFAULT_TIMEOUT)
         .min(MAX_TIMEOUT);
-    let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
-    let client_address = RequestContext::client_address();
+    let response_reserve = (timeout / 10).min(MAX_RESPONSE_RESERVE);
     CallOrigin {
-        client_address,
-        deadline: Instant::now() + time,
+        client_address: RequestContext::client_address(),
+        deadline: Instant::now() + timeout.saturating_sub(response_reserve),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, origin_of};
+    use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, read_origin};
     use std::time::{Duration, Instant};
     use tonic::{Request, metadata::MetadataValue};
 
     #[test]
     fn grpc_timeout_sets_the_deadline_within_bounds() {
         let mut request = Request::new(());
-        let left = |request: &Request<()>| origin_of(request).deadline - Instant::now();
+        let left = |request: &Request<()>| read_origin(request).deadline - Instant::now();
         let default = left(&request);
         assert!(default <= DEFAULT_TIMEOUT && default > DEFAULT_TIMEOUT / 2);
         for (text, time) in [

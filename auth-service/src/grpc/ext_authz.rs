@@ -3,20 +3,20 @@
 //! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
 //! `failure_mode_allow` is set.
 
+mod bearer_count;
 pub(crate) mod cookie;
 pub(crate) mod request;
 mod response;
 
-use super::{AuthGrpc, call_origin::origin_of};
+use super::{AuthGrpc, call_origin::read_origin};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, BasicCheck, Requirement},
-    actor::Actor,
     audit,
     call_origin::CallOrigin,
-    metrics,
     store::StoreError,
     user::User,
 };
+use bearer_count::count_bearer;
 use cookie::has_authorization;
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
@@ -29,8 +29,8 @@ use rolegate_proto::{
     },
 };
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
-use secrecy::ExposeSecret as _;
-use std::{net::IpAddr, time::Duration};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::time::Duration;
 use tonic::{Code, Request, Response, Status};
 
 /// Warnings about routes whose configuration is not valid: clients can send any number of requests.
@@ -49,30 +49,33 @@ impl Check for AuthGrpc {
         &self,
         request: Request<CheckRequest>,
     ) -> Result<Response<CheckResponse>, Status> {
-        let origin = origin_of(&request);
+        let mut origin = read_origin(&request);
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let attributes = request.into_inner().attributes.unwrap_or_default();
         // The client address is that of Envoy's client, if Envoy is trusted to report it.
-        let origin = match request::source_address(&attributes) {
-            Some(address) if is_trusted => CallOrigin {
-                client_address: Some(address),
-                ..origin
-            },
-            Some(_) => {
-                IGNORED.ignore(origin.client_address);
-                origin
-            }
-            None => origin,
-        };
+        match request::source_address(&attributes) {
+            Some(address) if is_trusted => origin.client_address = Some(address),
+            Some(_) => IGNORED.ignore(origin.client_address),
+            None => {}
+        }
         // Answered before Envoy's own deadline, after which it has no answer.
         let decision = self.decide(&attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
-        let late = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
-        Ok(Response::new(match decision.unwrap_or_else(late) {
-            Ok(user) => response::allowed(&user),
-            Err(refusal) => response::denied(&refusal, self.allows_basic_challenge(&attributes)),
+        let timed_out = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
+        Ok(Response::new(match decision.unwrap_or_else(timed_out) {
+            Ok(user) => response::allow(&user),
+            Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(&attributes)),
         }))
     }
+}
+
+/// A request of Envoy's client, and what the configuration of its route requires.
+struct RouteRequest<'r> {
+    attributes: &'r AttributeContext,
+    /// The text of the configuration.
+    roles: &'r str,
+    requirement: Result<Requirement, AccountError>,
+    origin: CallOrigin,
 }
 
 impl AuthGrpc {
@@ -87,70 +90,50 @@ impl AuthGrpc {
         };
         let is_cookie_only = request::is_cookie_only(&attributes.context_extensions)
             .inspect_err(|_| warn_of_route(attributes))?;
-        let requirement = self.requirement(roles);
-        let client = origin.client_address;
-        let authorization = request::authorization(attributes).filter(|_| !is_cookie_only);
+        let route = RouteRequest {
+            attributes,
+            roles,
+            requirement: self.requirement(roles),
+            origin,
+        };
+        let authorization = if is_cookie_only {
+            None
+        } else {
+            request::authorization(attributes)
+        };
+        // What is rare is boxed, or every check would be as large as that of a password.
         let authenticated = match authorization {
             Some(Authorization::Bearer(token)) => {
-                // Any user, because the audit log names the one who is refused.
-                let any = Requirement::AnyAuthenticated;
-                let authorize = || self.accounts.authorize(token.expose_secret(), &any);
-                // What is rare is boxed, or every check would be as large as that of a password.
-                let bearer = if is_api_key(token.expose_secret()) {
-                    Box::pin(RequestContext::with_client_address(client, authorize())).await
-                } else {
-                    authorize().await
-                };
-                counted(bearer, &requirement)?
-            }
-            Some(Authorization::Basic { .. }) if cookie::is_cross_site_change(attributes) => {
-                Box::pin(record_cross_site(attributes, roles, client)).await;
-                return Err(Refusal::CrossSite);
+                self.authorize_bearer(&route, token.expose_secret()).await?
             }
             Some(Authorization::Basic { username, password }) => {
-                let verify = self.accounts.verify_credentials(BasicCheck {
-                    username,
-                    password,
-                    accept_api_keys: true,
-                    origin,
-                });
-                let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
-                match verified {
-                    Err(error) if is_wrong(&error) && self.is_by_person(attributes) => {
-                        match Box::pin(self.user_in_cookie(attributes, &requirement)).await {
-                            Ok(verified) => verified,
-                            Err(page @ Refusal::SignIn(_)) => return Err(page),
-                            Err(_) => return Err(error.into()),
-                        }
-                    }
-                    verified => verified?,
-                }
+                Box::pin(self.verify_basic(&route, username, password)).await?
             }
-            None => {
-                // Credentials come before cookies, also malformed ones.
-                if !is_cookie_only && has_authorization(attributes) {
-                    return Err(Refusal::NotAuthenticated);
-                }
-                let user = Box::pin(self.user_in_cookie(attributes, &requirement)).await;
-                if matches!(user, Err(Refusal::CrossSite)) {
-                    Box::pin(record_cross_site(attributes, roles, client)).await;
-                }
-                user?
+            // Credentials come before cookies, also malformed ones.
+            None if !is_cookie_only && has_authorization(attributes) => {
+                return Err(Refusal::NotAuthenticated);
             }
+            None => Box::pin(self.authenticate_by_cookie(&route)).await?,
         };
         // After the credentials, as at the gateway.
-        let requirement = requirement.inspect_err(|_| warn_of_route(attributes))?;
+        let requirement = route
+            .requirement
+            .inspect_err(|_| warn_of_route(attributes))?;
         let user = authenticated.user;
         if requirement.admits(user.role) {
             return Ok(user);
         }
         let reason = requirement.refusal(authenticated.ineffective_role);
-        Box::pin(RequestContext::with_client_address(client, async {
+        let log = async {
             if DENIALS.is_due((user.id, roles.to_owned())) {
-                let (method, host, path) = request::route(attributes);
-                audit::log_access_denial(&user, method, &format!("{host}{path}"), roles, reason);
+                let target = request::target(attributes);
+                audit::log_access_denial(&user, target.method, &target.route(), roles, reason);
             }
-        }))
+        };
+        Box::pin(RequestContext::with_client_address(
+            origin.client_address,
+            log,
+        ))
         .await;
         let error = AccountError::from(reason);
         Err(match self.interstitial(attributes, &user, reason) {
@@ -166,43 +149,91 @@ impl AuthGrpc {
         }
         Ok(requirement)
     }
+
+    async fn authorize_bearer(
+        &self,
+        route: &RouteRequest<'_>,
+        token: &str,
+    ) -> Result<AuthenticatedUser, AccountError> {
+        // Any user, because the audit log names the one who is refused.
+        let any = Requirement::AnyAuthenticated;
+        let authorize = || self.accounts.authorize(token, &any);
+        let bearer = if is_api_key(token) {
+            let client = route.origin.client_address;
+            Box::pin(RequestContext::with_client_address(client, authorize())).await
+        } else {
+            authorize().await
+        };
+        count_bearer(bearer, &route.requirement)
+    }
+
+    /// Verifies a password. If it is wrong, and the browser of a person asks for a page with it, the session in the cookie
+    /// counts.
+    async fn verify_basic(
+        &self,
+        route: &RouteRequest<'_>,
+        username: String,
+        password: SecretString,
+    ) -> Result<AuthenticatedUser, Refusal> {
+        if cookie::is_cross_site_change(route.attributes) {
+            route.log_cross_site_denial().await;
+            return Err(Refusal::CrossSite);
+        }
+        let verify = self.accounts.verify_credentials(BasicCheck {
+            username,
+            password,
+            accept_api_keys: true,
+            origin: route.origin,
+        });
+        let client = route.origin.client_address;
+        let error = match RequestContext::with_client_address(client, verify).await {
+            Ok(user) => return Ok(user),
+            Err(error) => error,
+        };
+        // The service may be busy, which says nothing about the credentials.
+        let is_wrong = error.reason().code() == Code::Unauthenticated;
+        if !is_wrong || !self.is_by_person(route.attributes) {
+            return Err(error.into());
+        }
+        match Box::pin(self.user_in_cookie(route.attributes, &route.requirement)).await {
+            Err(refusal) if !matches!(refusal, Refusal::SignIn(_)) => Err(error.into()),
+            outcome => outcome,
+        }
+    }
+
+    async fn authenticate_by_cookie(
+        &self,
+        route: &RouteRequest<'_>,
+    ) -> Result<AuthenticatedUser, Refusal> {
+        let outcome = self
+            .user_in_cookie(route.attributes, &route.requirement)
+            .await;
+        if matches!(outcome, Err(Refusal::CrossSite)) {
+            route.log_cross_site_denial().await;
+        }
+        outcome
+    }
 }
 
-/// Whether the credentials were refused, and not the service busy.
-fn is_wrong(error: &AccountError) -> bool {
-    error.reason().code() == Code::Unauthenticated
+impl RouteRequest<'_> {
+    /// Writes the line of a change that another site may have caused.
+    async fn log_cross_site_denial(&self) {
+        let log = async {
+            let target = request::target(self.attributes);
+            audit::log_cross_site_denial(target.method, &target.route(), self.roles);
+        };
+        RequestContext::with_client_address(self.origin.client_address, log).await;
+    }
 }
 
-/// Writes the line of a change that another site may have caused.
-async fn record_cross_site(attributes: &AttributeContext, roles: &str, client: Option<IpAddr>) {
-    let record = async {
-        let (method, host, path) = request::route(attributes);
-        audit::log_cross_site_denial(method, &format!("{host}{path}"), roles);
-    };
-    RequestContext::with_client_address(client, record).await;
-}
-
-/// The user of this bearer, who is counted as admitted or not.
-fn counted(
-    bearer: Result<Actor, AccountError>,
-    requirement: &Result<Requirement, AccountError>,
-) -> Result<AuthenticatedUser, AccountError> {
-    metrics::count_authorization(match (&bearer, requirement) {
-        (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
-        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.ineffective_role)),
-        (Err(error), _) | (_, Err(error)) => Some(error.reason()),
-    });
-    bearer.map(AuthenticatedUser::from)
-}
-
-/// The configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
+/// Warns that the configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
 fn warn_of_route(attributes: &AttributeContext) {
     if INVALID_ROUTES.is_due(()) {
-        let (_, host, path) = request::route(attributes);
+        let target = request::target(attributes);
         let extensions = &attributes.context_extensions;
         tracing::warn!(
-            host,
-            path,
+            host = target.host,
+            path = target.path,
             roles = request::roles(extensions),
             credentials = extensions.get("credentials"),
             "ext_authz: refused, because context_extensions of this route are not valid; set roles to \

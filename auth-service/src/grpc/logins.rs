@@ -1,6 +1,6 @@
 //! Calls that check a password, or register one.
 
-use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::origin_of};
+use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::read_origin};
 use crate::{
     accounts::{AccountError, BasicCheck},
     metrics,
@@ -14,7 +14,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::RegisterRequest>,
     ) -> RpcResult<wire::RegisterResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let wire::RegisterRequest { username, password } = request.into_inner();
         let user = self
             .accounts
@@ -29,19 +29,20 @@ impl AuthGrpc {
         &self,
         request: Request<wire::LoginRequest>,
     ) -> RpcResult<wire::LoginResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let wire::LoginRequest {
             username,
             password,
             otp,
         } = request.into_inner();
-        let (password, otp) = (password.into(), otp.as_deref());
-        let outcome = self.accounts.login(&username, password, otp, origin).await;
+        let outcome = self
+            .accounts
+            .login(&username, password.into(), otp.as_deref(), origin)
+            .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let (token, user) = outcome?;
-        let access_token = token.expose_secret().to_owned();
         Ok(Response::new(wire::LoginResponse {
-            access_token,
+            access_token: token.expose_secret().to_owned(),
             user: Some(user.into()),
         }))
     }
@@ -50,7 +51,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::VerifyCredentialsRequest>,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let wire::VerifyCredentialsRequest {
             username,
             password,
@@ -75,7 +76,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::BatchVerifyCredentialsRequest>,
     ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
         Ok(Response::new(self.recall(items, &call, origin).await?))
     }
@@ -84,7 +85,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::CreateSessionRequest>,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let outcome = self.new_session(request.into_inner(), origin).await;
         metrics::count_login("session", outcome.as_ref().err().map(AccountError::reason));
         Ok(Response::new(match outcome {

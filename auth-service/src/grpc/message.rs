@@ -13,23 +13,14 @@ use tonic::Status;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {
-        let User {
-            id,
-            username,
-            role,
-            disabled,
-            created_at,
-            ..
-        } = user;
-        let (role, role_name) = (role.response_number(), role.to_string());
         Self {
-            id,
-            username,
-            role,
-            disabled,
-            role_name,
+            id: user.id,
+            username: user.username,
+            role: user.role.response_number(),
+            disabled: user.disabled,
+            role_name: user.role.to_string(),
             unknown_role_name: String::new(),
-            created_at: created_at.map(seconds),
+            created_at: user.created_at.map(seconds),
         }
     }
 }
@@ -95,10 +86,9 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
             Some(TokenKind::Session) => auth_v1::CredentialKind::Session,
             Some(TokenKind::ApiKey) => auth_v1::CredentialKind::ApiKey,
         };
-        let expires_at = actor.expires_at.map(timestamp);
         let credential = auth_v1::Credential {
             kind: kind.into(),
-            expires_at,
+            expires_at: actor.expires_at.map(timestamp),
         };
         Self {
             user: Some(actor.into()),
@@ -129,26 +119,17 @@ impl From<User> for auth_v1::UserName {
 
 impl From<OpaqueToken> for auth_v1::ApiKey {
     fn from(key: OpaqueToken) -> Self {
-        let OpaqueToken {
-            id,
-            user_id,
-            name,
-            prefix,
-            role,
-            created_by,
-            ..
-        } = key;
         Self {
-            id,
-            user_id,
-            name,
-            prefix,
-            role: role.map(Role::response_number),
-            role_name: role.map(|role| role.to_string()),
+            id: key.id,
+            user_id: key.user_id,
+            name: key.name,
+            prefix: key.prefix,
+            role: key.role.map(Role::response_number),
+            role_name: key.role.map(|role| role.to_string()),
             created_at: Some(timestamp(key.created_at)),
             expires_at: key.expires_at.map(timestamp),
             last_used_at: key.last_used_at.map(timestamp),
-            created_by,
+            created_by: key.created_by,
         }
     }
 }
@@ -159,25 +140,17 @@ pub(super) fn session(
     idle_expires_at: u64,
     current: Option<i64>,
 ) -> auth_v1::Session {
-    let OpaqueToken {
-        id,
-        user_id,
-        name,
-        client_address,
-        user_agent,
-        ..
-    } = session;
     auth_v1::Session {
-        id,
-        user_id,
-        name: Some(name).filter(|name| !name.is_empty()),
+        id: session.id,
+        user_id: session.user_id,
+        name: Some(session.name).filter(|name| !name.is_empty()),
         created_at: Some(timestamp(session.created_at)),
         last_used_at: session.last_used_at.map(timestamp),
-        client_address,
-        user_agent,
+        client_address: session.client_address,
+        user_agent: session.user_agent,
         expires_at: session.expires_at.map(timestamp),
         idle_expires_at: Some(timestamp(idle_expires_at)),
-        current: current == Some(id),
+        current: current == Some(session.id),
     }
 }
 

@@ -53,10 +53,9 @@ impl AuthGrpc {
             place,
             pending: pending_sign_in,
         };
-        let (password, otp) = (password.into(), otp.as_deref());
         let created = self
             .accounts
-            .create_session(&username, password, new, otp, origin)
+            .create_session(&username, password.into(), new, otp.as_deref(), origin)
             .await?;
         let id = created.session.id;
         let exposed = |token: SecretString| token.expose_secret().to_owned();
@@ -134,7 +133,8 @@ impl AuthGrpc {
         &self,
         request: Request<wire::ListApiKeysRequest>,
     ) -> RpcResult<wire::ListApiKeysResponse> {
-        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
+        let user_id = request.get_ref().user_id;
+        let actor = actor::token(request.metadata());
         let (.., keys) = self
             .accounts
             .list_tokens(TokenKind::ApiKey, actor, user_id)
@@ -166,7 +166,8 @@ impl AuthGrpc {
         &self,
         request: Request<wire::ListSessionsRequest>,
     ) -> RpcResult<wire::ListSessionsResponse> {
-        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
+        let user_id = request.get_ref().user_id;
+        let actor = actor::token(request.metadata());
         let (actor, sessions) = self.accounts.list_sessions(actor, user_id).await?;
         let sessions = sessions
             .into_iter()

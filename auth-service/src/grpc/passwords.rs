@@ -1,6 +1,6 @@
 //! Calls that change passwords, and password links.
 
-use super::{AuthGrpc, RpcResult, call_origin::origin_of, message::timestamp};
+use super::{AuthGrpc, RpcResult, call_origin::read_origin, message::timestamp};
 use crate::accounts::PasswordLink;
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1 as wire;
@@ -12,13 +12,13 @@ impl AuthGrpc {
         &self,
         request: Request<wire::SetPasswordRequest>,
     ) -> RpcResult<wire::SetPasswordResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let (metadata, _, message) = request.into_parts();
         let wire::SetPasswordRequest { user_id, password } = message;
-        let (actor, password) = (actor::token(&metadata), password.into());
+        let actor = actor::token(&metadata);
         let user = self
             .accounts
-            .set_password(actor, user_id, password, origin)
+            .set_password(actor, user_id, password.into(), origin)
             .await?;
         Ok(Response::new(wire::SetPasswordResponse {
             user: Some(user.into()),
@@ -29,10 +29,11 @@ impl AuthGrpc {
         &self,
         request: Request<wire::ChangePasswordRequest>,
     ) -> RpcResult<wire::ChangePasswordResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let (metadata, _, message) = request.into_parts();
-        let (current, new) = (message.current_password.into(), message.new_password.into());
         let actor = actor::token(&metadata);
+        let current = message.current_password.into();
+        let new = message.new_password.into();
         let user = self
             .accounts
             .change_password(actor, current, new, origin)
@@ -46,7 +47,8 @@ impl AuthGrpc {
         &self,
         request: Request<wire::CreatePasswordLinkRequest>,
     ) -> RpcResult<wire::CreatePasswordLinkResponse> {
-        let (actor, user_id) = (actor::token(request.metadata()), request.get_ref().user_id);
+        let actor = actor::token(request.metadata());
+        let user_id = request.get_ref().user_id;
         let link = self.accounts.create_password_link(actor, user_id).await?;
         let link = Some(password_link_message(link));
         Ok(Response::new(wire::CreatePasswordLinkResponse { link }))
@@ -56,7 +58,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::RedeemPasswordLinkRequest>,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let wire::RedeemPasswordLinkRequest { token, password } = request.into_inner();
         self.accounts
             .redeem_password_link(&token, password.into(), origin)
@@ -68,7 +70,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::GetPasswordLinkRequest>,
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let token = &request.get_ref().token;
         let (_digest, link) = self.accounts.find_password_link(token, &origin).await?;
         Ok(Response::new(wire::GetPasswordLinkResponse {

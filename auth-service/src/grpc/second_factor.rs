@@ -1,6 +1,6 @@
 //! Calls about second factors.
 
-use super::{AuthGrpc, RpcResult, call_origin::origin_of};
+use super::{AuthGrpc, RpcResult, call_origin::read_origin};
 use crate::{accounts::AccountError, second_factor::Issuer};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1 as wire;
@@ -12,12 +12,13 @@ impl AuthGrpc {
         &self,
         request: Request<wire::EnrolSecondFactorRequest>,
     ) -> RpcResult<wire::EnrolSecondFactorResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let (metadata, _, message) = request.into_parts();
         let issuer = Issuer::parse(message.issuer).ok_or_else(|| {
             AccountError::request("The issuer must be a line of 1 to 255 bytes without a colon.")
         })?;
-        let (actor, password) = (actor::token(&metadata), message.current_password.into());
+        let actor = actor::token(&metadata);
+        let password = message.current_password.into();
         let (enrolment, user) = self
             .accounts
             .begin_second_factor(actor, password, origin)
@@ -38,7 +39,8 @@ impl AuthGrpc {
         &self,
         request: Request<wire::EnableSecondFactorRequest>,
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
-        let (actor, otp) = (actor::token(request.metadata()), &request.get_ref().otp);
+        let actor = actor::token(request.metadata());
+        let otp = &request.get_ref().otp;
         self.accounts.turn_on_second_factor(actor, otp).await?;
         Ok(Response::new(wire::EnableSecondFactorResponse {}))
     }

@@ -2,7 +2,7 @@
 
 use super::{
     AuthGrpc, RpcResult,
-    call_origin::origin_of,
+    call_origin::read_origin,
     message::{self, optional_role},
     passwords::password_link_message,
 };
@@ -15,7 +15,7 @@ impl AuthGrpc {
         &self,
         request: Request<wire::CreateUserRequest>,
     ) -> RpcResult<wire::CreateUserResponse> {
-        let origin = origin_of(&request);
+        let origin = read_origin(&request);
         let (metadata, _, message) = request.into_parts();
         let wire::CreateUserRequest {
             username,
@@ -89,8 +89,8 @@ impl AuthGrpc {
             role_name,
         } = request.get_ref();
         let role = Role::from_message(role_name, *role).ok();
-        let (actor, user_id) = (actor::token(request.metadata()), *user_id);
-        let user = self.accounts.set_user_role(actor, user_id, role).await?;
+        let actor = actor::token(request.metadata());
+        let user = self.accounts.set_user_role(actor, *user_id, role).await?;
         Ok(Response::new(wire::SetUserRoleResponse {
             user: Some(user.into()),
         }))

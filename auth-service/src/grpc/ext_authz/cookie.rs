@@ -1,7 +1,7 @@
 //! Browsers: the session in a cookie, and the way to the page to sign in at.
 
 use super::{
-    counted,
+    bearer_count::count_bearer,
     request::{self, values},
     response::Refusal,
 };
@@ -36,30 +36,34 @@ impl AuthGrpc {
             })
     }
 
-    /// The user of the only good session in the cookies, whatever else the request has.
+    /// The user of the only valid session in the cookies, whatever else the request has.
     pub(super) async fn user_in_cookie(
         &self,
         attributes: &AttributeContext,
         requirement: &Result<Requirement, AccountError>,
     ) -> Result<AuthenticatedUser, Refusal> {
-        let http = request::http(attributes);
-        let Some((sign_in, http)) = self.sign_in.as_ref().zip(http) else {
+        let (Some(sign_in), Some(http)) = (&self.sign_in, request::http(attributes)) else {
             return Err(Refusal::NotAuthenticated);
         };
         let headers = browser_headers(http);
         let browser = browser_request(http, &headers);
-        let (sessions, mut has_two_sessions) = match sign_in.session_candidates(browser) {
-            Ok(sessions) => (sessions, false),
-            Err(CookieError::TooMany) => (Vec::new(), true),
+        let mut has_two_sessions = false;
+        let sessions = match sign_in.session_candidates(browser) {
+            Ok(sessions) => sessions,
+            Err(CookieError::TooMany) => {
+                has_two_sessions = true;
+                Vec::new()
+            }
             Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
         };
+        let any = Requirement::AnyAuthenticated;
         let mut refusal = Refusal::NotAuthenticated;
-        let mut good = None;
+        let mut authenticated = None;
         for session in &sessions {
-            let (session, any) = (session.expose_secret(), Requirement::AnyAuthenticated);
+            let session = session.expose_secret();
             let bearer = self.accounts.authorize_from(true, session, &any).await;
-            match counted(bearer, requirement) {
-                Ok(user) => has_two_sessions |= good.replace(user).is_some(),
+            match count_bearer(bearer, requirement) {
+                Ok(user) => has_two_sessions |= authenticated.replace(user).is_some(),
                 Err(error) if error.reason().code() == Code::Unauthenticated => {
                     refusal = error.into();
                 }
@@ -71,7 +75,7 @@ impl AuthGrpc {
             // Another host may have set either, so neither counts.
             refusal = Refusal::NotAuthenticated;
             reason = RedirectReason::TwoSessions;
-        } else if let Some(user) = good {
+        } else if let Some(user) = authenticated {
             return Ok(user);
         }
         let page = sign_in.redirect(browser, reason);
@@ -85,12 +89,14 @@ impl AuthGrpc {
         user: &User,
         reason: Reason,
     ) -> Option<Interstitial> {
-        let (sign_in, http) = self.sign_in.as_ref().zip(request::http(attributes))?;
+        let sign_in = self.sign_in.as_ref()?;
+        let http = request::http(attributes)?;
         let headers = browser_headers(http);
         let browser = browser_request(http, &headers);
-        let has_authorization = values(http, AUTHORIZATION).next().is_some();
-        let is_shown = browser.can_be_redirected() && !has_authorization;
-        is_shown.then(|| sign_in.refused(browser, Some(&user.username), reason))
+        if !browser.can_be_redirected() || has_authorization(attributes) {
+            return None;
+        }
+        Some(sign_in.refused(browser, Some(&user.username), reason))
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
@@ -98,7 +104,7 @@ impl AuthGrpc {
         if request::is_cookie_only(&attributes.context_extensions).unwrap_or(false) {
             return false;
         }
-        let Some((sign_in, http)) = self.sign_in.as_ref().zip(request::http(attributes)) else {
+        let (Some(sign_in), Some(http)) = (&self.sign_in, request::http(attributes)) else {
             return true;
         };
         let headers = browser_headers(http);
@@ -132,13 +138,18 @@ fn browser_request<'a>(http: &'a HttpRequest, headers: &'a HeaderMap) -> Browser
 
 /// The headers that say what a browser does.
 pub(crate) fn browser_headers(http: &HttpRequest) -> HeaderMap {
-    let named = |name| values(http, name).map(move |value| (HeaderName::from_static(name), value));
-    let headers = BROWSER_HEADERS.into_iter().flat_map(named);
-    // What cannot be read is there all the same.
-    let value = |value| HeaderValue::from_bytes(value).unwrap_or(HeaderValue::from_static(""));
+    let mut headers = HeaderMap::new();
+    for name in BROWSER_HEADERS {
+        for value in values(http, name) {
+            // What cannot be read is there all the same.
+            let value = HeaderValue::from_bytes(value.unwrap_or_default());
+            headers.append(
+                HeaderName::from_static(name),
+                value.unwrap_or(HeaderValue::from_static("")),
+            );
+        }
+    }
     headers
-        .map(|(name, it)| (name, value(it.unwrap_or_default())))
-        .collect()
 }
 
 #[cfg(test)]
@@ -155,15 +166,11 @@ mod tests {
             raw_value: raw_value.to_owned(),
             ..HeaderValue::default()
         });
-        let (headers, header_map) = (
-            headers.collect(),
-            Some(HeaderMap {
+        let http = HttpRequest {
+            headers: headers.collect(),
+            header_map: Some(HeaderMap {
                 headers: raw.collect(),
             }),
-        );
-        let http = HttpRequest {
-            headers,
-            header_map,
             ..HttpRequest::default()
         };
         let read = browser_headers(&http);

@@ -8,8 +8,8 @@ use rolegate_proto::{
 };
 use std::{collections::HashMap, net::IpAddr};
 
-/// Bytes of a host or a path in a log line.
-const MAX_SHOWN: usize = 200;
+/// The longest method, host or path in a log line, in bytes.
+const MAX_LOGGED_BYTES: usize = 200;
 
 /// `roles` of the route's configuration, which no client can set.
 pub(crate) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
@@ -60,24 +60,23 @@ pub(crate) fn values<'a>(
     let joined = http
         .headers
         .iter()
-        .filter(move |(it, _)| it.eq_ignore_ascii_case(name));
-    let joined = joined.map(|(_, value)| Some(value.as_bytes()));
-    let raw = http.header_map.iter().flat_map(|map| &map.headers);
-    joined.chain(
-        raw.filter(move |header| header.key.eq_ignore_ascii_case(name))
-            .map(raw_value),
-    )
+        .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| Some(value.as_bytes()));
+    let raw = http
+        .header_map
+        .iter()
+        .flat_map(|map| &map.headers)
+        .filter(move |header| header.key.eq_ignore_ascii_case(name))
+        .map(raw_value);
+    joined.chain(raw)
 }
 
 /// A header has its value in one of two fields.
 fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
-    let HeaderValue {
-        value, raw_value, ..
-    } = header;
-    match (value.is_empty(), raw_value.is_empty()) {
+    match (header.value.is_empty(), header.raw_value.is_empty()) {
         (false, false) => None,
-        (false, true) => Some(value.as_bytes()),
-        (true, _) => Some(raw_value),
+        (false, true) => Some(header.value.as_bytes()),
+        (true, _) => Some(&header.raw_value),
     }
 }
 
@@ -87,20 +86,38 @@ pub(crate) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
     Some(ip.to_canonical())
 }
 
-/// Method, host and path of the request, for the log: without the query, which may hold secrets.
-pub(crate) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
-    let Some(HttpRequest {
-        method, host, path, ..
-    }) = http(attributes)
-    else {
-        return ("", "", "");
+/// What a request is for, as the log names it: without the query, which may hold secrets.
+pub(crate) struct RequestTarget<'r> {
+    pub(crate) method: &'r str,
+    pub(crate) host: &'r str,
+    pub(crate) path: &'r str,
+}
+
+impl RequestTarget<'_> {
+    /// Host and path.
+    pub(super) fn route(&self) -> String {
+        format!("{}{}", self.host, self.path)
+    }
+}
+
+pub(crate) fn target(attributes: &AttributeContext) -> RequestTarget<'_> {
+    let Some(http) = http(attributes) else {
+        return RequestTarget {
+            method: "",
+            host: "",
+            path: "",
+        };
     };
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    (shortened(method), shortened(host), shortened(path))
+    let path = http.path.split(['?', '#']).next().unwrap_or_default();
+    RequestTarget {
+        method: shortened(&http.method),
+        host: shortened(&http.host),
+        path: shortened(path),
+    }
 }
 
 fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_SHOWN)]
+    &text[..text.floor_char_boundary(MAX_LOGGED_BYTES)]
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ use rolegate_sign_in::{
     clear_site_data::{CACHE, CLEAR_SITE_DATA},
     interstitial::Interstitial,
 };
+use std::time::Duration;
 use tonic::Code;
 
 pub(super) enum Refusal {
-    /// Without credentials, or with malformed ones.
+    /// The request has no credentials, or malformed ones.
     NotAuthenticated,
     /// A change with a cookie, or with a password that a browser remembers, that another site may have caused.
     CrossSite,
@@ -26,7 +27,7 @@ pub(super) enum Refusal {
     SignIn(String),
     /// A person may not open this, and sees why.
     Interstitial(AccountError, Interstitial),
-    /// Whatever is temporary for a client is UNAVAILABLE.
+    /// An error, of which whatever is temporary for a client is UNAVAILABLE.
     Error(AccountError),
 }
 
@@ -38,7 +39,7 @@ impl From<AccountError> for Refusal {
 
 /// The request passes, with the identity headers. Access logs and other filters of Envoy read the same
 /// from the dynamic metadata.
-pub(super) fn allowed(user: &User) -> CheckResponse {
+pub(super) fn allow(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
     let field = |(name, value): &(&str, String)| {
         let kind = Some(Kind::StringValue(value.clone()));
@@ -56,100 +57,131 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// The answer of the gateway, which asks for a password where `allows_basic_challenge` says so.
-pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
-    let (code, (reason, http_status), detail, challenge, delay) = match refusal {
-        Refusal::NotAuthenticated => {
-            let reason = HttpReason::NotAuthenticated;
-            (
-                Code::Unauthenticated,
-                (reason.as_str(), reason.http_status()),
-                "Not authenticated.",
-                BEARER_CHALLENGE,
-                None,
-            )
+/// What a refusal says, as the gateway does.
+struct Denial {
+    code: Code,
+    http_status: u16,
+    /// The value of [`REASON_HEADER`].
+    reason: &'static str,
+    detail: &'static str,
+    bearer_challenge: &'static str,
+    delay: Option<Duration>,
+}
+
+impl Denial {
+    /// The denial of a request that nobody is authenticated for.
+    fn anonymous(code: Code, reason: HttpReason, detail: &'static str) -> Self {
+        Self {
+            code,
+            http_status: reason.http_status(),
+            reason: reason.as_str(),
+            detail,
+            bearer_challenge: BEARER_CHALLENGE,
+            delay: None,
         }
-        Refusal::CrossSite => {
-            let reason = HttpReason::CrossSite;
-            (
-                Code::PermissionDenied,
-                (reason.as_str(), reason.http_status()),
-                "Cross-site request.",
-                BEARER_CHALLENGE,
-                None,
-            )
-        }
-        Refusal::SignIn(page) => {
-            // A session may have ended meanwhile, and what its browser has kept must not be shown again.
-            let headers = vec![
-                header("location", page),
-                header("cache-control", "no-store"),
-                header(CLEAR_SITE_DATA.as_str(), CACHE),
-            ];
-            return refused(
-                Code::Unauthenticated,
-                "sign in first",
-                303,
-                headers,
-                String::new(),
-            );
-        }
-        Refusal::Error(error) | Refusal::Interstitial(error, _) => {
-            let (reason, delay) = (error.reason(), error.retry_after());
-            log_error(reason, error);
-            let status = reason.http_status();
-            let detail = reason.http_detail();
-            let code = if status == 503 {
+    }
+}
+
+impl From<&AccountError> for Denial {
+    fn from(error: &AccountError) -> Self {
+        let reason = error.reason();
+        let http_status = reason.http_status();
+        Self {
+            code: if http_status == 503 {
                 Code::Unavailable
             } else {
                 reason.code()
-            };
-            let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
-            (code, (reason.as_str(), status), detail, challenge, delay)
+            },
+            http_status,
+            reason: reason.as_str(),
+            detail: reason.http_detail().unwrap_or_default(),
+            bearer_challenge: reason.bearer_challenge(),
+            delay: error.retry_after(),
         }
-    };
-    let retry_after = retry_after(http_status, delay);
-    let challenges = [
-        allows_basic_challenge.then_some(BASIC_CHALLENGE_WITH_REALM),
-        Some(challenge),
-    ];
-    let challenges = challenges
-        .into_iter()
-        .flatten()
-        .map(|it| header("www-authenticate", it));
-    let json = [("content-type", "application/json")];
-    let (of_body, body) = match refusal {
-        Refusal::Interstitial(_, page) => (&page.headers()[..], page.html.clone()),
-        _ => (
-            &json[..],
-            serde_json::json!({ "detail": detail }).to_string(),
-        ),
-    };
-    let always = [
-        header("cache-control", "no-store"),
-        header(REASON_HEADER, reason),
-    ];
-    let headers = always
-        .into_iter()
-        .chain(of_body.iter().map(|(name, value)| header(name, *value)))
-        .chain(challenges.filter(|_| http_status == 401))
-        .chain(retry_after.map(|seconds| header("retry-after", seconds.to_string())))
-        .collect();
-    refused(code, detail, http_status, headers, body)
+    }
 }
 
-fn refused(
+/// The answer of the gateway, which asks for a password where `allows_basic_challenge` says so.
+pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
+    let denial = match refusal {
+        Refusal::NotAuthenticated => Denial::anonymous(
+            Code::Unauthenticated,
+            HttpReason::NotAuthenticated,
+            "Not authenticated.",
+        ),
+        Refusal::CrossSite => Denial::anonymous(
+            Code::PermissionDenied,
+            HttpReason::CrossSite,
+            "Cross-site request.",
+        ),
+        Refusal::SignIn(page) => return redirect(page),
+        Refusal::Error(error) | Refusal::Interstitial(error, _) => {
+            log_error(error.reason(), error);
+            Denial::from(error)
+        }
+    };
+    let mut headers = vec![
+        header("cache-control", "no-store"),
+        header(REASON_HEADER, denial.reason),
+    ];
+    let body = if let Refusal::Interstitial(_, page) = refusal {
+        let page_headers = page.headers();
+        headers.extend(
+            page_headers
+                .iter()
+                .map(|(name, value)| header(name, *value)),
+        );
+        page.html.clone()
+    } else {
+        headers.push(header("content-type", "application/json"));
+        serde_json::json!({ "detail": denial.detail }).to_string()
+    };
+    if denial.http_status == 401 {
+        if allows_basic_challenge {
+            headers.push(header("www-authenticate", BASIC_CHALLENGE_WITH_REALM));
+        }
+        headers.push(header("www-authenticate", denial.bearer_challenge));
+    }
+    if let Some(seconds) = retry_after(denial.http_status, denial.delay) {
+        headers.push(header("retry-after", seconds.to_string()));
+    }
+    denied_response(
+        denial.code,
+        denial.detail,
+        denial.http_status,
+        headers,
+        body,
+    )
+}
+
+/// Sends a person to the page to sign in at.
+fn redirect(page: &str) -> CheckResponse {
+    // A session may have ended meanwhile, and what its browser has kept must not be shown again.
+    let headers = vec![
+        header("location", page),
+        header("cache-control", "no-store"),
+        header(CLEAR_SITE_DATA.as_str(), CACHE),
+    ];
+    denied_response(
+        Code::Unauthenticated,
+        "sign in first",
+        303,
+        headers,
+        String::new(),
+    )
+}
+
+fn denied_response(
     code: Code,
     message: &str,
     http_status: u16,
     headers: Vec<HeaderValueOption>,
     body: String,
 ) -> CheckResponse {
-    let http_status = Some(HttpStatus {
-        code: http_status.into(),
-    });
     let response = DeniedHttpResponse {
-        status: http_status,
+        status: Some(HttpStatus {
+            code: http_status.into(),
+        }),
         headers,
         body,
     };
@@ -169,21 +201,19 @@ fn status(code: Code, message: &str) -> Status {
 
 /// Replaces the header of the client. In a refusal, Envoy removes the header and then adds all values.
 fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
-    let (key, value) = (name.to_owned(), value.into());
-    let header = HeaderValue {
-        key,
-        value,
-        ..HeaderValue::default()
-    };
     HeaderValueOption {
-        header: Some(header),
+        header: Some(HeaderValue {
+            key: name.to_owned(),
+            value: value.into(),
+            ..HeaderValue::default()
+        }),
         append: Some(false),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AccountError, Code, HttpResponse, Refusal, denied};
+    use super::{AccountError, Code, HttpResponse, Refusal, deny};
     use rolegate_proto::Reason;
     use std::time::Duration;
 
@@ -194,7 +224,7 @@ mod tests {
                 reason,
                 retry_after: Duration::ZERO,
             };
-            let response = denied(&Refusal::Error(error), true);
+            let response = deny(&Refusal::Error(error), true);
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {

@@ -1,6 +1,6 @@
 //! What is read of the messages of Envoy.
 
-use super::{authorization, requirement, roles, route};
+use super::{RequestTarget, authorization, requirement, roles, target};
 use crate::accounts::Requirement;
 use rolegate_proto::{
     Authorization, Role,
@@ -123,10 +123,12 @@ fn the_route_has_no_query_and_a_bounded_length() {
         path,
         ..HttpRequest::default()
     });
-    let (_, host, path) = route(&attributes);
+    let RequestTarget { host, path, .. } = target(&attributes);
     assert!(
         host == "h" && path.starts_with("/a") && path.len() <= 200,
         "{path}"
     );
-    assert_eq!(route(&AttributeContext::default()), ("", "", ""));
+    let empty = AttributeContext::default();
+    let RequestTarget { method, host, path } = target(&empty);
+    assert_eq!((method, host, path), ("", "", ""));
 }

@@ -1,0 +1,80 @@
+//! The stream of the changes of users, as messages.
+
+use super::message::seconds;
+use crate::accounts::{AccountError, WatchItem, WatchItems, WatchStart};
+use futures_util::Stream;
+use rolegate_proto::auth_v1::{self as wire, watch_users_response::Item};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tonic::Status;
+
+impl From<WatchItem> for wire::WatchUsersResponse {
+    fn from(item: WatchItem) -> Self {
+        let item = match item {
+            WatchItem::Change(change) => Item::Change(wire::UserChange {
+                revision: change.revision,
+                user_id: change.user_id,
+                username: change.username,
+                role_name: change.role.to_string(),
+                disabled: change.disabled,
+                deleted: change.deleted,
+                seal: change.seal.map(|seal| seal.to_string()),
+                created_at: change.created_at.map(seconds),
+            }),
+            WatchItem::Progress { revision, seal } => Item::Progress(wire::WatchProgress {
+                revision,
+                seal: seal.map(|seal| seal.to_string()),
+            }),
+        };
+        Self { item: Some(item) }
+    }
+}
+
+impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
+    type Error = AccountError;
+
+    fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
+        let seal = match &request.seal {
+            Some(seal) => Some(
+                seal.parse()
+                    .map_err(|_| AccountError::request("seal must be one of this service"))?,
+            ),
+            None => None,
+        };
+        Ok(Self {
+            revision: request.from_revision,
+            seal,
+        })
+    }
+}
+
+/// The items of a stream, as messages. It ends only with an error.
+pub(crate) struct UserChanges {
+    /// `None` after the error.
+    items: Option<WatchItems>,
+}
+
+impl UserChanges {
+    pub(super) fn new(items: WatchItems) -> Self {
+        Self { items: Some(items) }
+    }
+}
+
+impl Stream for UserChanges {
+    type Item = Result<wire::WatchUsersResponse, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(items) = &mut self.items else {
+            return Poll::Ready(None);
+        };
+        let error = match ready!(items.poll_next(cx)) {
+            Some(Ok(item)) => return Poll::Ready(Some(Ok(item.into()))),
+            Some(Err(error)) => Status::from(error),
+            None => Status::unavailable("the replica stops; go on at another one"),
+        };
+        self.items = None;
+        Poll::Ready(Some(Err(error)))
+    }
+}
