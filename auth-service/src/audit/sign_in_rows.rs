@@ -26,9 +26,9 @@ const SIGN_IN_LIMITS: RowLimits = RowLimits {
 #[derive(Debug)]
 pub(crate) struct SignInRows {
     sign_ins: RowQuota,
-    refusals_of_users: RowQuota,
+    user_refusals: RowQuota,
     /// Refusals of unknown usernames and keys.
-    refusals_of_nobody: RowQuota,
+    anonymous_refusals: RowQuota,
     /// Refusals without a row, until their number is noted.
     unrecorded: AtomicU64,
 }
@@ -46,8 +46,8 @@ impl SignInRows {
     pub(crate) fn new() -> Self {
         Self {
             sign_ins: RowQuota::new(SIGN_IN_LIMITS),
-            refusals_of_users: RowQuota::new(REFUSAL_LIMITS),
-            refusals_of_nobody: RowQuota::new(REFUSAL_LIMITS),
+            user_refusals: RowQuota::new(REFUSAL_LIMITS),
+            anonymous_refusals: RowQuota::new(REFUSAL_LIMITS),
             unrecorded: AtomicU64::new(0),
         }
     }
@@ -60,9 +60,9 @@ impl SignInRows {
     /// Whether this refusal gets a row; otherwise it is counted.
     pub(crate) fn admit_refusal(&self, entry: &Entry) -> Result<(), UnrecordedRefusal> {
         let quota = if entry.user_id.is_some() {
-            &self.refusals_of_users
+            &self.user_refusals
         } else {
-            &self.refusals_of_nobody
+            &self.anonymous_refusals
         };
         if quota.admit(entry, Instant::now()) {
             Ok(())

@@ -69,12 +69,12 @@ impl Check for AuthGrpc {
     }
 }
 
-/// A request of Envoy's client, and what the configuration of its route requires.
+/// A request of Envoy's client.
+#[derive(Clone, Copy)]
 struct RouteRequest<'r> {
     attributes: &'r AttributeContext,
-    /// The text of the configuration.
+    /// The required roles, as the configuration of the route names them.
     roles: &'r str,
-    requirement: Result<Requirement, AccountError>,
     origin: CallOrigin,
 }
 
@@ -93,9 +93,9 @@ impl AuthGrpc {
         let route = RouteRequest {
             attributes,
             roles,
-            requirement: self.requirement(roles),
             origin,
         };
+        let requirement = self.requirement(roles);
         let authorization = if is_cookie_only {
             None
         } else {
@@ -104,42 +104,43 @@ impl AuthGrpc {
         // What is rare is boxed, or every check would be as large as that of a password.
         let authenticated = match authorization {
             Some(Authorization::Bearer(token)) => {
-                self.authorize_bearer(&route, token.expose_secret()).await?
+                self.authorize_bearer(route, &requirement, token.expose_secret())
+                    .await?
             }
             Some(Authorization::Basic { username, password }) => {
-                Box::pin(self.verify_basic(&route, username, password)).await?
+                Box::pin(self.verify_basic(route, &requirement, username, password)).await?
             }
             // Credentials come before cookies, also malformed ones.
             None if !is_cookie_only && has_authorization(attributes) => {
                 return Err(Refusal::NotAuthenticated);
             }
-            None => Box::pin(self.authenticate_by_cookie(&route)).await?,
+            None => Box::pin(self.authenticate_by_cookie(route, &requirement)).await?,
         };
         // After the credentials, as at the gateway.
-        let requirement = route
-            .requirement
-            .inspect_err(|_| warn_of_route(attributes))?;
+        let requirement = requirement.inspect_err(|_| warn_of_route(attributes))?;
         let user = authenticated.user;
         if requirement.admits(user.role) {
             return Ok(user);
         }
         let reason = requirement.refusal(authenticated.ineffective_role);
+        Err(Box::pin(self.refuse(route, &user, reason)).await)
+    }
+
+    /// Logs the denial of a user who is authenticated, and shows a person why.
+    async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
-            if DENIALS.is_due((user.id, roles.to_owned())) {
-                let target = request::target(attributes);
-                audit::log_access_denial(&user, target.method, &target.route(), roles, reason);
+            if DENIALS.is_due((user.id, route.roles.to_owned())) {
+                let target = request::target(route.attributes);
+                let shown = target.route();
+                audit::log_access_denial(user, target.method, &shown, route.roles, reason);
             }
         };
-        Box::pin(RequestContext::with_client_address(
-            origin.client_address,
-            log,
-        ))
-        .await;
+        RequestContext::with_client_address(route.origin.client_address, log).await;
         let error = AccountError::from(reason);
-        Err(match self.interstitial(attributes, &user, reason) {
+        match self.interstitial(route.attributes, user, reason) {
             Some(page) => Refusal::Interstitial(error, page),
             None => error.into(),
-        })
+        }
     }
 
     fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
@@ -152,7 +153,8 @@ impl AuthGrpc {
 
     async fn authorize_bearer(
         &self,
-        route: &RouteRequest<'_>,
+        route: RouteRequest<'_>,
+        requirement: &Result<Requirement, AccountError>,
         token: &str,
     ) -> Result<AuthenticatedUser, AccountError> {
         // Any user, because the audit log names the one who is refused.
@@ -164,14 +166,15 @@ impl AuthGrpc {
         } else {
             authorize().await
         };
-        count_bearer(bearer, &route.requirement)
+        count_bearer(bearer, requirement)
     }
 
     /// Verifies a password. If it is wrong, and the browser of a person asks for a page with it, the session in the cookie
     /// counts.
     async fn verify_basic(
         &self,
-        route: &RouteRequest<'_>,
+        route: RouteRequest<'_>,
+        requirement: &Result<Requirement, AccountError>,
         username: String,
         password: SecretString,
     ) -> Result<AuthenticatedUser, Refusal> {
@@ -195,7 +198,7 @@ impl AuthGrpc {
         if !is_wrong || !self.is_by_person(route.attributes) {
             return Err(error.into());
         }
-        match Box::pin(self.user_in_cookie(route.attributes, &route.requirement)).await {
+        match Box::pin(self.user_in_cookie(route.attributes, requirement)).await {
             Err(refusal) if !matches!(refusal, Refusal::SignIn(_)) => Err(error.into()),
             outcome => outcome,
         }
@@ -203,11 +206,10 @@ impl AuthGrpc {
 
     async fn authenticate_by_cookie(
         &self,
-        route: &RouteRequest<'_>,
+        route: RouteRequest<'_>,
+        requirement: &Result<Requirement, AccountError>,
     ) -> Result<AuthenticatedUser, Refusal> {
-        let outcome = self
-            .user_in_cookie(route.attributes, &route.requirement)
-            .await;
+        let outcome = self.user_in_cookie(route.attributes, requirement).await;
         if matches!(outcome, Err(Refusal::CrossSite)) {
             route.log_cross_site_denial().await;
         }
@@ -217,7 +219,7 @@ impl AuthGrpc {
 
 impl RouteRequest<'_> {
     /// Writes the line of a change that another site may have caused.
-    async fn log_cross_site_denial(&self) {
+    async fn log_cross_site_denial(self) {
         let log = async {
             let target = request::target(self.attributes);
             audit::log_cross_site_denial(target.method, &target.route(), self.roles);

@@ -41,10 +41,7 @@ impl AuthGrpc {
             (false, true, false) => SessionUse::Application,
             (false, false, true) => SessionUse::ApiAndApplication,
             (true, false, true) => SessionUse::ApiAndDomain,
-            _ => {
-                let rule = "for_application is given alone";
-                return Err(AccountError::request(rule));
-            }
+            _ => return Err(AccountError::request("for_application is given alone")),
         };
         let new = SessionRequest {
             name,
@@ -125,8 +122,10 @@ impl AuthGrpc {
             .accounts
             .create_api_key(actor::token(&metadata), new)
             .await?;
-        let (key, api_key) = (key.expose_secret().to_owned(), Some(api_key.into()));
-        Ok(Response::new(wire::CreateApiKeyResponse { key, api_key }))
+        Ok(Response::new(wire::CreateApiKeyResponse {
+            key: key.expose_secret().to_owned(),
+            api_key: Some(api_key.into()),
+        }))
     }
 
     pub(super) async fn list_api_keys(

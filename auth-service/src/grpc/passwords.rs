@@ -94,9 +94,8 @@ impl AuthGrpc {
 }
 
 pub(super) fn password_link_message((token, expires_at): PasswordLink) -> wire::PasswordLink {
-    let (token, expires_at) = (
-        token.expose_secret().to_owned(),
-        Some(timestamp(expires_at)),
-    );
-    wire::PasswordLink { token, expires_at }
+    wire::PasswordLink {
+        token: token.expose_secret().to_owned(),
+        expires_at: Some(timestamp(expires_at)),
+    }
 }

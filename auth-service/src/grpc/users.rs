@@ -27,15 +27,13 @@ impl AuthGrpc {
         let role = optional_role(role_name, role).unwrap_or(Some(Role::USER));
         let password = (!password_link).then(|| password.into());
         let actor = actor::token(&metadata);
-        let created = self
+        let (user, link) = self
             .accounts
             .create_user(actor, &username, password, role, origin)
             .await?;
-        let (user, link) = created;
-        let (user, password_link) = (Some(user.into()), link.map(password_link_message));
         Ok(Response::new(wire::CreateUserResponse {
-            user,
-            password_link,
+            user: Some(user.into()),
+            password_link: link.map(password_link_message),
         }))
     }
 

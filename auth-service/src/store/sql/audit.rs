@@ -53,29 +53,32 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 }
 
 impl SqlStore {
-    /// These statements, and the row of the change of each user whom the write returns.
-    pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> FollowUp<User> {
-        self.record(move |user| write.entries_for_user(user), then)
+    /// Follows a write with these statements, and records the change of each user whom the write returns.
+    pub(super) fn record_users(&self, write: Write, statements: Vec<Statement>) -> FollowUp<User> {
+        self.record(move |user| write.entries_for_user(user), statements)
     }
 
-    /// The same of tokens.
+    /// Does the same for tokens.
     pub(super) fn record_tokens(
         &self,
         write: Write,
-        then: Vec<Statement>,
+        statements: Vec<Statement>,
     ) -> FollowUp<OpaqueToken> {
-        self.record(move |token| vec![write.entry_for_token(token, None)], then)
+        self.record(
+            move |token| vec![write.entry_for_token(token, None)],
+            statements,
+        )
     }
 
     pub(super) fn record<R: 'static>(
         &self,
         entries: impl Fn(&R) -> Vec<Entry> + Send + Sync + 'static,
-        then: Vec<Statement>,
+        statements: Vec<Statement>,
     ) -> FollowUp<R> {
         let insert = self.database.statement("");
         FollowUp::new(move |rows: &[R]| {
             let entries: Vec<Entry> = rows.iter().flat_map(&entries).collect();
-            let mut statements = then.clone();
+            let mut statements = statements.clone();
             statements.push(insert_pending(insert.clone(), &entries));
             Ok(statements)
         })

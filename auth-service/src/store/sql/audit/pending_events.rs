@@ -12,7 +12,9 @@ const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;
 
 /// The events of one process that are not in the database yet, the oldest first.
 #[derive(Default)]
-pub(super) struct PendingEvents(Mutex<Queue>);
+pub(super) struct PendingEvents {
+    queue: Mutex<Queue>,
+}
 
 #[derive(Default)]
 struct Queue {
@@ -25,7 +27,7 @@ impl PendingEvents {
     /// Keeps an event if there is room for it. The number of refusals without a row always finds room: there is at most
     /// one such event a minute.
     pub(super) fn add(&self, event: Entry) {
-        let mut queue = self.0.lock();
+        let mut queue = self.queue.lock();
         let room = match event.refusals() {
             0 => MAX_EVENTS_BEFORE_SIGN_IN,
             _ if event.details.count.is_some() => usize::MAX,
@@ -40,14 +42,14 @@ impl PendingEvents {
 
     /// Takes the oldest events, behind the number of the refusals that were lost.
     pub(super) fn take(&self, count: usize) -> Vec<Entry> {
-        let mut queue = self.0.lock();
+        let mut queue = self.queue.lock();
         let lost = mem::take(&mut queue.lost_refusals);
         let count = count.min(queue.events.len());
         let mut taken = Vec::with_capacity(count + 1);
         if lost > 0 {
-            let number = unrecorded_refusals(lost);
-            number.log();
-            taken.push(number);
+            let entry = unrecorded_refusals(lost);
+            entry.log();
+            taken.push(entry);
         }
         taken.extend(queue.events.drain(..count));
         taken
@@ -55,7 +57,7 @@ impl PendingEvents {
 
     /// Puts back events that were taken and not written.
     pub(super) fn put_back(&self, events: Vec<Entry>) {
-        let mut queue = self.0.lock();
+        let mut queue = self.queue.lock();
         for event in events.into_iter().rev() {
             queue.events.push_front(event);
         }
@@ -65,11 +67,11 @@ impl PendingEvents {
     /// recorded, so the number is never too small.
     pub(super) fn give_up(&self, events: &[Entry]) {
         let refusals: u64 = events.iter().map(Entry::refusals).sum();
-        self.0.lock().lost_refusals += refusals;
+        self.queue.lock().lost_refusals += refusals;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let queue = self.0.lock();
+        let queue = self.queue.lock();
         queue.events.is_empty() && queue.lost_refusals == 0
     }
 }

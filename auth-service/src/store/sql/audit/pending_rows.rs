@@ -69,35 +69,34 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
 
 /// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
-    insert(start, entries, ", details, state").push(" RETURNING id")
+    insert(start, entries, " state").push(" RETURNING id")
 }
 
 /// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user: records
 /// the entry if there is one, with the name and the state of that row.
 pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> Statement {
-    let state = ", details,
+    let start = start.push("), recorded AS (");
+    let state = "
         state || (SELECT CASE WHEN disabled THEN ' disabled' ELSE '' END FROM written)";
-    let recorded = insert(
-        start.push("), recorded AS ("),
-        slice::from_ref(entry),
-        state,
-    );
-    recorded.push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
+    insert(start, slice::from_ref(entry), state)
+        .push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
+/// Inserts rows, in which names that are missing are those of the users. `state` is the expression for their state.
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
-    let start = start.push(
-        "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
+    start
+        .push(
+            "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
             client_address, request_id, former_username, details, state)
         SELECT ",
-    );
-    let names = r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
-        actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
-        actor_session, client_address, request_id, former_username"#;
-    start
+        )
         .push_now()
-        .push(names)
+        .push(
+            r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
+        actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
+        actor_session, client_address, request_id, former_username, details,"#,
+        )
         .push(state)
         .push_rows(&PENDING, &rows)
 }
