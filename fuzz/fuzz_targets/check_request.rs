@@ -15,7 +15,10 @@ use rolegate_proto::{
     Authorization,
     envoy_auth_v3::{CheckRequest, attribute_context::HttpRequest},
 };
-use rolegate_sign_in::{request::BrowserRequest, sign_in::{RedirectReason, SignIn}};
+use rolegate_sign_in::{
+    request::BrowserRequest,
+    sign_in::{RedirectReason, SignIn},
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
 
@@ -110,7 +113,10 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
         };
         let [one, other] = [envoy, proxy].map(|it| sign_in.session_candidates(it).map(exposed));
         assert_eq!(one, other);
-        for reason in [RedirectReason::NotAuthenticated, RedirectReason::TwoSessions] {
+        for reason in [
+            RedirectReason::NotAuthenticated,
+            RedirectReason::TwoSessions,
+        ] {
             let [one, other] = [envoy, proxy].map(|it| sign_in.redirect(it, reason));
             assert_eq!(one, other);
         }

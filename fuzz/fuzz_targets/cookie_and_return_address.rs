@@ -177,7 +177,10 @@ fn way(text: &str) {
     headers.insert("accept", HeaderValue::from_static("text/html"));
     for page in ["/sign-in", "https://auth.example.net/sign-in"] {
         let sign_in = SignIn::new(page.to_owned(), None, OTHERS.clone());
-        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers), RedirectReason::NotAuthenticated) else {
+        let Some(way) = sign_in.redirect(
+            BrowserRequest::forwarded(&headers),
+            RedirectReason::NotAuthenticated,
+        ) else {
             continue;
         };
         assert!(way.bytes().all(|it| it.is_ascii_graphic()), "{way}");
