@@ -42,14 +42,14 @@ pub(crate) use maintenance::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, Maintenance, RecordContents, RecordedRemoval,
     SealedRecord, UserRecord,
 };
-pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, Used};
+pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, UsageKind};
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
 pub(crate) use second_factor::{
-    CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
-    WrongCodes,
+    CodeLimit, CodePurpose, OneTimeCodeUse, PASSWORD_LINK_SECONDS, SecondFactorStore,
+    StoredPasswordLink, StoredSecondFactor, WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
@@ -115,15 +115,15 @@ pub enum Writer {
     Admin(i64),
     /// The user themselves, whose password and tokens have not changed since they were verified.
     Owner {
-        /// `tokens_not_before` at the time of the verification.
-        seen: u64,
+        /// As it was at the time of the verification.
+        tokens_not_before: u64,
         /// The session by which they act, which must not have ended. A new password does not end it.
-        session: Option<i64>,
+        session_id: Option<i64>,
     },
     /// The user, who is not disabled and has these credentials, as they were verified.
     Login {
-        /// `tokens_not_before` at that time.
-        seen: u64,
+        /// As it was at that time.
+        tokens_not_before: u64,
         /// The stored hash.
         password_hash: SecretString,
     },
@@ -131,8 +131,8 @@ pub enum Writer {
     Link(String),
     /// The user, who is not disabled and has shown the code of a pending sign-in, which is used then.
     PendingSignIn {
-        /// `tokens_not_before` when the sign-in was found.
-        seen: u64,
+        /// As it was when the sign-in was found.
+        tokens_not_before: u64,
         /// The digest of the pending sign-in.
         digest: String,
     },
@@ -141,7 +141,7 @@ pub enum Writer {
 }
 
 impl Writer {
-    pub(crate) fn admin(&self) -> Option<i64> {
+    pub(crate) fn admin_id(&self) -> Option<i64> {
         if let Self::Admin(id) = self {
             Some(*id)
         } else {
@@ -149,16 +149,23 @@ impl Writer {
         }
     }
 
-    fn seen(&self) -> Option<u64> {
+    /// The `tokens_not_before` that the user must still have.
+    fn expected_tokens_not_before(&self) -> Option<u64> {
         match self {
-            Self::Owner { seen, .. }
-            | Self::Login { seen, .. }
-            | Self::PendingSignIn { seen, .. } => Some(*seen),
+            Self::Owner {
+                tokens_not_before, ..
+            }
+            | Self::Login {
+                tokens_not_before, ..
+            }
+            | Self::PendingSignIn {
+                tokens_not_before, ..
+            } => Some(*tokens_not_before),
             Self::Admin(_) | Self::Link(_) | Self::Operator => None,
         }
     }
 
-    fn link(&self) -> Option<&str> {
+    fn link_digest(&self) -> Option<&str> {
         if let Self::Link(digest) = self {
             Some(digest)
         } else {
@@ -166,23 +173,23 @@ impl Writer {
         }
     }
 
-    pub(crate) fn session(&self) -> Option<i64> {
-        if let Self::Owner { session, .. } = self {
-            *session
+    pub(crate) fn session_id(&self) -> Option<i64> {
+        if let Self::Owner { session_id, .. } = self {
+            *session_id
         } else {
             None
         }
     }
 
     /// Checks the condition of an insert of a token of the user `id`. Admins make no keys of admins.
-    fn may_add_token(&self, rows: &[Credentials], id: i64) -> Result<(), WriteError> {
+    fn check_new_token(&self, rows: &[Credentials], id: i64) -> Result<(), WriteError> {
         let row = rows
             .iter()
             .find(|row| row.user.id == id)
             .ok_or(WriteError::UserNotFound)?;
         if let Self::Admin(_) = self {
             let users: Vec<User> = rows.iter().map(|row| row.user.clone()).collect();
-            require_admin(&users, self.admin(), id, true)?;
+            require_admin(&users, self.admin_id(), id, true)?;
             let is_admin = row.user.role == Role::ADMIN;
             return if is_admin {
                 Err(WriteError::UserIsAdmin)
@@ -197,8 +204,8 @@ impl Writer {
             _ => true,
         };
         let is_unchanged = self
-            .seen()
-            .is_none_or(|seen| seen == row.user.tokens_not_before);
+            .expected_tokens_not_before()
+            .is_none_or(|expected| expected == row.user.tokens_not_before);
         let may_add = has_password && is_unchanged && !row.user.disabled;
         if may_add {
             Ok(())
@@ -217,8 +224,17 @@ pub struct NewUser {
     pub password_hash: SecretString,
     /// The role.
     pub role: Role,
-    /// The digest of a password link, and when it ends, in Unix seconds.
-    pub link: Option<(String, u64)>,
+    /// The link by which the user sets the first password.
+    pub link: Option<NewPasswordLink>,
+}
+
+/// A password link to insert with its user.
+#[derive(Debug)]
+pub struct NewPasswordLink {
+    /// The digest of its token.
+    pub digest: String,
+    /// When it ends, in Unix seconds.
+    pub expires_at: u64,
 }
 
 /// What changes of a user.
@@ -237,8 +253,8 @@ pub struct Rename {
     pub from: String,
     /// Validated.
     pub to: String,
-    /// The `tokens_not_before` that was read.
-    pub seen: u64,
+    /// As it was read.
+    pub tokens_not_before: u64,
 }
 
 /// Selects a page of users.

@@ -5,7 +5,7 @@ use crate::{
     actor::{Actor, ActorToken},
     audit, metrics,
     opaque_token::{self, TokenBearer, TokenKind},
-    store::Used,
+    store::UsageKind,
     token::VerifiedToken,
     user::User,
 };
@@ -285,7 +285,7 @@ impl Accounts {
         if is_key {
             audit::log_api_key_use(&stored);
         }
-        self.store.note_use(Used::Token, stored.token_id, at);
+        self.store.note_use(UsageKind::Token, stored.token_id, at);
         self.check(
             Actor {
                 ineffective_role: None,

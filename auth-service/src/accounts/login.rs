@@ -8,7 +8,7 @@ use super::{
 use crate::{
     call_origin::CallOrigin,
     metrics,
-    store::Used,
+    store::UsageKind,
     token::Tokens,
     user::{Credentials, User},
 };
@@ -72,7 +72,8 @@ impl Accounts {
     /// Notes that a user has logged in, without a role that grants nothing.
     pub(super) fn note_login(&self, user: &mut Timed<User>) {
         self.take_ineffective_role(&mut user.value);
-        self.store.note_use(Used::Password, user.value.id, user.at);
+        self.store
+            .note_use(UsageKind::Password, user.value.id, user.at);
     }
 
     /// The user as stored when a token can be issued: at once, except a few seconds after dozens of

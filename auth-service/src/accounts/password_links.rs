@@ -6,7 +6,7 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, GeneratedToken, password_link_digest},
-    store::{StoredLink, WriteError, Writer},
+    store::{StoredPasswordLink, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -47,7 +47,7 @@ impl Accounts {
         &self,
         token: &str,
         origin: &CallOrigin,
-    ) -> Result<(String, StoredLink), AccountError> {
+    ) -> Result<(String, StoredPasswordLink), AccountError> {
         let attempt = self
             .links
             .acquire("", origin.client_key(), Instant::now())
@@ -82,7 +82,8 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let (digest, StoredLink { user, .. }) = self.find_password_link(token, &origin).await?;
+        let (digest, StoredPasswordLink { user, .. }) =
+            self.find_password_link(token, &origin).await?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
         let write = Write::new(

@@ -46,8 +46,8 @@ impl Accounts {
         let write = Write::new(change, by, Some(user.id));
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner {
-            seen: stored.user.tokens_not_before,
-            session,
+            tokens_not_before: stored.user.tokens_not_before,
+            session_id: session,
         };
         let changed = self
             .replace_password(write, user.id, &new, owner, origin)
@@ -159,7 +159,7 @@ pub(crate) async fn set_password(
     write: Write,
 ) -> Result<User, WriteError> {
     let began = Instant::now();
-    let session = writer.session();
+    let session = writer.session_id();
     let user = store
         .set_password(user_id, hash, writer, write.clone())
         .await?;

@@ -7,7 +7,7 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     second_factor::{Code, Enrolment, Mode, SecondFactorKeys, matching_step},
-    store::{CodeLimit, CodePurpose, StoredFactor, WriteError},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WriteError},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -218,9 +218,12 @@ impl Accounts {
             let keys = self.policy.second_factor.keys.as_ref().ok_or_else(no_key)?;
             match one_time_step(keys, &factor, user.id, &code, at)? {
                 Some((step, sealed)) => {
-                    self.store
-                        .use_step(user.id, purpose, [factor.secret, sealed], step)
-                        .await?
+                    let code = OneTimeCodeUse {
+                        step,
+                        secret: factor.secret,
+                        new_secret: sealed,
+                    };
+                    self.store.use_one_time_code(user.id, purpose, code).await?
                 }
                 None => false,
             }
@@ -296,7 +299,7 @@ impl Accounts {
 /// The step of a one-time code that was not used, and the secret, sealed with the newest key.
 fn one_time_step(
     keys: &SecondFactorKeys,
-    factor: &StoredFactor,
+    factor: &StoredSecondFactor,
     user_id: i64,
     code: &Code,
     at: u64,
@@ -319,7 +322,11 @@ fn one_time_step(
     Ok(Some((step.try_into().unwrap_or(i64::MAX), sealed)))
 }
 
-fn check_wrong_codes(factor: &StoredFactor, limit: CodeLimit, at: u64) -> Result<(), AccountError> {
+fn check_wrong_codes(
+    factor: &StoredSecondFactor,
+    limit: CodeLimit,
+    at: u64,
+) -> Result<(), AccountError> {
     let Some(seconds) = factor.refused_for(limit, at) else {
         return Ok(());
     };

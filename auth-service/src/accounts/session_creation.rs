@@ -115,7 +115,7 @@ impl Accounts {
             let made = match stepped {
                 Ok(()) => {
                     let writer = Writer::Login {
-                        seen: user.value.tokens_not_before,
+                        tokens_not_before: user.value.tokens_not_before,
                         password_hash: checked.credentials.password_hash.clone(),
                     };
                     self.insert_sessions(user, &request, writer, origin).await
@@ -170,7 +170,7 @@ impl Accounts {
         let user = value.ok_or(Reason::TokenInvalid)?;
         self.check_code(&user, otp, METHOD).await?;
         let writer = Writer::PendingSignIn {
-            seen: user.tokens_not_before,
+            tokens_not_before: user.tokens_not_before,
             digest,
         };
         let user = Timed { at, value: user };

@@ -4,7 +4,7 @@ use super::{error::AccountError, service::Accounts};
 use crate::{
     actor::Actor,
     opaque_token::{OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, UsagePause, Used, uses_in_time},
+    store::{StoreError, UsageKind, UsagePause, uses_in_time},
 };
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain, request_context::RequestContext};
@@ -45,7 +45,7 @@ impl Accounts {
             .list_tokens(TokenKind::Session, credential, user_id)
             .await?;
         for session in &mut sessions {
-            let noted = self.store.noted_use(Used::Token, session.id);
+            let noted = self.store.unwritten_use(UsageKind::Token, session.id);
             session.last_used_at = session.last_used_at.max(noted);
         }
         let in_use = self.uses_in_time(at).await?;
@@ -140,7 +140,7 @@ impl Accounts {
     }
 
     fn last_use(&self, token: &TokenBearer) -> LastUse {
-        let noted = self.store.noted_use(Used::Token, token.token_id);
+        let noted = self.store.unwritten_use(UsageKind::Token, token.token_id);
         LastUse {
             session_id: token.token_id,
             at: token.last_used_at.max(noted.unwrap_or_default()),

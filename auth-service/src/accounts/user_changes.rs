@@ -13,7 +13,7 @@ use crate::{
     metrics,
     opaque_token::{self, GeneratedToken, OpaqueToken, TokenKind},
     password::{NO_PASSWORD, Password},
-    store::{NewUser, PASSWORD_LINK_SECONDS, SessionEnd, Writer},
+    store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, SessionEnd, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -80,7 +80,7 @@ impl Accounts {
             opaque_token::generate_password_link().map_err(AccountError::internal)?;
         let expires_at = actor.at.saturating_add(PASSWORD_LINK_SECONDS);
         let (username, password_hash) = (username.to_owned(), NO_PASSWORD.into());
-        let link = Some((digest, expires_at));
+        let link = Some(NewPasswordLink { digest, expires_at });
         let new = NewUser {
             username,
             password_hash,

@@ -93,7 +93,7 @@ pub(crate) async fn rename(
         rename: Some(Rename {
             from: user.username.clone(),
             to: to.to_owned(),
-            seen: user.tokens_not_before,
+            tokens_not_before: user.tokens_not_before,
         }),
         disabled,
     };

@@ -2,7 +2,7 @@
 
 use super::{authorize::Requirement, error::AccountError, service::Accounts, username};
 use crate::{
-    store::{Used, UserFilter},
+    store::{UsageKind, UserFilter},
     user::{ListedUser, User},
 };
 use parking_lot::Mutex;
@@ -89,7 +89,8 @@ impl Accounts {
             ..
         } in &mut users
         {
-            *last_login_at = (*last_login_at).max(self.store.noted_use(Used::Password, user.id));
+            *last_login_at =
+                (*last_login_at).max(self.store.unwritten_use(UsageKind::Password, user.id));
         }
         let next_after = users
             .last()

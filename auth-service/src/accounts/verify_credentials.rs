@@ -10,7 +10,7 @@ use crate::{
     metrics,
     opaque_token::{self, TokenBearer},
     password::{CacheKey, Recall},
-    store::Used,
+    store::UsageKind,
     user::{Credentials, User},
 };
 use rolegate_proto::{Reason, Role, authorization::is_api_key};
@@ -89,7 +89,7 @@ impl Accounts {
         let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
         metrics::count_api_key(true);
         audit::log_api_key_use(&key);
-        self.store.note_use(Used::Token, key.token_id, at);
+        self.store.note_use(UsageKind::Token, key.token_id, at);
         Some(self.authenticated(key.into_bounded_user()))
     }
 

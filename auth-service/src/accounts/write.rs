@@ -62,8 +62,8 @@ pub(super) async fn revoke_again(
         return Ok(user);
     }
     let owner = Writer::Owner {
-        seen: user.tokens_not_before,
-        session,
+        tokens_not_before: user.tokens_not_before,
+        session_id: session,
     };
     let write = write.followed_by(Change::TokensRevoked);
     match store.revoke_tokens(user.id, owner, write).await {
@@ -84,8 +84,8 @@ impl Actor {
     /// The user as the writer of a change to themselves, who must still be as they were read.
     pub(super) fn as_owner(&self) -> Writer {
         Writer::Owner {
-            seen: self.user.tokens_not_before,
-            session: self.session_id(),
+            tokens_not_before: self.user.tokens_not_before,
+            session_id: self.session_id(),
         }
     }
 }

@@ -26,9 +26,9 @@ pub(crate) enum TokenSelection {
     AllBut(Option<i64>),
 }
 
-/// What was used, at a time that is noted.
+/// What a use is of, whose last time is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Used {
+pub(crate) enum UsageKind {
     /// A token, by its id: `last_used_at`.
     Token,
     /// The password of the user with this id, to log in: `last_login_at`.
@@ -109,10 +109,10 @@ pub(crate) trait TokenStore: Store {
 
     /// Notes a use, at this time in Unix seconds. Does not wait: the last uses of all are written together
     /// once a minute, and by `close`. They never decrease.
-    fn note_use(&self, used: Used, id: i64, at: u64);
+    fn note_use(&self, kind: UsageKind, id: i64, at: u64);
 
     /// The last use that is noted here and not written yet, in Unix seconds.
-    fn noted_use(&self, used: Used, id: i64) -> Option<u64>;
+    fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64>;
 
     /// The time in Unix seconds since which uses of tokens could not be written, while writes fail and a while after.
     /// Uses on other replicas may be unknown since then.

@@ -48,7 +48,7 @@ pub(crate) struct WrongCodes {
 
 /// A second factor, on or not yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StoredFactor {
+pub(crate) struct StoredSecondFactor {
     /// As [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) sealed it.
     pub(crate) secret: String,
     /// The last step of which a code was used.
@@ -72,7 +72,7 @@ impl CodeLimit {
     }
 }
 
-impl StoredFactor {
+impl StoredSecondFactor {
     /// Of the key that sealed the secret.
     pub(crate) fn key_id(&self) -> &str {
         self.secret.split_once('.').unwrap_or_default().0
@@ -99,15 +99,26 @@ impl StoredFactor {
     }
 }
 
+/// The use of a one-time code.
+#[derive(Clone, Debug)]
+pub(crate) struct OneTimeCodeUse {
+    /// The time step of the code.
+    pub(crate) step: i64,
+    /// The sealed secret with which the code was checked.
+    pub(crate) secret: String,
+    /// Replaces the secret: the same one, perhaps sealed with a newer key.
+    pub(crate) new_secret: String,
+}
+
 /// A password link that was neither used nor replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredLink {
+pub(crate) struct StoredPasswordLink {
     pub(crate) user: User,
     /// Unix seconds.
     pub(crate) expires_at: u64,
 }
 
-impl StoredLink {
+impl StoredPasswordLink {
     /// Why it sets no password at this time, in Unix seconds, as the record names it; `None` if it does.
     pub(crate) fn refusal(&self, at: u64) -> Option<&'static str> {
         if self.user.disabled {
@@ -144,9 +155,15 @@ pub(crate) trait SecondFactorStore: Store {
     ) -> Result<u64, WriteError>;
 
     /// The link with this digest, also if it has ended or its user is disabled.
-    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;
+    async fn password_link(
+        &self,
+        digest: &str,
+    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
 
-    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
+    async fn second_factor(
+        &self,
+        user_id: i64,
+    ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
 
     /// Begins a second factor: a secret and digests of recovery codes, in place of those before, if the tokens of
     /// `user` are those that were seen and it is not on. At most
@@ -178,14 +195,13 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Marks a step as used and replaces the first secret by the second. False if this step or a later one was
-    /// used, the secret is not the first, or there were too many wrong one-time codes of this purpose.
-    async fn use_step(
+    /// Stores that a one-time code was used. Returns false if the step of the code or a later one was used before, the
+    /// secret was replaced meanwhile, or there were too many wrong one-time codes of this purpose.
+    async fn use_one_time_code(
         &self,
         user_id: i64,
         purpose: CodePurpose,
-        secret: [String; 2],
-        step: i64,
+        code: OneTimeCodeUse,
     ) -> Result<bool, StoreError>;
 
     /// Removes a recovery code and returns true, unless it is not there or there were too many wrong recovery codes of
@@ -207,19 +223,19 @@ pub(crate) trait SecondFactorStore: Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeLimit, CodePurpose, StoredFactor, StoredLink, WrongCodes};
+    use super::{CodeLimit, CodePurpose, StoredPasswordLink, StoredSecondFactor, WrongCodes};
     use crate::user::User;
     use rolegate_proto::Role;
 
     #[test]
     fn ten_wrong_codes_refuse_for_an_hour_and_a_window_of_a_wrong_clock_does_not_count() {
         let refused_for = |count, at| {
-            let factor = StoredFactor {
+            let factor = StoredSecondFactor {
                 at_sign_in: WrongCodes {
                     count,
                     since: 10_000,
                 },
-                ..StoredFactor::default()
+                ..StoredSecondFactor::default()
             };
             factor.refused_for(CodeLimit::OneTime(CodePurpose::SignIn), at)
         };
@@ -241,7 +257,7 @@ mod tests {
             count: 100,
             since: 10_000,
         };
-        let none = StoredFactor::default;
+        let none = StoredSecondFactor::default;
         let limits = [
             CodeLimit::OneTime(CodePurpose::SignIn),
             CodeLimit::OneTime(CodePurpose::Confirmation),
@@ -249,19 +265,19 @@ mod tests {
             CodeLimit::Recovery(CodePurpose::Confirmation),
         ];
         let factors = [
-            StoredFactor {
+            StoredSecondFactor {
                 at_sign_in: full,
                 ..none()
             },
-            StoredFactor {
+            StoredSecondFactor {
                 at_confirmation: full,
                 ..none()
             },
-            StoredFactor {
+            StoredSecondFactor {
                 recovery_at_sign_in: full,
                 ..none()
             },
-            StoredFactor {
+            StoredSecondFactor {
                 recovery_at_confirmation: full,
                 ..none()
             },
@@ -279,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_link_is_refused_from_its_end_and_while_its_user_is_disabled() {
-        let link = |disabled| StoredLink {
+        let link = |disabled| StoredPasswordLink {
             user: User {
                 id: 2,
                 username: "ann".to_owned(),

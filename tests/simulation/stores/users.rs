@@ -4,10 +4,10 @@
 pub mod faults;
 
 use super::{
-    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal,
-    SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection,
-    TokenStore, UsagePause, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
-    seal::SealRange, tests::memory::MemoryStore,
+    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser,
+    OneTimeCodeUse, Seal, SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredPasswordLink,
+    StoredSecondFactor, TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore,
+    UserUpdate, WriteError, Writer, seal::SealRange, tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},
@@ -130,11 +130,11 @@ disturbed!(TokenStore {
     write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
     read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
-    fn note_use(&self, used: Used, id: i64, at: u64) {
-        self.database().note_use(used, id, at);
+    fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
+        self.database().note_use(kind, id, at);
     }
-    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
-        self.database().noted_use(used, id)
+    fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64> {
+        self.database().unwritten_use(kind, id)
     }
     fn unwritten_since(&self) -> Option<u64> {
         self.database().unwritten_since()
@@ -163,8 +163,8 @@ disturbed!(SecondFactorStore {
     write insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
     read pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
     write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
-    read password_link(digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;
-    read second_factor(user: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
+    read password_link(digest: &str) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
+    read second_factor(user: i64) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
     write begin_second_factor(
         user: &User, secret: String, recovery_codes: Vec<String>, entry: Write
     ) -> Result<User, WriteError>;
@@ -172,8 +172,8 @@ disturbed!(SecondFactorStore {
         user: &User, session: Option<i64>, secret: String, step: i64, entry: Write
     ) -> Result<User, WriteError>;
     write turn_off_second_factor(actor: Option<i64>, user: i64, entry: Write) -> Result<User, WriteError>;
-    write use_step(
-        user: i64, purpose: CodePurpose, secret: [String; 2], step: i64
+    write use_one_time_code(
+        user: i64, purpose: CodePurpose, code: OneTimeCodeUse
     ) -> Result<bool, StoreError>;
     write use_recovery_code(
         user: &User, purpose: CodePurpose, digest: String, entry: Write

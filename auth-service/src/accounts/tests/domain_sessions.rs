@@ -8,7 +8,7 @@ use crate::{
     },
     audit::Write,
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, Used, UserStore as _},
+    store::{AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, UsageKind, UserStore as _},
 };
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
@@ -340,7 +340,7 @@ async fn a_session_that_cannot_be_restricted_slows_down_its_own_decision_only() 
 
     // Nothing is tried while it is known that nothing can be written.
     app.store.set_read_only(true);
-    app.store.note_use(Used::Token, stored.id, NOW);
+    app.store.note_use(UsageKind::Token, stored.id, NOW);
     assert_eq!(wait(&session, false).await, Duration::ZERO);
     app.store.set_read_only(false);
     assert!(wait(&session, false).await > Duration::ZERO);

@@ -379,8 +379,8 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
     let (_, session) = app.session().await;
     let seen = session.not_before.expect("a session");
     let owner = || Writer::Owner {
-        seen,
-        session: Some(session.id),
+        tokens_not_before: seen,
+        session_id: Some(session.id),
     };
     app.accounts
         .revoke_tokens(&app.session().await.0, None)
@@ -397,8 +397,8 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         .await
         .expect("ended");
     let late = Writer::Owner {
-        seen: user.tokens_not_before,
-        session: Some(session.id),
+        tokens_not_before: user.tokens_not_before,
+        session_id: Some(session.id),
     };
     assert!(
         app.store

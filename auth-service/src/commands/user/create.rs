@@ -11,7 +11,7 @@ use crate::{
     opaque_token::{self, GeneratedToken},
     password::NO_PASSWORD,
     settings::ServiceSettings,
-    store::{NewUser, PASSWORD_LINK_SECONDS, WriteError},
+    store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, WriteError},
 };
 use clap::Args;
 use rolegate_program::{
@@ -75,7 +75,7 @@ async fn create_with_link(
         username: username.to_owned(),
         password_hash: NO_PASSWORD.into(),
         role,
-        link: Some((digest, expires_at)),
+        link: Some(NewPasswordLink { digest, expires_at }),
     };
     let created = insert(operator, new).await?;
     prompt(&format!("{created}\n"));

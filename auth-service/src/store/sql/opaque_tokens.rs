@@ -14,8 +14,8 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{
-        SessionEnd, StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
-        tables::COLUMNS,
+        SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
+        Writer, tables::COLUMNS,
     },
     user::{Credentials, User},
 };
@@ -129,7 +129,7 @@ impl TokenStore for SqlStore {
         };
         let (id, kind, added) = (first.user_id, first.kind(), tokens.len());
         let created_at = encode_seconds(first.created_at);
-        let (actor, session) = (writer.admin(), writer.session());
+        let (actor, session) = (writer.admin_id(), writer.session_id());
         let rows: Vec<Value> = tokens.iter().map(new_row).collect();
         // Statements of their own after the lock: they count what the transaction before has committed.
         let insert = self
@@ -194,7 +194,7 @@ impl TokenStore for SqlStore {
             .push("id IN ($1, $2) ORDER BY id")
             .bind(id)
             .bind(actor.unwrap_or(id));
-        let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
+        let check = move |locked: &[Credentials]| writer.check_new_token(locked, id);
         let then = self.record_tokens(write, then);
         let inserted = self.database.write_if(lock, check, insert, then).await?;
         if !inserted.is_empty() {
@@ -369,7 +369,7 @@ impl TokenStore for SqlStore {
         let delete = delete.push_any(ids).push(" RETURNING id");
         let deleted = self.database.write::<(i64,)>(delete).await;
         if let Err(StoreError::ReadOnly(_)) = deleted {
-            self.token_usage[Used::Token as usize]
+            self.token_usage[UsageKind::Token as usize]
                 .note_failure(&self.database)
                 .await;
         }
@@ -387,16 +387,16 @@ impl TokenStore for SqlStore {
             .collect())
     }
 
-    fn note_use(&self, used: Used, id: i64, at: u64) {
-        self.token_usage[used as usize].note(id, at);
+    fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
+        self.token_usage[kind as usize].note(id, at);
     }
 
-    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
-        self.token_usage[used as usize].noted(id)
+    fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64> {
+        self.token_usage[kind as usize].noted(id)
     }
 
     fn unwritten_since(&self) -> Option<u64> {
-        self.token_usage[Used::Token as usize].failing_since()
+        self.token_usage[UsageKind::Token as usize].failing_since()
     }
 
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {

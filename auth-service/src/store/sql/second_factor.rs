@@ -10,10 +10,10 @@ use super::{
 use crate::{
     audit::Write,
     store::{
-        StoreError, UserStore as _, WriteError,
+        NewPasswordLink, StoreError, UserStore as _, WriteError,
         second_factor::{
-            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, PASSWORD_LINK_SECONDS,
-            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
+            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
             WRONG_CODES_WINDOW,
         },
         tables::{COLUMNS, SECOND_FACTOR_KEY_IDS},
@@ -107,10 +107,10 @@ impl SqlStore {
     /// The link of the user of this name, who is inserted in the same transaction.
     pub(super) fn link_of_new(
         &self,
-        link: Option<(String, u64)>,
+        link: Option<NewPasswordLink>,
         username: &str,
     ) -> Option<Statement> {
-        let (digest, expires_at) = link?;
+        let NewPasswordLink { digest, expires_at } = link?;
         let sql = r#"INSERT INTO password_link (user_id, digest, expires_at)
             SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
         let insert = self.database.statement(sql).bind(username).bind(digest);
@@ -197,19 +197,28 @@ impl SecondFactorStore for SqlStore {
         Ok(expires_at)
     }
 
-    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError> {
+    async fn password_link(
+        &self,
+        digest: &str,
+    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError> {
         let select = self
             .database
             .statement("SELECT ")
             .push(COLUMNS)
             .push(r#", expires_at FROM "user" JOIN password_link ON user_id = id WHERE digest = "#)
             .push_bind(digest);
-        let Timed { at, mut value } = self.database.read_timed::<StoredLink>(select).await?;
+        let Timed { at, mut value } = self
+            .database
+            .read_timed::<StoredPasswordLink>(select)
+            .await?;
         let link = value.pop();
         Ok(Timed { at, value: link })
     }
 
-    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
+    async fn second_factor(
+        &self,
+        user_id: i64,
+    ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError> {
         let select = "SELECT secret, last_step, wrong_codes, wrong_since,
             wrong_recovery_codes, wrong_recovery_since,
             wrong_confirmations, wrong_confirmations_since,
@@ -217,7 +226,10 @@ impl SecondFactorStore for SqlStore {
             (SELECT count(*) FROM recovery_code WHERE user_id = $1)
             FROM second_factor WHERE user_id = $1";
         let select = self.database.statement(select).bind(user_id);
-        let Timed { at, mut value } = self.database.read_timed::<StoredFactor>(select).await?;
+        let Timed { at, mut value } = self
+            .database
+            .read_timed::<StoredSecondFactor>(select)
+            .await?;
         let factor = value.pop();
         Ok(Timed { at, value: factor })
     }
@@ -319,21 +331,20 @@ impl SecondFactorStore for SqlStore {
         off.ok_or(WriteError::SecondFactorOff)
     }
 
-    async fn use_step(
+    async fn use_one_time_code(
         &self,
         user_id: i64,
         purpose: CodePurpose,
-        [old, new]: [String; 2],
-        step: i64,
+        code: OneTimeCodeUse,
     ) -> Result<bool, StoreError> {
         let update = "UPDATE second_factor SET last_step = $2, secret = $4";
         let update = self
             .database
             .statement(update)
             .bind(user_id)
-            .bind(step)
-            .bind(old)
-            .bind(new);
+            .bind(code.step)
+            .bind(code.secret)
+            .bind(code.new_secret);
         let update =
             from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let update = accepting(update, CodeLimit::OneTime(purpose)).push(" RETURNING user_id");

@@ -1,7 +1,7 @@
 //! The store in an SQL database, and what it writes behind the requests that caused it.
 
 use super::{audit::sealing::Sealer, token_usage::TokenUsage};
-use crate::store::{StoreError, Used, UserStore, tables::COLUMNS};
+use crate::store::{StoreError, UsageKind, UserStore, tables::COLUMNS};
 use async_trait::async_trait;
 use rolegate_sql_store::{Database, Statement, Store, StoreStatus};
 use rolegate_telemetry::logs::error_chain;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 /// The store, and what waits to be written behind the requests that caused it.
 pub(super) struct SqlStore {
     pub(super) database: Database,
-    /// The last uses of tokens and of passwords, by [`Used`].
+    /// The last uses of tokens and of passwords, by [`UsageKind`].
     pub(super) token_usage: [Arc<TokenUsage>; 2],
     pub(super) sealer: Sealer,
 }
 
 impl SqlStore {
     pub(super) fn of(database: Database, is_service: bool) -> Arc<dyn UserStore> {
-        let usage = [Used::Token, Used::Password]
+        let usage = [UsageKind::Token, UsageKind::Password]
             .map(|used| TokenUsage::start(used, is_service, &database));
         Arc::new(Self {
             sealer: Sealer::new(database.clone()),

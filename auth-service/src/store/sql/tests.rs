@@ -13,7 +13,7 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{
-        BatchedReads, Credentials, NewUser, Used, UserFilter, UserStore, Writer,
+        BatchedReads, Credentials, NewUser, UsageKind, UserFilter, UserStore, Writer,
         list_query::list_query,
     },
 };
@@ -108,10 +108,10 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
         .await
         .expect("inserted");
     for at in [20, 10] {
-        store.note_use(Used::Token, used, at);
-        store.note_use(Used::Token, 999, at);
-        store.note_use(Used::Password, user_id, at);
-        store.note_use(Used::Password, 999, at);
+        store.note_use(UsageKind::Token, used, at);
+        store.note_use(UsageKind::Token, 999, at);
+        store.note_use(UsageKind::Password, user_id, at);
+        store.note_use(UsageKind::Password, 999, at);
     }
     let last_used = async |store: &dyn UserStore| {
         let keys = store
@@ -145,8 +145,8 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
         let read = last_used(&*store).await;
         assert_eq!(read, [Some(20), None]);
         assert_eq!(last_logins(&*store).await, [Some(20)]);
-        store.note_use(Used::Token, used, at);
-        store.note_use(Used::Password, user_id, at);
+        store.note_use(UsageKind::Token, used, at);
+        store.note_use(UsageKind::Password, user_id, at);
         store.close().await;
     }
     let store = open(url).await.expect("opened");

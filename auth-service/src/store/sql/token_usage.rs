@@ -3,7 +3,7 @@
 //! may be in use at another process.
 
 use super::encoding::encode_seconds;
-use crate::store::{MAX_PAUSE_AHEAD, UsagePause, Used};
+use crate::store::{MAX_PAUSE_AHEAD, UsageKind, UsagePause};
 use parking_lot::Mutex;
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
@@ -25,12 +25,12 @@ const SUCCESSES: u8 = 2;
 const PAUSE_TTL: i64 = 31_536_000;
 
 /// Limits how often a failure is logged, because it is repeated every few seconds.
-static FAILED: LogOnce<Used> = LogOnce::at_most(2, INTERVAL);
+static FAILED: LogOnce<UsageKind> = LogOnce::at_most(2, INTERVAL);
 
 /// The uses of this kind that are not written yet.
 #[derive(Debug)]
 pub(super) struct TokenUsage {
-    used: Used,
+    kind: UsageKind,
     /// Set in a service. A command uses no token, so it writes nothing of that kind.
     is_service: bool,
     unwritten: Mutex<Unwritten>,
@@ -54,17 +54,17 @@ struct Failing {
 }
 
 impl TokenUsage {
-    pub(super) fn new(used: Used, is_service: bool) -> Self {
+    pub(super) fn new(kind: UsageKind, is_service: bool) -> Self {
         Self {
-            used,
+            kind,
             is_service,
             unwritten: Mutex::default(),
         }
     }
 
     /// Writes to this database until the value is dropped.
-    pub(super) fn start(used: Used, is_service: bool, database: &Database) -> Arc<Self> {
-        let usage = Arc::new(Self::new(used, is_service));
+    pub(super) fn start(kind: UsageKind, is_service: bool, database: &Database) -> Arc<Self> {
+        let usage = Arc::new(Self::new(kind, is_service));
         let (weak, database) = (Arc::downgrade(&usage), database.clone());
         tokio::spawn(async move {
             // At once, so that a process that starts while nothing can be written knows it.
@@ -116,13 +116,13 @@ impl TokenUsage {
                 Err(error) => result = Err(error),
             }
         }
-        if self.used == Used::Token && self.is_service && result.is_ok() {
+        if self.kind == UsageKind::Token && self.is_service && result.is_ok() {
             result = self.record_write(database).await;
         }
         if let Err(error) = result {
-            if FAILED.is_due(self.used) {
+            if FAILED.is_due(self.kind) {
                 let error = error_chain(&error);
-                let what = if self.used == Used::Token {
+                let what = if self.kind == UsageKind::Token {
                     "tokens"
                 } else {
                     "passwords"
@@ -169,7 +169,7 @@ impl TokenUsage {
     /// Notes that uses cannot be written, since this process, or for one that has written nothing yet, any process last
     /// could.
     pub(super) async fn note_failure(&self, database: &Database) {
-        if self.used != Used::Token || !self.is_service {
+        if self.kind != UsageKind::Token || !self.is_service {
             return;
         }
         let known = {
@@ -196,13 +196,13 @@ impl TokenUsage {
         database: &Database,
         uses: &[(i64, u64)],
     ) -> Result<(), StoreError> {
-        let (lock, update, condition) = match self.used {
-            Used::Token => (
+        let (lock, update, condition) = match self.kind {
+            UsageKind::Token => (
                 "SELECT id FROM api_key WHERE id",
                 "UPDATE api_key SET last_used_at = used_at",
                 " AND id = used_id AND coalesce(last_used_at, 0) < used_at RETURNING id",
             ),
-            Used::Password => (
+            UsageKind::Password => (
                 r#"SELECT id FROM "user" WHERE id"#,
                 r#"UPDATE "user" SET last_login_at = used_at"#,
                 " AND id = used_id AND coalesce(last_login_at, 0) < used_at RETURNING id",

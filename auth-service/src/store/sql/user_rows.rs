@@ -2,7 +2,7 @@
 
 use super::encoding::decode_seconds;
 use crate::{
-    store::{StoredFactor, StoredLink, WriteError, WrongCodes, tables::COLUMNS},
+    store::{StoredPasswordLink, StoredSecondFactor, WriteError, WrongCodes, tables::COLUMNS},
     user::{Credentials, User},
 };
 use rolegate_sql_store::Statement;
@@ -65,7 +65,7 @@ where
 /// The columns of a user, and when the link ends.
 type LinkRow = (i64, String, String, i64, bool, i64, bool, Option<i64>, i64);
 
-impl<'r, R: Row> FromRow<'r, R> for StoredLink
+impl<'r, R: Row> FromRow<'r, R> for StoredPasswordLink
 where
     User: FromRow<'r, R>,
     LinkRow: FromRow<'r, R>,
@@ -82,7 +82,7 @@ where
 /// The secret and its last step, the count and the beginning of the window of each limit, and the recovery codes.
 type FactorRow = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
-impl<'r, R: Row> FromRow<'r, R> for StoredFactor
+impl<'r, R: Row> FromRow<'r, R> for StoredSecondFactor
 where
     FactorRow: FromRow<'r, R>,
 {

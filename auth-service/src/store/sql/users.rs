@@ -136,7 +136,9 @@ impl UserStore for SqlStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let disables = disabled == Some(true);
-        let seen = rename.as_ref().map(|rename| encode_seconds(rename.seen));
+        let seen = rename
+            .as_ref()
+            .map(|rename| encode_seconds(rename.tokens_not_before));
         let (from, to) = rename.map(|rename| (rename.from, rename.to)).unzip();
         let mut change = self
             .database
@@ -189,13 +191,20 @@ impl UserStore for SqlStore {
             Writer::Operator => LOWER,
         };
         let update = self.database.statement(r#"UPDATE "user" SET "#).bind(id);
-        let update = revoking(update.bind(writer.seen().map(encode_seconds)).push(change));
+        let update = revoking(
+            update
+                .bind(writer.expected_tokens_not_before().map(encode_seconds))
+                .push(change),
+        );
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        let (update, then) = (returning(update), self.end_sessions(id, writer.session()));
+        let (update, then) = (
+            returning(update),
+            self.end_sessions(id, writer.session_id()),
+        );
         let then = self.record_users(write, then);
-        only(match writer.admin() {
+        only(match writer.admin_id() {
             Some(_) => {
-                self.write_as_admin(writer.admin(), id, true, update, then)
+                self.write_as_admin(writer.admin_id(), id, true, update, then)
                     .await?
             }
             None => self.database.write_with(update, then).await?,
@@ -238,15 +247,15 @@ impl UserStore for SqlStore {
             .push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update
-            .bind(writer.seen().map(encode_seconds))
-            .bind(writer.admin());
-        let update = update.bind(writer.session()).bind(writer.link());
+            .bind(writer.expected_tokens_not_before().map(encode_seconds))
+            .bind(writer.admin_id());
+        let update = update.bind(writer.session_id()).bind(writer.link_digest());
         let update = returning(revoking(update).push(condition).push_now().push("))"));
-        let mut then = self.end_sessions(id, writer.session());
+        let mut then = self.end_sessions(id, writer.session_id());
         then.push(self.end_link(id));
         let then = self.record_users(write, then);
         // Of two uses of a link at once, the second finds it used.
-        only(match writer.link() {
+        only(match writer.link_digest() {
             Some(_) => self.write_locked(id, update, then).await?,
             None => self.database.write_with(update, then).await?,
         })

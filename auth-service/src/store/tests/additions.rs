@@ -27,8 +27,8 @@ async fn add_own(
     digest: &str,
 ) -> Result<OpaqueToken, WriteError> {
     let writer = Writer::Owner {
-        seen: user.tokens_not_before,
-        session: None,
+        tokens_not_before: user.tokens_not_before,
+        session_id: None,
     };
     let change = match kind {
         TokenKind::ApiKey => Change::ApiKeyCreated,

@@ -174,8 +174,8 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
     let mut seen = ann.tokens_not_before;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
         let owner = || Writer::Owner {
-            seen,
-            session: None,
+            tokens_not_before: seen,
+            session_id: None,
         };
         let made = store
             .insert_token(new_key(&ann, change), owner(), Write::any())
@@ -205,8 +205,8 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
             .insert_token(
                 new_key(&ann, "late"),
                 Writer::Owner {
-                    seen,
-                    session: None,
+                    tokens_not_before: seen,
+                    session_id: None,
                 },
                 Write::any(),
             )

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     audit::Write,
     opaque_token::{NewToken, TokenKind},
-    store::{Used, UserStore, Writer, open},
+    store::{UsageKind, UserStore, Writer, open},
     user::User,
 };
 use rolegate_proto::Role;
@@ -132,8 +132,8 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
         session(&*store, &ann, "used").await,
         session(&*store, &ann, "idle").await,
     );
-    store.note_use(Used::Token, used.id, 50);
-    let noted = |id| store.noted_use(Used::Token, id);
+    store.note_use(UsageKind::Token, used.id, 50);
+    let noted = |id| store.unwritten_use(UsageKind::Token, id);
     assert_eq!((noted(used.id), noted(idle.id)), (Some(50), None));
     store.close().await;
     let store = open(url).await.expect("opened");

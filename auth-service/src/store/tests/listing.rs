@@ -1,7 +1,7 @@
 use super::{get, insert, names};
 use crate::{
     audit::Write,
-    store::{Used, UserFilter, UserStore},
+    store::{UsageKind, UserFilter, UserStore},
 };
 use rolegate_proto::Role;
 
@@ -116,14 +116,18 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
     }
     assert_eq!(get(store, bob.id).await, Some(bob.clone()));
     for at in [ended + 7, ended] {
-        store.note_use(Used::Password, bob.id, at);
+        store.note_use(UsageKind::Password, bob.id, at);
     }
     let listed = store.list(&filter).await.expect("read").remove(1);
-    let noted = store.noted_use(Used::Password, bob.id);
+    let noted = store.unwritten_use(UsageKind::Password, bob.id);
     assert_eq!(
         listed.last_login_at.max(noted),
         Some(ended + 7),
         "noted, or already written"
     );
-    assert_eq!(store.noted_use(Used::Token, bob.id), None, "another row's");
+    assert_eq!(
+        store.unwritten_use(UsageKind::Token, bob.id),
+        None,
+        "another row's"
+    );
 }

@@ -5,7 +5,8 @@ mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, StoreError, UsagePause, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
+    NewUser, StoreError, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate, WriteError,
+    Writer,
     additions::{ADDITION_SECONDS, Additions},
     require_admin,
 };
@@ -51,7 +52,7 @@ struct Users {
     /// The name of the call that never ends.
     stalled: Option<&'static str>,
     /// Uses that could not be written, and the time of the first.
-    noted: BTreeMap<(Used, i64), u64>,
+    noted: BTreeMap<(UsageKind, i64), u64>,
     unwritten_since: Option<u64>,
     usage_pauses: Vec<UsagePause>,
     revokes_before_token: bool,
@@ -131,8 +132,8 @@ impl MemoryStore {
             if let Some(began) = users.unwritten_since.take() {
                 users.usage_pauses.push(UsagePause { began, ended });
             }
-            for ((used, id), at) in mem::take(&mut users.noted) {
-                users.write_use(used, id, at);
+            for ((kind, id), at) in mem::take(&mut users.noted) {
+                users.write_use(kind, id, at);
             }
         }
     }
@@ -232,13 +233,13 @@ impl Users {
     fn find_for(&mut self, writer: &Writer, id: i64) -> Result<&mut Credentials, WriteError> {
         let has_ended = |session| !self.tokens.contains_key(&session);
         let is_of = |digest: &str| self.user_of_link(digest).is_some_and(|user| user.id == id);
-        if writer.session().is_some_and(has_ended) || !writer.link().is_none_or(is_of) {
+        if writer.session_id().is_some_and(has_ended) || !writer.link_digest().is_none_or(is_of) {
             return Err(WriteError::UserNotFound);
         }
-        let row = self.find(writer.admin(), id, true)?;
+        let row = self.find(writer.admin_id(), id, true)?;
         let is_unchanged = writer
-            .seen()
-            .is_none_or(|seen| seen == row.user.tokens_not_before);
+            .expected_tokens_not_before()
+            .is_none_or(|expected| expected == row.user.tokens_not_before);
         if is_unchanged {
             Ok(row)
         } else {
@@ -246,13 +247,13 @@ impl Users {
         }
     }
 
-    fn write_use(&mut self, used: Used, id: i64, at: u64) {
-        let last = match used {
-            Used::Token => match self.tokens.get_mut(&id) {
+    fn write_use(&mut self, kind: UsageKind, id: i64, at: u64) {
+        let last = match kind {
+            UsageKind::Token => match self.tokens.get_mut(&id) {
                 Some((_, token)) => token.last_used_at.get_or_insert(at),
                 None => return,
             },
-            Used::Password => self.logins.entry(id).or_insert(at),
+            UsageKind::Password => self.logins.entry(id).or_insert(at),
         };
         *last = (*last).max(at);
     }
@@ -414,9 +415,9 @@ impl UserStore for MemoryStore {
         let now = users.now;
         let disables = disabled == Some(true);
         let row = users.find(actor, id, !disables)?;
-        let seen = row.user.tokens_not_before;
+        let tokens_not_before = row.user.tokens_not_before;
         if let Some(rename) = &rename {
-            if row.user.username != rename.from || seen != rename.seen {
+            if row.user.username != rename.from || tokens_not_before != rename.tokens_not_before {
                 return Err(WriteError::UserNotFound);
             }
             let mut others = users.by_id.values();
@@ -439,7 +440,7 @@ impl UserStore for MemoryStore {
         }
         if let Some(rename) = rename {
             for (_, token) in users.tokens.values_mut() {
-                if token.user_id == id && token.not_before == Some(seen) {
+                if token.user_id == id && token.not_before == Some(tokens_not_before) {
                     token.not_before = Some(user.tokens_not_before);
                 }
                 let is_later = token.created_at >= user.created_at.unwrap_or_default();
@@ -460,16 +461,16 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find(writer.admin(), id, true)?;
+        let row = users.find(writer.admin_id(), id, true)?;
         if writer
-            .seen()
-            .is_some_and(|seen| seen != row.user.tokens_not_before)
+            .expected_tokens_not_before()
+            .is_some_and(|expected| expected != row.user.tokens_not_before)
         {
             return Err(WriteError::UserNotFound);
         }
         row.user.revoke(now, Some(&writer));
         let user = row.user.clone();
-        users.end_sessions(id, writer.session());
+        users.end_sessions(id, writer.session_id());
         users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
@@ -505,7 +506,7 @@ impl UserStore for MemoryStore {
         row.password_hash = hash;
         row.user.revoke(now, None);
         let user = row.user.clone();
-        users.end_sessions(id, writer.session());
+        users.end_sessions(id, writer.session_id());
         users.factors.links.remove(&id);
         users.record.push(write.entry_for_user(&user));
         Ok(user)

@@ -23,8 +23,8 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
         (
             ann.id,
             Writer::Owner {
-                seen: 1,
-                session: None,
+                tokens_not_before: 1,
+                session_id: None,
             },
         ),
         (999, Writer::Admin(admin.id)),
@@ -36,8 +36,8 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
     let mut last = 0;
     for by_owner in [true, false, false] {
         let owner = Writer::Owner {
-            seen: last,
-            session: None,
+            tokens_not_before: last,
+            session_id: None,
         };
         let writer = if by_owner {
             owner

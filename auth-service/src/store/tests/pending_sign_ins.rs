@@ -44,7 +44,7 @@ async fn finish(
         tokens.push(new);
     }
     let writer = Writer::PendingSignIn {
-        seen: user.tokens_not_before,
+        tokens_not_before: user.tokens_not_before,
         digest: digest.to_owned(),
     };
     store.insert_tokens(tokens, writer, Write::any()).await
@@ -166,7 +166,7 @@ async fn end(store: &dyn UserStore, user: &User, end: End) {
             let rename = Rename {
                 from: user.username.clone(),
                 to: format!("{} anew", user.username),
-                seen: user.tokens_not_before,
+                tokens_not_before: user.tokens_not_before,
             };
             let update = UserUpdate {
                 rename: Some(rename),

@@ -18,7 +18,7 @@ fn to(user: &User, name: &str) -> UserUpdate {
         rename: Some(Rename {
             from: user.username.clone(),
             to: name.to_owned(),
-            seen: user.tokens_not_before,
+            tokens_not_before: user.tokens_not_before,
         }),
         disabled: None,
     }

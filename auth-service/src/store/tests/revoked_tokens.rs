@@ -41,8 +41,8 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
     for by in [
         Writer::Operator,
         Writer::Owner {
-            seen: 0,
-            session: None,
+            tokens_not_before: 0,
+            session_id: None,
         },
         Writer::Admin(admin.id),
     ] {
@@ -50,8 +50,8 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
     }
     let began = now(store).await;
     let first = revoke(Writer::Owner {
-        seen: 0,
-        session: None,
+        tokens_not_before: 0,
+        session_id: None,
     })
     .await;
     assert_revoked_since(store, began, &first).await;
@@ -62,8 +62,8 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
             .revoke_tokens(
                 ann.id,
                 Writer::Owner {
-                    seen: 0,
-                    session: None,
+                    tokens_not_before: 0,
+                    session_id: None,
                 },
                 Write::any(),
             )
@@ -71,8 +71,8 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
     );
     for by in [
         Writer::Owner {
-            seen: last,
-            session: None,
+            tokens_not_before: last,
+            session_id: None,
         },
         Writer::Operator,
         Writer::Admin(admin.id),
@@ -128,8 +128,8 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
             .revoke_tokens(
                 ann.id,
                 Writer::Owner {
-                    seen,
-                    session: None,
+                    tokens_not_before: seen,
+                    session_id: None,
                 },
                 Write::any(),
             )
@@ -182,8 +182,8 @@ pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn U
         store.revoke_tokens(
             ann.id,
             Writer::Owner {
-                seen: 0,
-                session: None,
+                tokens_not_before: 0,
+                session_id: None,
             },
             Write::any(),
         )

@@ -5,7 +5,8 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, TokenKind},
     store::{
-        CodeLimit, CodePurpose, NewUser, PASSWORD_LINK_SECONDS, UserStore, WriteError, Writer,
+        CodeLimit, CodePurpose, NewPasswordLink, NewUser, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
+        UserStore, WriteError, Writer,
     },
     user::User,
 };
@@ -133,7 +134,10 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
         username: username.to_owned(),
         password_hash: "!".into(),
         role: Role::USER,
-        link: Some((digest.to_owned(), end)),
+        link: Some(NewPasswordLink {
+            digest: digest.to_owned(),
+            expires_at: end,
+        }),
     };
     let created = store
         .insert(Some(ann.id), new("cid", "new", now + 60), Write::any())
@@ -214,8 +218,8 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
     );
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
     let owner = Writer::Owner {
-        seen: 0,
-        session: None,
+        tokens_not_before: 0,
+        session_id: None,
     };
     let session = store
         .insert_token(session, owner, Write::any())
@@ -271,8 +275,8 @@ async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
         tokens.push(new);
     }
     let owner = Writer::Owner {
-        seen: user.tokens_not_before,
-        session: None,
+        tokens_not_before: user.tokens_not_before,
+        session_id: None,
     };
     let made = store
         .insert_tokens(tokens, owner, Write::any())
@@ -288,8 +292,8 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     let own = insert_pair(store, &ann).await;
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
     let owner = Writer::Owner {
-        seen: 0,
-        session: None,
+        tokens_not_before: 0,
+        session_id: None,
     };
     let other = store
         .insert_token(session, owner, Write::any())
@@ -320,8 +324,8 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     for (kept, expected) in [(own[0], &own[..]), (999, &[][..])] {
         let seen = get(store, ann.id).await.expect("there").tokens_not_before;
         let writer = Writer::Owner {
-            seen,
-            session: Some(kept),
+            tokens_not_before: seen,
+            session_id: Some(kept),
         };
         let revoked = store
             .revoke_tokens(ann.id, writer, Write::any())
@@ -363,9 +367,13 @@ pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn U
 pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserStore) {
     let ann = enrolled(store, "ann").await;
     let step = async |secret: &str, step| {
-        let secrets = [secret.to_owned(), "0123456789ab.anew".to_owned()];
+        let code = OneTimeCodeUse {
+            step,
+            secret: secret.to_owned(),
+            new_secret: "0123456789ab.anew".to_owned(),
+        };
         store
-            .use_step(ann.id, SIGN_IN, secrets, step)
+            .use_one_time_code(ann.id, SIGN_IN, code)
             .await
             .expect("an answer")
     };
@@ -419,9 +427,13 @@ async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong
 async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) -> bool {
     let stored = store.second_factor(user.id).await.expect("read");
     let step = stored.value.expect("on").last_step + 1;
-    let secrets = ["0123456789ab.sealed"; 2].map(ToOwned::to_owned);
+    let code = OneTimeCodeUse {
+        step,
+        secret: "0123456789ab.sealed".to_owned(),
+        new_secret: "0123456789ab.sealed".to_owned(),
+    };
     store
-        .use_step(user.id, purpose, secrets, step)
+        .use_one_time_code(user.id, purpose, code)
         .await
         .expect("an answer")
 }

@@ -143,7 +143,7 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
     let make = async |ann: &User, digest: &str, password_hash: &str| {
         let (seen, password_hash) = (ann.tokens_not_before, password_hash.into());
         let writer = Writer::Login {
-            seen,
+            tokens_not_before: seen,
             password_hash,
         };
         store
@@ -217,8 +217,8 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
         ];
         // What is refused ends none.
         let owner = |seen| Writer::Owner {
-            seen,
-            session: None,
+            tokens_not_before: seen,
+            session_id: None,
         };
         assert_not_found(
             store
@@ -296,8 +296,8 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     for round in 0..2 {
         let other = session(store, &ann, &format!("other {round}")).await.id;
         let owner = |seen, session| Writer::Owner {
-            seen,
-            session: Some(session),
+            tokens_not_before: seen,
+            session_id: Some(session),
         };
         for refused in [
             owner(ann.tokens_not_before + 1, own),
@@ -332,16 +332,16 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     }
     let key = new(TokenKind::ApiKey, &ann, "key");
     let owner = Writer::Owner {
-        seen: ann.tokens_not_before,
-        session: Some(own),
+        tokens_not_before: ann.tokens_not_before,
+        session_id: Some(own),
     };
     store
         .insert_token(key, owner, Write::any())
         .await
         .expect("the session is good");
     let by_token = Writer::Owner {
-        seen: ann.tokens_not_before,
-        session: None,
+        tokens_not_before: ann.tokens_not_before,
+        session_id: None,
     };
     for (round, writer) in [by_token, Writer::Admin(admin.id), Writer::Operator]
         .into_iter()
@@ -509,11 +509,11 @@ async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) 
 pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let writer = || Writer::Login {
-        seen: ann.tokens_not_before,
+        tokens_not_before: ann.tokens_not_before,
         password_hash: "hash".into(),
     };
     let stale = Writer::Login {
-        seen: ann.tokens_not_before,
+        tokens_not_before: ann.tokens_not_before,
         password_hash: "another".into(),
     };
     assert_not_found(
@@ -579,8 +579,8 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
     add_pair(store, &ann, "other", 4).await;
     session(store, &ann, "single").await;
     let writer = Writer::Owner {
-        seen: ann.tokens_not_before,
-        session: Some(own[0]),
+        tokens_not_before: ann.tokens_not_before,
+        session_id: Some(own[0]),
     };
     ann = store
         .set_password(ann.id, "new".into(), writer, Write::any())

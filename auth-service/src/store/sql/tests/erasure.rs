@@ -188,7 +188,7 @@ async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened)
         rename: Some(Rename {
             from: "ann".to_owned(),
             to: "joy".to_owned(),
-            seen: ann.tokens_not_before,
+            tokens_not_before: ann.tokens_not_before,
         }),
         disabled: None,
     };

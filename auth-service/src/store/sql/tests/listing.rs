@@ -2,7 +2,7 @@
 
 use crate::audit::Write;
 use crate::store::{
-    FileClock, NewUser, StoreError, Used, UserFilter, UserRecord, open, open_beside, tables::TABLES,
+    FileClock, NewUser, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside, tables::TABLES,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};
@@ -150,7 +150,7 @@ async fn create_users(url: &DatabaseUrl) {
             "{started} {created_at} {ended}"
         );
     }
-    store.note_use(Used::Password, listed[0].user.id, ended);
+    store.note_use(UsageKind::Password, listed[0].user.id, ended);
     store.close().await;
     let store = open(url).await.expect("opened");
     let listed = store

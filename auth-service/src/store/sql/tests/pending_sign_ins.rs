@@ -69,7 +69,7 @@ async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(
     assert!(!is_good(opened).await);
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("randomness");
     let writer = Writer::PendingSignIn {
-        seen: ann.tokens_not_before,
+        tokens_not_before: ann.tokens_not_before,
         digest: "one".to_owned(),
     };
     let refused = opened

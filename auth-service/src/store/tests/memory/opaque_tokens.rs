@@ -3,7 +3,8 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{
-        SessionEnd, StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
+        SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
+        Writer,
     },
     user::Credentials,
 };
@@ -30,13 +31,13 @@ impl TokenStore for MemoryStore {
                 .revoke(now, None);
         }
         if writer
-            .session()
+            .session_id()
             .is_some_and(|session| !users.tokens.contains_key(&session))
         {
             return Err(WriteError::UserNotFound);
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
-        writer.may_add_token(&rows, first.user_id)?;
+        writer.check_new_token(&rows, first.user_id)?;
         let pending = match &writer {
             Writer::PendingSignIn { digest, .. } => Some(digest.clone()),
             _ => None,
@@ -254,20 +255,20 @@ impl TokenStore for MemoryStore {
             .collect())
     }
 
-    fn note_use(&self, used: Used, id: i64, at: u64) {
+    fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
         let Ok(mut users) = self.users() else { return };
         if users.is_read_only {
-            users.noted.insert((used, id), at);
-            if used == Used::Token {
+            users.noted.insert((kind, id), at);
+            if kind == UsageKind::Token {
                 users.unwritten_since.get_or_insert(at);
             }
             return;
         }
-        users.write_use(used, id, at);
+        users.write_use(kind, id, at);
     }
 
-    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
-        self.users().ok()?.noted.get(&(used, id)).copied()
+    fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64> {
+        self.users().ok()?.noted.get(&(kind, id)).copied()
     }
 
     fn unwritten_since(&self) -> Option<u64> {

@@ -4,10 +4,11 @@ use super::{MemoryStore, Users};
 use crate::{
     audit::Write,
     store::{
-        StoreError, WriteError,
+        NewPasswordLink, StoreError, WriteError,
         second_factor::{
-            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, PASSWORD_LINK_SECONDS,
-            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredFactor, StoredLink, WrongCodes,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
+            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
+            WrongCodes,
         },
     },
     user::User,
@@ -18,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 pub(super) struct Factors {
-    pub(super) by_user: BTreeMap<i64, (StoredFactor, BTreeSet<String>)>,
-    /// By user: the digest, and when it ends.
-    pub(super) links: BTreeMap<i64, (String, u64)>,
+    pub(super) by_user: BTreeMap<i64, (StoredSecondFactor, BTreeSet<String>)>,
+    /// By user.
+    pub(super) links: BTreeMap<i64, NewPasswordLink>,
     /// The oldest first.
     pub(super) pending: Vec<PendingSignIn>,
 }
@@ -42,12 +43,12 @@ impl Users {
         }
     }
 
-    fn link(&self, digest: &str) -> Option<StoredLink> {
-        let has_digest = |(_, (own, _)): &(&i64, &(String, u64))| own == digest;
-        let (id, (_, expires_at)) = self.factors.links.iter().find(has_digest)?;
-        Some(StoredLink {
+    fn link(&self, digest: &str) -> Option<StoredPasswordLink> {
+        let mut links = self.factors.links.iter();
+        let (id, link) = links.find(|(_, link)| link.digest == digest)?;
+        Some(StoredPasswordLink {
             user: self.by_id.get(id)?.user.clone(),
-            expires_at: *expires_at,
+            expires_at: link.expires_at,
         })
     }
 
@@ -120,12 +121,18 @@ impl SecondFactorStore for MemoryStore {
         let mut users = self.users()?;
         let user = users.find(actor, user_id, true)?.user.clone();
         let expires_at = users.now + PASSWORD_LINK_SECONDS;
-        users.factors.links.insert(user_id, (digest, expires_at));
+        users
+            .factors
+            .links
+            .insert(user_id, NewPasswordLink { digest, expires_at });
         users.record.push(write.entry_for_user(&user));
         Ok(expires_at)
     }
 
-    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError> {
+    async fn password_link(
+        &self,
+        digest: &str,
+    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError> {
         let users = self.users()?;
         Ok(Timed {
             at: users.now,
@@ -133,11 +140,14 @@ impl SecondFactorStore for MemoryStore {
         })
     }
 
-    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
+    async fn second_factor(
+        &self,
+        user_id: i64,
+    ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError> {
         let users = self.users()?;
         let value = users.factors.by_user.get(&user_id).map(|(factor, codes)| {
             let recovery_codes = codes.len().try_into().expect("few");
-            StoredFactor {
+            StoredSecondFactor {
                 recovery_codes,
                 ..factor.clone()
             }
@@ -215,12 +225,11 @@ impl SecondFactorStore for MemoryStore {
         Ok(user)
     }
 
-    async fn use_step(
+    async fn use_one_time_code(
         &self,
         user_id: i64,
         purpose: CodePurpose,
-        [old, new]: [String; 2],
-        step: i64,
+        code: OneTimeCodeUse,
     ) -> Result<bool, StoreError> {
         let mut users = self.users()?;
         let now = users.now;
@@ -231,12 +240,12 @@ impl SecondFactorStore for MemoryStore {
             .map(|(factor, _)| factor);
         let factor = factor.filter(|factor| {
             let limit = CodeLimit::OneTime(purpose);
-            factor.secret == old
-                && factor.last_step < step
+            factor.secret == code.secret
+                && factor.last_step < code.step
                 && factor.refused_for(limit, now).is_none()
         });
         Ok(factor
-            .map(|factor| (factor.secret, factor.last_step) = (new, step))
+            .map(|factor| (factor.secret, factor.last_step) = (code.new_secret, code.step))
             .is_some())
     }
 
