@@ -5,9 +5,9 @@ pub mod faults;
 
 use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser,
-    OneTimeCodeUse, Seal, SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredPasswordLink,
-    StoredSecondFactor, TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore,
-    UserUpdate, WriteError, Writer, seal::SealRange, tests::memory::MemoryStore,
+    OneTimeCodeUse, Seal, SessionEnd, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor,
+    TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate,
+    WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore, tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},

@@ -2,7 +2,10 @@
 
 use super::sql_store::SqlStore;
 use crate::{
-    store::{WriteError, require_admin},
+    store::{
+        WriteError,
+        admin_check::{AdminCount, require_admin},
+    },
     user::User,
 };
 use rolegate_sql_store::{FollowUp, Statement, TableRow};
@@ -34,11 +37,11 @@ impl SqlStore {
         &self,
         actor: Option<i64>,
         id: i64,
-        keeps_admin: bool,
+        admin_count: AdminCount,
         write: Statement,
         then: FollowUp<R>,
     ) -> Result<Vec<R>, WriteError> {
-        let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
+        let check = move |locked: &[User]| require_admin(locked, actor, id, admin_count);
         self.database
             .write_if(self.lock(actor, id), check, write, then)
             .await

@@ -15,7 +15,7 @@ use crate::{
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{
         SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
-        Writer, tables::COLUMNS,
+        Writer, admin_check::AdminCount, tables::COLUMNS,
     },
     user::{Credentials, User},
 };
@@ -307,7 +307,7 @@ impl TokenStore for SqlStore {
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
         let record = self.record_tokens(write, Vec::new());
         if actor.is_some() {
-            let deleted = self.write_as_admin(actor, user_id, true, delete, record);
+            let deleted = self.write_as_admin(actor, user_id, AdminCount::Kept, delete, record);
             return Ok(by_id(deleted.await?));
         }
         // After the user's row, so that what the session has begun to write is done or does not happen.

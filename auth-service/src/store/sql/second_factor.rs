@@ -11,6 +11,7 @@ use crate::{
     audit::Write,
     store::{
         NewPasswordLink, StoreError, UserStore as _, WriteError,
+        admin_check::AdminCount,
         second_factor::{
             CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
             PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
@@ -191,7 +192,7 @@ impl SecondFactorStore for SqlStore {
         );
         let touch = returning(touch.bind(user_id));
         only(
-            self.write_as_admin(actor, user_id, true, touch, then)
+            self.write_as_admin(actor, user_id, AdminCount::Kept, touch, then)
                 .await?,
         )?;
         Ok(expires_at)
@@ -325,7 +326,7 @@ impl SecondFactorStore for SqlStore {
             .into();
         let then = self.record_users(write, forget);
         let off = self
-            .write_as_admin(actor, user_id, true, update, then)
+            .write_as_admin(actor, user_id, AdminCount::Kept, update, then)
             .await?
             .pop();
         off.ok_or(WriteError::SecondFactorOff)

@@ -13,9 +13,9 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{
-        BatchedReads, Credentials, NewUser, UsageKind, UserFilter, UserStore, Writer,
-        list_query::list_query,
+        BatchedReads, NewUser, UsageKind, UserFilter, UserStore, Writer, list_query::list_query,
     },
+    user::Credentials,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use rolegate_sql_store::{Database, DatabaseUrl, FileClock, StoreError, Timed};

@@ -11,8 +11,8 @@ use crate::{
     audit::Write,
     store::{
         NewUser, StoreError, UserFilter, UserStore, UserUpdate, WriteError, Writer,
+        admin_check::{AdminCount, require_admin},
         list_query::list,
-        require_admin,
         tables::{COLUMNS, ROLES_IN_USE},
     },
     user::{Credentials, ListedUser, User},
@@ -52,7 +52,8 @@ impl UserStore for SqlStore {
             return inserted.ok_or(WriteError::UsernameTaken);
         };
         let lock = self.select().push(" WHERE id = $1").bind(actor);
-        let check = move |locked: &[User]| require_admin(locked, Some(actor), actor, true);
+        let check =
+            move |locked: &[User]| require_admin(locked, Some(actor), actor, AdminCount::Kept);
         let inserted = self
             .database
             .write_if(lock, check, insert, record)
@@ -105,7 +106,12 @@ impl UserStore for SqlStore {
         role: Role,
         write: Write,
     ) -> Result<User, WriteError> {
-        let (start, keeps_admin) = (self.database.statement(""), role == Role::ADMIN);
+        let start = self.database.statement("");
+        let admin_count = if role == Role::ADMIN {
+            AdminCount::Kept
+        } else {
+            AdminCount::Lowered
+        };
         if self.database.is_postgres() {
             // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
             let update = start
@@ -116,14 +122,14 @@ impl UserStore for SqlStore {
             let update = record_written(returning(update), &write.entry_for_role(id, role));
             let nothing = FollowUp::none();
             return only(
-                self.write_as_admin(actor, id, keeps_admin, update, nothing)
+                self.write_as_admin(actor, id, admin_count, update, nothing)
                     .await?,
             );
         }
         let update = returning(start.push(SET_ROLE)).bind(id).bind(role.as_str());
         let record = self.record_users(write, Vec::new());
         only(
-            self.write_as_admin(actor, id, keeps_admin, update, record)
+            self.write_as_admin(actor, id, admin_count, update, record)
                 .await?,
         )
     }
@@ -167,7 +173,17 @@ impl UserStore for SqlStore {
         }
         let then = self.record_users(write, then);
         let updated = self
-            .write_as_admin(actor, id, !disables, returning(change), then)
+            .write_as_admin(
+                actor,
+                id,
+                if disables {
+                    AdminCount::Lowered
+                } else {
+                    AdminCount::Kept
+                },
+                returning(change),
+                then,
+            )
             .await;
         only(updated.map_err(|error| match error {
             WriteError::Store(error) if error.is_unique_violation() => WriteError::UsernameTaken,
@@ -204,7 +220,7 @@ impl UserStore for SqlStore {
         let then = self.record_users(write, then);
         only(match writer.admin_id() {
             Some(_) => {
-                self.write_as_admin(writer.admin_id(), id, true, update, then)
+                self.write_as_admin(writer.admin_id(), id, AdminCount::Kept, update, then)
                     .await?
             }
             None => self.database.write_with(update, then).await?,
@@ -220,7 +236,7 @@ impl UserStore for SqlStore {
             self.record_users(write, Vec::new()),
         );
         only(
-            self.write_as_admin(actor, id, false, delete, record)
+            self.write_as_admin(actor, id, AdminCount::Lowered, delete, record)
                 .await?,
         )
     }

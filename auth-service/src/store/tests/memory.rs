@@ -8,7 +8,7 @@ use super::super::{
     NewUser, StoreError, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate, WriteError,
     Writer,
     additions::{ADDITION_SECONDS, Additions},
-    require_admin,
+    admin_check::{AdminCount, require_admin},
 };
 use crate::{
     audit::{Entry, Write},
@@ -222,10 +222,10 @@ impl Users {
         &mut self,
         actor: Option<i64>,
         id: i64,
-        keeps_admin: bool,
+        admin_count: AdminCount,
     ) -> Result<&mut Credentials, WriteError> {
         let rows: Vec<User> = self.by_id.values().map(|row| row.user.clone()).collect();
-        require_admin(&rows, actor, id, keeps_admin)?;
+        require_admin(&rows, actor, id, admin_count)?;
         self.by_id.get_mut(&id).ok_or(WriteError::UserNotFound)
     }
 
@@ -236,7 +236,7 @@ impl Users {
         if writer.session_id().is_some_and(has_ended) || !writer.link_digest().is_none_or(is_of) {
             return Err(WriteError::UserNotFound);
         }
-        let row = self.find(writer.admin_id(), id, true)?;
+        let row = self.find(writer.admin_id(), id, AdminCount::Kept)?;
         let is_unchanged = writer
             .expected_tokens_not_before()
             .is_none_or(|expected| expected == row.user.tokens_not_before);
@@ -302,7 +302,7 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         if let Some(id) = actor {
-            users.find(actor, id, true)?;
+            users.find(actor, id, AdminCount::Kept)?;
         }
         if users
             .by_id
@@ -397,7 +397,15 @@ impl UserStore for MemoryStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        let row = users.find(actor, id, role == Role::ADMIN)?;
+        let row = users.find(
+            actor,
+            id,
+            if role == Role::ADMIN {
+                AdminCount::Kept
+            } else {
+                AdminCount::Lowered
+            },
+        )?;
         row.user.role = role;
         let user = row.user.clone();
         users.record.push(write.entry_for_user(&user));
@@ -414,7 +422,15 @@ impl UserStore for MemoryStore {
         let mut users = self.users()?;
         let now = users.now;
         let disables = disabled == Some(true);
-        let row = users.find(actor, id, !disables)?;
+        let row = users.find(
+            actor,
+            id,
+            if disables {
+                AdminCount::Lowered
+            } else {
+                AdminCount::Kept
+            },
+        )?;
         let tokens_not_before = row.user.tokens_not_before;
         if let Some(rename) = &rename {
             if row.user.username != rename.from || tokens_not_before != rename.tokens_not_before {
@@ -425,7 +441,15 @@ impl UserStore for MemoryStore {
                 return Err(WriteError::UsernameTaken);
             }
         }
-        let row = users.find(actor, id, !disables)?;
+        let row = users.find(
+            actor,
+            id,
+            if disables {
+                AdminCount::Lowered
+            } else {
+                AdminCount::Kept
+            },
+        )?;
         row.user.disabled = disabled.unwrap_or(row.user.disabled);
         if disables || rename.is_some() {
             row.user.revoke(now, Some(&Writer::Admin(0)));
@@ -461,7 +485,7 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find(writer.admin_id(), id, true)?;
+        let row = users.find(writer.admin_id(), id, AdminCount::Kept)?;
         if writer
             .expected_tokens_not_before()
             .is_some_and(|expected| expected != row.user.tokens_not_before)
@@ -477,7 +501,7 @@ impl UserStore for MemoryStore {
 
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        users.find(actor, id, false)?;
+        users.find(actor, id, AdminCount::Lowered)?;
         users.tokens.retain(|_, (_, token)| token.user_id != id);
         users.factors.by_user.remove(&id);
         users.factors.links.remove(&id);

@@ -4,7 +4,7 @@ use crate::{
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{
         SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
-        Writer,
+        Writer, admin_check::AdminCount,
     },
     user::Credentials,
 };
@@ -26,7 +26,7 @@ impl TokenStore for MemoryStore {
         if mem::take(&mut users.revokes_before_token) {
             let now = users.now;
             users
-                .find(None, first.user_id, true)?
+                .find(None, first.user_id, AdminCount::Kept)?
                 .user
                 .revoke(now, None);
         }
@@ -170,7 +170,7 @@ impl TokenStore for MemoryStore {
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let mut users = self.users()?;
         if actor.is_some() {
-            users.find(actor, user_id, true)?;
+            users.find(actor, user_id, AdminCount::Kept)?;
         }
         let selected = match selection {
             TokenSelection::One(id) => Some(id),

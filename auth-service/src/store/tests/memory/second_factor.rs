@@ -5,6 +5,7 @@ use crate::{
     audit::Write,
     store::{
         NewPasswordLink, StoreError, WriteError,
+        admin_check::AdminCount,
         second_factor::{
             CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
             PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
@@ -82,7 +83,7 @@ impl SecondFactorStore for MemoryStore {
             value: user,
         } = user;
         let now = *now;
-        let row = users.find(None, user.id, true)?.user.clone();
+        let row = users.find(None, user.id, AdminCount::Kept)?.user.clone();
         if row.tokens_not_before != user.tokens_not_before || !row.second_factor || row.disabled {
             return Err(WriteError::UserNotFound);
         }
@@ -119,7 +120,7 @@ impl SecondFactorStore for MemoryStore {
         write: Write,
     ) -> Result<u64, WriteError> {
         let mut users = self.users()?;
-        let user = users.find(actor, user_id, true)?.user.clone();
+        let user = users.find(actor, user_id, AdminCount::Kept)?.user.clone();
         let expires_at = users.now + PASSWORD_LINK_SECONDS;
         users
             .factors
@@ -214,7 +215,7 @@ impl SecondFactorStore for MemoryStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        let row = &mut users.find(actor, user_id, true)?.user;
+        let row = &mut users.find(actor, user_id, AdminCount::Kept)?.user;
         if !row.second_factor {
             return Err(WriteError::SecondFactorOff);
         }
