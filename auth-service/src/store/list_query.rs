@@ -3,7 +3,10 @@
 //! Keyset pagination on an index: the last page costs as much as the first. The query contains only
 //! the filters in use, because conditions that are always true mislead query planners.
 
-use super::{StoreError, UserFilter, sql::encoding::decode_seconds, tables::COLUMNS};
+use super::{
+    StoreError, UserFilter,
+    sql::{encoding::decode_seconds, user_rows::USER_COLUMNS},
+};
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Statement, row};
 use sqlx::{FromRow, Row};
@@ -47,7 +50,9 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
 
 /// The statement of a page, or of a batch of a search, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
-    let select = select.push(COLUMNS).push(r#", last_login_at FROM "user""#);
+    let select = select
+        .push(USER_COLUMNS)
+        .push(r#", last_login_at FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
     if let Some(last) = last {
         query = query.push(" AND id <= ").push_bind(last);

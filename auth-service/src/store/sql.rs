@@ -1,20 +1,25 @@
 //! The store in an SQL database: its statements, for both engines.
 //!
-//! - `sql_store`: the value that implements the traits; `users`, `opaque_tokens`, `second_factor`, `audit`: their methods.
-//! - `user_rows`: users of rows; `encoding`: numbers in columns.
-//! - `locked_writes`: writes after a lock; `revocation`: how one moves `tokens_not_before`; `additions`: the limit of what
-//!   is added to a user; `token_usage`: when tokens and passwords were used last.
+//! - `sql_store`: the value that implements the traits; `users`, `opaque_tokens`, `second_factor`, `audit`: their methods;
+//!   `password_links`, `pending_sign_ins`: statements of several of them.
+//! - `user_rows`: users, as the rows of statements have them; `encoding`: numbers in columns.
+//! - `locked_writes`: writes behind a lock; `revocation`: how one moves `tokens_not_before`; `additions`: the limit of what
+//!   is added to a user.
+//! - `usage_writer`: when tokens and passwords were used last; `usage_pauses`: when that could not be written.
 
 mod additions;
 pub(super) mod audit;
 pub(super) mod encoding;
 mod locked_writes;
 mod opaque_tokens;
+mod password_links;
+mod pending_sign_ins;
 pub(super) mod revocation;
 mod second_factor;
 mod sql_store;
-mod token_usage;
-mod user_rows;
+mod usage_pauses;
+mod usage_writer;
+pub(super) mod user_rows;
 mod users;
 
 use super::{UserStore, maintenance::Maintenance, tables::TABLES};
@@ -22,6 +27,7 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, FileClock};
 use sql_store::SqlStore;
 use std::sync::Arc;
+use usage_writer::Process;
 
 #[cfg(simulation)]
 pub(crate) use super::simulated::open;
@@ -30,8 +36,7 @@ pub(crate) use super::simulated::open;
 #[cfg(not(simulation))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     let database = url.open(&TABLES, FileClock::Advance).await?;
-    let is_service = true;
-    Ok(SqlStore::of(database, is_service))
+    Ok(SqlStore::start(database, Process::Service))
 }
 
 /// Opens the store for a command, perhaps beside a service.
@@ -40,8 +45,7 @@ pub(crate) async fn open_beside(
     clock: FileClock,
 ) -> Result<(Arc<dyn UserStore>, Maintenance), Failure> {
     let database = url.open(&TABLES, clock).await?;
-    let is_service = false;
-    let store = SqlStore::of(database.clone(), is_service);
+    let store = SqlStore::start(database.clone(), Process::Command);
     Ok((store, Maintenance::new(database)))
 }
 

@@ -2,9 +2,6 @@
 
 use rolegate_sql_store::{Migration, Tables};
 
-/// The columns of a user, in the order of their rows.
-pub(super) const COLUMNS: &str = "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at";
-
 macro_rules! migrations {
     ($engine:literal) => {
         migrations!($engine: 1 "user" "0001_user", 2 "tokens not before" "0002_tokens_not_before",

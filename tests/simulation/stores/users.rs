@@ -7,7 +7,8 @@ use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser,
     OneTimeCodeUse, Seal, SessionEnd, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor,
     TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate,
-    WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore, tests::memory::MemoryStore,
+    WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore,
+    tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},

@@ -1,7 +1,7 @@
 //! Sessions at two replicas: an end is final, none lives idle or too long, and one in use goes on.
 //!
 //! Describes, of `auth-service/src`: `accounts/{authorize,sessions}.rs` (a decision, the end of idle sessions),
-//! `opaque_token.rs` (`is_active_at`), and `store/sql/{opaque_tokens,token_usage}.rs` (uses are written once a
+//! `opaque_token.rs` (`is_active_at`), and `store/sql/{opaque_tokens,usage_writer}.rs` (uses are written once a
 //! minute). The clock counts minutes, fewer than those of the product. It steps back once, or the store
 //! cannot write for a while; both replicas notice that, because each writes once a minute that it could. The stored pauses
 //! of `usage_pause.rs`, which also cover restarts, are not modelled: they end no session.
@@ -14,7 +14,7 @@
 use crate::Specification;
 use stateright::{Model, Property};
 
-/// `SESSION_IDLE_SECONDS`, `SESSION_MAX_SECONDS`, and `SUCCESSES` of `token_usage.rs`.
+/// `SESSION_IDLE_SECONDS`, `SESSION_MAX_SECONDS`, and `SUCCESSES` of `usage_writer.rs`.
 const IDLE: u8 = 4;
 const MAX: u8 = 6;
 const SUCCESSES: u8 = 2;
@@ -91,7 +91,7 @@ pub enum Action {
 }
 
 impl Specification<Mistake> {
-    /// `TokenUsage::write`, also of another session, which is used now.
+    /// `UsageWriter::write`, also of another session, which is used now.
     fn write_uses(self, state: &mut State, replica: usize) {
         let (noted, failing) = (&mut state.noted[replica], &mut state.failing[replica]);
         if state.is_read_only {

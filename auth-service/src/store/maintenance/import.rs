@@ -3,7 +3,7 @@
 use super::Maintenance;
 use crate::{
     audit::{Change, Entry, Write},
-    store::{sql::audit::pending_rows::insert_pending, tables::COLUMNS},
+    store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
     user::User,
 };
 use rolegate_proto::Role;
@@ -102,7 +102,7 @@ impl Import {
             .push(", username, password, role, disabled, tokens_not_before, tokens_marked_until, created_at")
             .push_rows(&INSERTED_COLUMNS, users)
             .push(" ON CONFLICT DO NOTHING RETURNING ")
-            .push(COLUMNS);
+            .push(USER_COLUMNS);
         self.transaction.fetch(insert).await
     }
 

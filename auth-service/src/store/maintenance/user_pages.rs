@@ -1,7 +1,7 @@
 //! Users in pages by ascending id.
 
 use super::Maintenance;
-use crate::{store::tables::COLUMNS, user::Credentials};
+use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
 use rolegate_proto::Role;
 use rolegate_sql_store::{Statement, StoreError, row};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl Maintenance {
 /// The statement of the first users behind this id, who have this role or a key with it if there is one.
 pub(super) fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select
-        .push(COLUMNS)
+        .push(USER_COLUMNS)
         .push(r#", password FROM "user" WHERE id > $1"#)
         .bind(id)
         .bind(PAGE_USERS);

@@ -7,7 +7,6 @@ use crate::store::{
     additions::{ADDITION_SECONDS, Additions, MAX_ADDITIONS},
 };
 use rolegate_sql_store::{Database, Statement};
-use sqlx::{FromRow, Row};
 
 /// How long an addition still explains that a write found no room, although it does not count any more: the limit may
 /// pass between the write and the reading of the reason.
@@ -64,15 +63,21 @@ pub(super) async fn recent_additions(
     user_id: i64,
 ) -> Result<Additions, StoreError> {
     let select = database
-        .statement("SELECT count(*), max(now) - min(CASE WHEN at > now - ")
+        .statement("SELECT count(*) AS count, max(now) - min(CASE WHEN at > now - ")
         .push_bind(ADDITION_SECONDS)
-        .push(" THEN at END)");
+        .push(" THEN at END) AS age_of_first");
     let select = from_additions(select, user_id, EXPLANATION_SECONDS);
-    let additions = database.read::<Additions>(select).await?.pop();
-    Ok(additions.unwrap_or(Additions {
-        count: 0,
-        age_of_first: None,
-    }))
+    let row = database.read::<AdditionsRow>(select).await?.pop();
+    Ok(match row {
+        Some(row) => Additions {
+            count: row.count,
+            age_of_first: row.age_of_first,
+        },
+        None => Additions {
+            count: 0,
+            age_of_first: None,
+        },
+    })
 }
 
 /// Continues a statement by the condition that an addition may be forgotten.
@@ -88,18 +93,9 @@ fn is_forgotten(statement: Statement) -> Statement {
         .push_bind(ADDITION_SECONDS)
 }
 
-/// Their number, and the age of the first.
-type Columns = (i64, Option<i64>);
-
-impl<'r, R: Row> FromRow<'r, R> for Additions
-where
-    Columns: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (count, age_of_first) = Columns::from_row(row)?;
-        Ok(Self {
-            count,
-            age_of_first,
-        })
+rolegate_sql_store::row! {
+    struct AdditionsRow {
+        count: i64,
+        age_of_first: Option<i64>,
     }
 }

@@ -1,6 +1,6 @@
 //! Writes of users whose conditions hold for what others have committed, because rows are locked first.
 
-use super::sql_store::SqlStore;
+use super::{sql_store::SqlStore, user_rows::SELECT_USERS};
 use crate::{
     store::{
         WriteError,
@@ -10,40 +10,45 @@ use crate::{
 };
 use rolegate_sql_store::{FollowUp, Statement, TableRow};
 
-impl SqlStore {
-    /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
-    /// each other cannot deadlock, and admins who leave at the same time see each other leave.
-    fn lock(&self, actor: Option<i64>, id: i64) -> Statement {
-        let lock = self.select().push(" WHERE id IN ($1, $2)");
-        let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id");
-        lock.bind(actor.unwrap_or(id)).bind(id)
-    }
+/// Selects the rows of the user, of the actor and of every admin, to lock them. They are always locked
+/// in the same order, so that admins who act on each other cannot deadlock, and admins who leave at the same time see each
+/// other leave.
+const WITH_ADMINS: &str = " WHERE id IN ($1, $2) OR (role = 'admin' AND NOT disabled) ORDER BY id";
 
-    /// The rows of a write after the row of this user, so that its conditions see what others have committed.
+impl SqlStore {
+    /// Writes behind a lock of the row of this user, so that the conditions of the write see what others have committed.
     pub(super) async fn write_locked<R: TableRow>(
         &self,
-        id: i64,
+        user_id: i64,
         write: Statement,
-        then: FollowUp<R>,
+        follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, WriteError> {
-        let lock = self.select().push(" WHERE id = $1").bind(id);
-        self.database
-            .write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), write, then)
-            .await
+        let lock = self
+            .database
+            .statement(SELECT_USERS)
+            .push(" WHERE id = $1")
+            .bind(user_id);
+        // The lock only orders the writes.
+        let accept = |_: &[User]| Ok::<_, WriteError>(());
+        self.database.write_if(lock, accept, write, follow_up).await
     }
 
-    /// The rows of a write of the user `id`, if `actor` may write, and then what is recorded of it.
+    /// Writes about a user if `actor` may, behind a lock of both and of all admins.
     pub(super) async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,
-        id: i64,
+        user_id: i64,
         admin_count: AdminCount,
         write: Statement,
-        then: FollowUp<R>,
+        follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, WriteError> {
-        let check = move |locked: &[User]| require_admin(locked, actor, id, admin_count);
-        self.database
-            .write_if(self.lock(actor, id), check, write, then)
-            .await
+        let lock = self
+            .database
+            .statement(SELECT_USERS)
+            .push(WITH_ADMINS)
+            .bind(actor.unwrap_or(user_id))
+            .bind(user_id);
+        let check = move |locked: &[User]| require_admin(locked, actor, user_id, admin_count);
+        self.database.write_if(lock, check, write, follow_up).await
     }
 }

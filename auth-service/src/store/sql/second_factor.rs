@@ -1,11 +1,15 @@
-//! Password links and second factors in an SQL database.
+//! Password links and second factors in an SQL database. `rows`: what statements return; `code_limits`: wrong codes.
+
+mod code_limits;
+mod rows;
 
 use super::{
     additions::{has_room, recent_additions},
     encoding::encode_seconds,
+    pending_sign_ins::{END_PENDING, INSERT_PENDING, from_pending_sign_in},
     revocation::{GROW, revoking},
     sql_store::SqlStore,
-    user_rows::{only, returning},
+    user_rows::{RETURNING_USER, USER_COLUMNS, changed_user},
 };
 use crate::{
     audit::Write,
@@ -15,126 +19,45 @@ use crate::{
         second_factor::{
             CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
             PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
-            WRONG_CODES_WINDOW,
         },
-        tables::{COLUMNS, SECOND_FACTOR_KEY_IDS},
+        tables::SECOND_FACTOR_KEY_IDS,
     },
     user::User,
 };
 use async_trait::async_trait;
+use code_limits::{LimitColumns, push_is_accepting};
 use rolegate_sql_store::{FollowUp, Statement, Timed};
+use rows::SELECT_SECOND_FACTOR;
 use serde::Serialize;
 
-/// A change of no user, which locks the row and returns it, for what is written then.
+/// Changes nothing of a user, but locks the row and returns it, for the statements that follow.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 
 /// The condition that nobody turned it on or ended the tokens meanwhile.
 const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
 
-/// Begins a sign-in of the user `$1`, until `$4`.
-const INSERT_PENDING: &str = r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
-    SELECT $2, id, tokens_not_before, $4 FROM "user"
-    WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#;
-/// Ends the sign-ins of the user for which there is no room beside the one with the digest `$2`.
-const END_PENDING: &str = "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
-    AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
-        WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))";
+const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
+            ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
 
+const TURN_OFF: &str = r#"UPDATE "user" SET second_factor = FALSE,
+            password = CASE WHEN password LIKE 'otp:%' THEN substr(password, 5) ELSE password END
+            WHERE id = $1 AND second_factor"#;
+
+const DELETE_SECOND_FACTOR: &str = "DELETE FROM second_factor WHERE user_id = $1";
+const DELETE_RECOVERY_CODES: &str = "DELETE FROM recovery_code WHERE user_id = $1";
+
+/// A row to insert of a recovery code.
 #[derive(Serialize)]
-struct Digest {
+struct NewRecoveryCode {
     digest: String,
 }
 
-/// The columns of a limit of wrong codes.
-struct LimitColumns {
-    count: &'static str,
-    since: &'static str,
-}
-
-impl LimitColumns {
-    fn new(limit: CodeLimit) -> Self {
-        match limit {
-            CodeLimit::OneTime(CodePurpose::SignIn) => Self {
-                count: "wrong_codes",
-                since: "wrong_since",
-            },
-            CodeLimit::Recovery(CodePurpose::SignIn) => Self {
-                count: "wrong_recovery_codes",
-                since: "wrong_recovery_since",
-            },
-            CodeLimit::OneTime(CodePurpose::Confirmation) => Self {
-                count: "wrong_confirmations",
-                since: "wrong_confirmations_since",
-            },
-            CodeLimit::Recovery(CodePurpose::Confirmation) => Self {
-                count: "wrong_recovery_confirmations",
-                since: "wrong_recovery_confirmations_since",
-            },
-        }
-    }
-
-    /// Continues a statement by the condition that the window of the wrong codes is over, by `clock`. A window too far in
-    /// the future is of a clock that was ahead.
-    fn push_is_over(&self, statement: Statement) -> Statement {
-        statement
-            .push("abs(now - ")
-            .push(self.since)
-            .push(") >= ")
-            .push_bind(WRONG_CODES_WINDOW)
-    }
-}
-
-/// Continues a statement by the condition that codes of this limit are accepted.
-fn accepting(statement: Statement, limit: CodeLimit) -> Statement {
-    let columns = LimitColumns::new(limit);
-    let statement = statement
-        .push("(")
-        .push(columns.count)
-        .push(" < ")
-        .push_bind(limit.max())
-        .push(" OR ");
-    columns.push_is_over(statement).push(")")
-}
-
-/// The time of the database, as `now`.
+/// Continues a statement by the time of the database, as `now`.
 fn from_clock(statement: Statement) -> Statement {
     statement
         .push(" FROM (SELECT ")
         .push_now()
         .push(" AS now) AS clock WHERE ")
-}
-
-impl SqlStore {
-    /// The link of the user of this name, who is inserted in the same transaction.
-    pub(super) fn link_of_new(
-        &self,
-        link: Option<NewPasswordLink>,
-        username: &str,
-    ) -> Option<Statement> {
-        let NewPasswordLink { digest, expires_at } = link?;
-        let sql = r#"INSERT INTO password_link (user_id, digest, expires_at)
-            SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
-        let insert = self.database.statement(sql).bind(username).bind(digest);
-        Some(insert.bind(encode_seconds(expires_at)))
-    }
-
-    pub(super) fn end_link(&self, user_id: i64) -> Statement {
-        self.database
-            .statement("DELETE FROM password_link WHERE user_id = $1")
-            .bind(user_id)
-    }
-}
-
-/// Continues a `SELECT` by the user of the pending sign-in with this digest, if that is good.
-pub(super) fn from_pending(select: Statement, digest: &str) -> Statement {
-    select
-        .push(
-            r#" FROM "user" JOIN pending_sign_in ON user_id = id AND not_before = tokens_not_before
-            WHERE second_factor AND NOT disabled AND expires_at > "#,
-        )
-        .push_now()
-        .push(" AND digest = ")
-        .push_bind(digest)
 }
 
 #[async_trait]
@@ -159,17 +82,17 @@ impl SecondFactorStore for SqlStore {
             .bind(digest)
             .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
-        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![end.clone()]));
-        let inserted = self.write_locked(user.id, insert, then).await?;
-        inserted.first().map(drop).ok_or(WriteError::UserNotFound)
+        let follow_up = FollowUp::new(move |_: &[(i64,)]| Ok(vec![end.clone()]));
+        let inserted = self.write_locked(user.id, insert, follow_up).await?;
+        if inserted.is_empty() {
+            return Err(WriteError::UserNotFound);
+        }
+        Ok(())
     }
 
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
-        let select = self.database.statement("SELECT ").push(COLUMNS);
-        let select = from_pending(select, digest);
-        let Timed { at, mut value } = self.database.read_timed::<User>(select).await?;
-        let user = value.pop();
-        Ok(Timed { at, value: user })
+        let select = self.database.statement("SELECT ").push(USER_COLUMNS);
+        self.read_one(from_pending_sign_in(select, digest)).await
     }
 
     async fn insert_password_link(
@@ -179,20 +102,17 @@ impl SecondFactorStore for SqlStore {
         digest: String,
         write: Write,
     ) -> Result<u64, WriteError> {
-        let Timed { at, .. } = self.users_by_id(&[user_id]).await?;
-        let expires_at = at.saturating_add(PASSWORD_LINK_SECONDS);
-        let insert = "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
-            ON CONFLICT (user_id) DO UPDATE
-            SET digest = excluded.digest, expires_at = excluded.expires_at";
-        let insert = self.database.statement(insert).bind(user_id).bind(digest);
-        let then = vec![insert.bind(encode_seconds(expires_at))];
-        let (touch, then) = (
-            self.database.statement(TOUCH),
-            self.record_users(write, then),
-        );
-        let touch = returning(touch.bind(user_id));
-        only(
-            self.write_as_admin(actor, user_id, AdminCount::Kept, touch, then)
+        let now = self.users_by_id(&[user_id]).await?.at;
+        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
+        let link = NewPasswordLink { digest, expires_at };
+        let touch = self
+            .database
+            .statement(TOUCH)
+            .push(RETURNING_USER)
+            .bind(user_id);
+        let follow_up = self.record_users(write, vec![self.replace_link(user_id, link)]);
+        changed_user(
+            self.write_as_admin(actor, user_id, AdminCount::Kept, touch, follow_up)
                 .await?,
         )?;
         Ok(expires_at)
@@ -205,34 +125,18 @@ impl SecondFactorStore for SqlStore {
         let select = self
             .database
             .statement("SELECT ")
-            .push(COLUMNS)
+            .push(USER_COLUMNS)
             .push(r#", expires_at FROM "user" JOIN password_link ON user_id = id WHERE digest = "#)
             .push_bind(digest);
-        let Timed { at, mut value } = self
-            .database
-            .read_timed::<StoredPasswordLink>(select)
-            .await?;
-        let link = value.pop();
-        Ok(Timed { at, value: link })
+        self.read_one(select).await
     }
 
     async fn second_factor(
         &self,
         user_id: i64,
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError> {
-        let select = "SELECT secret, last_step, wrong_codes, wrong_since,
-            wrong_recovery_codes, wrong_recovery_since,
-            wrong_confirmations, wrong_confirmations_since,
-            wrong_recovery_confirmations, wrong_recovery_confirmations_since,
-            (SELECT count(*) FROM recovery_code WHERE user_id = $1)
-            FROM second_factor WHERE user_id = $1";
-        let select = self.database.statement(select).bind(user_id);
-        let Timed { at, mut value } = self
-            .database
-            .read_timed::<StoredSecondFactor>(select)
-            .await?;
-        let factor = value.pop();
-        Ok(Timed { at, value: factor })
+        let select = self.database.statement(SELECT_SECOND_FACTOR).bind(user_id);
+        self.read_one(select).await
     }
 
     async fn begin_second_factor(
@@ -242,23 +146,21 @@ impl SecondFactorStore for SqlStore {
         recovery_codes: Vec<String>,
         write: Write,
     ) -> Result<User, WriteError> {
-        let insert = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
-            ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
-        let insert = self.database.statement(insert).bind(user.id).bind(secret);
-        let forget = self
-            .database
-            .statement("DELETE FROM recovery_code WHERE user_id = $1")
-            .bind(user.id);
-        let codes = "INSERT INTO recovery_code (user_id, digest) SELECT $1, digest";
-        let codes = self.database.statement(codes).bind(user.id);
-        let rows: Vec<_> = recovery_codes
+        let codes: Vec<NewRecoveryCode> = recovery_codes
             .into_iter()
-            .map(|digest| Digest { digest })
+            .map(|digest| NewRecoveryCode { digest })
             .collect();
+        let insert_secret = self.database.statement(BEGIN).bind(user.id).bind(secret);
+        let delete_codes = self.database.statement(DELETE_RECOVERY_CODES).bind(user.id);
+        let insert_codes = self
+            .database
+            .statement("INSERT INTO recovery_code (user_id, digest) SELECT $1, digest")
+            .bind(user.id)
+            .push_rows(&[("digest", "text")], &codes);
         let then = vec![
-            insert,
-            forget,
-            codes.push_rows(&[("digest", "text")], &rows),
+            insert_secret,
+            delete_codes,
+            insert_codes,
             self.count_addition(user.id),
         ];
         let touch = self
@@ -268,9 +170,9 @@ impl SecondFactorStore for SqlStore {
             .bind(user.id)
             .bind(encode_seconds(user.tokens_not_before))
             .push(" AND ");
-        let touch = returning(has_room(touch, user.id, 1));
-        let then = self.record_users(write, then);
-        if let Some(user) = self.write_locked(user.id, touch, then).await?.pop() {
+        let touch = has_room(touch, user.id, 1).push(RETURNING_USER);
+        let follow_up = self.record_users(write, then);
+        if let Some(user) = self.write_locked(user.id, touch, follow_up).await?.pop() {
             return Ok(user);
         }
         recent_additions(&self.database, user.id).await?.check(1)?;
@@ -285,26 +187,33 @@ impl SecondFactorStore for SqlStore {
         step: i64,
         write: Write,
     ) -> Result<User, WriteError> {
-        let set = r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#;
-        let update = self.database.statement(set).push(GROW).bind(user.id);
-        let update = update
+        let set = self
+            .database
+            .statement(r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#)
+            .push(GROW)
+            .bind(user.id)
             .bind(encode_seconds(user.tokens_not_before))
             .bind(session);
-        let update = revoking(update).push(" WHERE id = $1").push(UNCHANGED);
-        let update = update.push(
-            " AND ($3 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $3))
-            AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ",
-        );
-        let update = returning(update.push_bind(secret).push(")"));
-        let mark = "UPDATE second_factor SET last_step = $2 WHERE user_id = $1";
-        let mark = self.database.statement(mark).bind(user.id).bind(step);
-        let mut then = vec![mark, self.count_addition(user.id)];
-        then.extend(self.end_sessions(user.id, session));
         // A secret that is replaced meanwhile is another.
-        only(
-            self.write_locked(user.id, update, self.record_users(write, then))
-                .await?,
-        )
+        let update = revoking(set)
+            .push(" WHERE id = $1")
+            .push(UNCHANGED)
+            .push(
+                " AND ($3 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $3))
+            AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ",
+            )
+            .push_bind(secret)
+            .push(")")
+            .push(RETURNING_USER);
+        let use_step = self
+            .database
+            .statement("UPDATE second_factor SET last_step = $2 WHERE user_id = $1")
+            .bind(user.id)
+            .bind(step);
+        let mut then = vec![use_step, self.count_addition(user.id)];
+        then.extend(self.end_sessions(user.id, session));
+        let follow_up = self.record_users(write, then);
+        changed_user(self.write_locked(user.id, update, follow_up).await?)
     }
 
     async fn turn_off_second_factor(
@@ -313,23 +222,18 @@ impl SecondFactorStore for SqlStore {
         user_id: i64,
         write: Write,
     ) -> Result<User, WriteError> {
-        let update = r#"UPDATE "user" SET second_factor = FALSE,
-            password = CASE WHEN password LIKE 'otp:%' THEN substr(password, 5) ELSE password END
-            WHERE id = $1 AND second_factor"#;
-        let update = returning(self.database.statement(update).bind(user_id));
-        let forget = [
-            "DELETE FROM second_factor WHERE user_id = $1",
-            "DELETE FROM recovery_code WHERE user_id = $1",
-        ];
-        let forget = forget
-            .map(|delete| self.database.statement(delete).bind(user_id))
-            .into();
-        let then = self.record_users(write, forget);
-        let off = self
-            .write_as_admin(actor, user_id, AdminCount::Kept, update, then)
+        let update = self
+            .database
+            .statement(TURN_OFF)
+            .push(RETURNING_USER)
+            .bind(user_id);
+        let delete = |sql| self.database.statement(sql).bind(user_id);
+        let then = vec![delete(DELETE_SECOND_FACTOR), delete(DELETE_RECOVERY_CODES)];
+        let follow_up = self.record_users(write, then);
+        self.write_as_admin(actor, user_id, AdminCount::Kept, update, follow_up)
             .await?
-            .pop();
-        off.ok_or(WriteError::SecondFactorOff)
+            .pop()
+            .ok_or(WriteError::SecondFactorOff)
     }
 
     async fn use_one_time_code(
@@ -338,19 +242,16 @@ impl SecondFactorStore for SqlStore {
         purpose: CodePurpose,
         code: OneTimeCodeUse,
     ) -> Result<bool, StoreError> {
-        let update = "UPDATE second_factor SET last_step = $2, secret = $4";
-        let update = self
+        let set = self
             .database
-            .statement(update)
+            .statement("UPDATE second_factor SET last_step = $2, secret = $4")
             .bind(user_id)
             .bind(code.step)
             .bind(code.secret)
             .bind(code.new_secret);
-        let update =
-            from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
-        let update = accepting(update, CodeLimit::OneTime(purpose)).push(" RETURNING user_id");
-        let used = self.database.write::<(i64,)>(update).await?;
-        Ok(!used.is_empty())
+        let unused = from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
+        let update = push_is_accepting(unused, CodeLimit::OneTime(purpose));
+        self.writes_a_row(update.push(" RETURNING user_id")).await
     }
 
     async fn use_recovery_code(
@@ -360,16 +261,24 @@ impl SecondFactorStore for SqlStore {
         digest: String,
         write: Write,
     ) -> Result<bool, StoreError> {
-        let delete = "DELETE FROM recovery_code WHERE user_id = $1 AND digest = $2 AND EXISTS (
-            SELECT 1";
-        let delete = self.database.statement(delete).bind(user.id).bind(digest);
-        let delete = delete.push(" FROM second_factor, (SELECT ").push_now();
-        let delete = delete.push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ");
-        let delete = accepting(delete, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
+        let found = self
+            .database
+            .statement(
+                "DELETE FROM recovery_code WHERE user_id = $1 AND digest = $2 AND EXISTS (
+            SELECT 1",
+            )
+            .push(" FROM second_factor, (SELECT ")
+            .push_now()
+            .push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ")
+            .bind(user.id)
+            .bind(digest);
+        let delete =
+            push_is_accepting(found, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
         let then = vec![self.count_addition(user.id)];
         let user = user.clone();
         let record = self.record(move |_: &(i64,)| vec![write.entry_for_user(&user)], then);
-        Ok(!self.database.write_with(delete, record).await?.is_empty())
+        let deleted = self.database.write_with(delete, record).await?;
+        Ok(!deleted.is_empty())
     }
 
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError> {
@@ -392,9 +301,8 @@ impl SecondFactorStore for SqlStore {
             .push(" THEN now ELSE ")
             .push(columns.since)
             .push(" END");
-        let update = from_clock(set).push("user_id = $1 AND ");
-        let update = accepting(update, limit).push(" RETURNING user_id");
-        Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
+        let update = push_is_accepting(from_clock(set).push("user_id = $1 AND "), limit);
+        self.writes_a_row(update.push(" RETURNING user_id")).await
     }
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {

@@ -1,36 +1,56 @@
 //! The store in an SQL database, and what it writes behind the requests that caused it.
 
-use super::{audit::sealing::Sealer, token_usage::TokenUsage};
-use crate::store::{StoreError, UsageKind, UserStore, tables::COLUMNS};
+use super::{
+    audit::sealing::Sealer,
+    usage_writer::{Process, UsageWriter},
+};
+use crate::store::{StoreError, UsageKind, UserStore};
 use async_trait::async_trait;
-use rolegate_sql_store::{Database, Statement, Store, StoreStatus};
+use rolegate_sql_store::{Database, Statement, Store, StoreStatus, TableRow, Timed};
 use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 
 /// The store, and what waits to be written behind the requests that caused it.
 pub(super) struct SqlStore {
     pub(super) database: Database,
-    /// The last uses of tokens and of passwords, by [`UsageKind`].
-    pub(super) token_usage: [Arc<TokenUsage>; 2],
+    /// Writes when tokens were used last.
+    pub(super) token_usage: Arc<UsageWriter>,
+    /// Writes when users logged in last.
+    login_usage: Arc<UsageWriter>,
     pub(super) sealer: Sealer,
 }
 
 impl SqlStore {
-    pub(super) fn of(database: Database, is_service: bool) -> Arc<dyn UserStore> {
-        let usage = [UsageKind::Token, UsageKind::Password]
-            .map(|used| TokenUsage::start(used, is_service, &database));
+    pub(super) fn start(database: Database, process: Process) -> Arc<dyn UserStore> {
         Arc::new(Self {
+            token_usage: UsageWriter::start(UsageKind::Token, process, &database),
+            login_usage: UsageWriter::start(UsageKind::Password, process, &database),
             sealer: Sealer::new(database.clone()),
-            token_usage: usage,
             database,
         })
     }
 
-    pub(super) fn select(&self) -> Statement {
-        self.database
-            .statement("SELECT ")
-            .push(COLUMNS)
-            .push(r#" FROM "user""#)
+    pub(super) fn usage(&self, kind: UsageKind) -> &UsageWriter {
+        match kind {
+            UsageKind::Token => &self.token_usage,
+            UsageKind::Password => &self.login_usage,
+        }
+    }
+
+    /// Reads the row of a key, with the time of the database.
+    pub(super) async fn read_one<R: TableRow>(
+        &self,
+        select: Statement,
+    ) -> Result<Timed<Option<R>>, StoreError> {
+        let Timed { at, mut value } = self.database.read_timed(select).await?;
+        let row = value.pop();
+        Ok(Timed { at, value: row })
+    }
+
+    /// Runs a write that returns an id of each row, and returns whether it has written one.
+    pub(super) async fn writes_a_row(&self, write: Statement) -> Result<bool, StoreError> {
+        let written: Vec<(i64,)> = self.database.write(write).await?;
+        Ok(!written.is_empty())
     }
 }
 
@@ -45,9 +65,8 @@ impl Store for SqlStore {
     }
 
     async fn close(&self) {
-        for usage in &self.token_usage {
-            usage.write(&self.database).await;
-        }
+        self.token_usage.write(&self.database).await;
+        self.login_usage.write(&self.database).await;
         if let Err(error) = self.sealer.write_pending_events().await {
             tracing::warn!(
                 error = error_chain(&error),

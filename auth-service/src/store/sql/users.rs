@@ -5,7 +5,7 @@ use super::{
     encoding::encode_seconds,
     revocation::{GROW, LOWER, REVOKE, revoking},
     sql_store::SqlStore,
-    user_rows::{only, returning},
+    user_rows::{RETURNING_USER, SELECT_CREDENTIALS, SELECT_USERS, changed_user},
 };
 use crate::{
     audit::Write,
@@ -13,7 +13,7 @@ use crate::{
         NewUser, StoreError, UserFilter, UserStore, UserUpdate, WriteError, Writer,
         admin_check::{AdminCount, require_admin},
         list_query::list,
-        tables::{COLUMNS, ROLES_IN_USE},
+        tables::ROLES_IN_USE,
     },
     user::{Credentials, ListedUser, User},
 };
@@ -23,10 +23,21 @@ use rolegate_sql_store::{FollowUp, STATEMENT_TIMEOUT, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
-/// Before a stored hash: while the second factor is on, a mark by which processes that do not know it refuse the password.
-const MARK: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
-const SET_PASSWORD: &str =
-    r#"UPDATE "user" SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || "#;
+const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
+/// Comes before a hash: while the second factor is on, a prefix makes the hash invalid for processes that do not know the
+/// second factor, so that they refuse the password.
+const HASH_PREFIX: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
+
+/// The condition of a new password: that of the writer, who is an owner with `tokens_not_before` `$3` and session `$5`, the
+/// admin `$4`, or has the link `$6`. The time of the database and two brackets follow.
+const PASSWORD_CONDITION: &str = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
+                $4 IS NULL OR EXISTS (
+                    SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
+                )
+            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))
+            AND ($6 IS NULL OR NOT disabled AND EXISTS (
+                SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
+
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
 #[async_trait]
@@ -37,44 +48,55 @@ impl UserStore for SqlStore {
         user: NewUser,
         write: Write,
     ) -> Result<User, WriteError> {
-        let link = self.link_of_new(user.link, &user.username);
+        let link = user
+            .link
+            .map(|link| self.insert_link_of_new_user(&user.username, link));
         let record = self.record_users(write, link.into_iter().collect());
-        let sql =
-            r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
-        let insert = self.database.statement(sql).push_now();
-        let insert = returning(insert.push(") ON CONFLICT (username) DO NOTHING"));
-        let insert = insert
-            .bind(user.username)
-            .bind(user.password_hash.expose_secret());
-        let insert = insert.bind(user.role.as_str());
-        let Some(actor) = actor else {
-            let inserted = self.database.write_with(insert, record).await?.pop();
-            return inserted.ok_or(WriteError::UsernameTaken);
-        };
-        let lock = self.select().push(" WHERE id = $1").bind(actor);
-        let check =
-            move |locked: &[User]| require_admin(locked, Some(actor), actor, AdminCount::Kept);
-        let inserted = self
+        let insert = self
             .database
-            .write_if(lock, check, insert, record)
-            .await?
-            .pop();
-        inserted.ok_or(WriteError::UsernameTaken)
+            .statement(
+                r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#,
+            )
+            .push_now()
+            .push(") ON CONFLICT (username) DO NOTHING")
+            .push(RETURNING_USER)
+            .bind(user.username)
+            .bind(user.password_hash.expose_secret())
+            .bind(user.role.as_str());
+        let mut inserted = match actor {
+            None => self.database.write_with(insert, record).await?,
+            Some(actor) => {
+                let lock = self
+                    .database
+                    .statement(SELECT_USERS)
+                    .push(" WHERE id = $1")
+                    .bind(actor);
+                let check = move |locked: &[User]| {
+                    require_admin(locked, Some(actor), actor, AdminCount::Kept)
+                };
+                self.database.write_if(lock, check, insert, record).await?
+            }
+        };
+        inserted.pop().ok_or(WriteError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
-        self.database
-            .read_timed(self.select().push(" WHERE id").push_any(ids))
-            .await
+        let select = self
+            .database
+            .statement(SELECT_USERS)
+            .push(" WHERE id")
+            .push_any(ids);
+        self.database.read_timed(select).await
     }
 
     async fn credentials_by_username(
         &self,
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
-        let select = self.database.statement("SELECT ").push(COLUMNS);
-        let select = select
-            .push(r#", password FROM "user" WHERE username"#)
+        let select = self
+            .database
+            .statement(SELECT_CREDENTIALS)
+            .push(" WHERE username")
             .push_any(usernames);
         self.database.read_timed(select).await
     }
@@ -106,7 +128,6 @@ impl UserStore for SqlStore {
         role: Role,
         write: Write,
     ) -> Result<User, WriteError> {
-        let start = self.database.statement("");
         let admin_count = if role == Role::ADMIN {
             AdminCount::Kept
         } else {
@@ -114,21 +135,28 @@ impl UserStore for SqlStore {
         };
         if self.database.is_postgres() {
             // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
-            let update = start
-                .push("WITH written AS (")
+            let update = self
+                .database
+                .statement("WITH written AS (")
                 .push(SET_ROLE)
                 .bind(id)
-                .bind(role.as_str());
-            let update = record_written(returning(update), &write.entry_for_role(id, role));
+                .bind(role.as_str())
+                .push(RETURNING_USER);
+            let update = record_written(update, &write.entry_for_role(id, role));
             let nothing = FollowUp::none();
-            return only(
+            return changed_user(
                 self.write_as_admin(actor, id, admin_count, update, nothing)
                     .await?,
             );
         }
-        let update = returning(start.push(SET_ROLE)).bind(id).bind(role.as_str());
+        let update = self
+            .database
+            .statement(SET_ROLE)
+            .push(RETURNING_USER)
+            .bind(id)
+            .bind(role.as_str());
         let record = self.record_users(write, Vec::new());
-        only(
+        changed_user(
             self.write_as_admin(actor, id, admin_count, update, record)
                 .await?,
         )
@@ -142,10 +170,11 @@ impl UserStore for SqlStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let disables = disabled == Some(true);
-        let seen = rename
+        let old_name = rename.as_ref().map(|rename| rename.from.as_str());
+        let new_name = rename.as_ref().map(|rename| rename.to.as_str());
+        let not_before = rename
             .as_ref()
             .map(|rename| encode_seconds(rename.tokens_not_before));
-        let (from, to) = rename.map(|rename| (rename.from, rename.to)).unzip();
         let mut change = self
             .database
             .statement(
@@ -153,42 +182,38 @@ impl UserStore for SqlStore {
             )
             .bind(id)
             .bind(disabled)
-            .bind(from.clone())
-            .bind(to.clone())
-            .bind(seen);
-        if disables || seen.is_some() {
+            .bind(old_name)
+            .bind(new_name)
+            .bind(not_before);
+        if disables || rename.is_some() {
             change = revoking(change.push(", ").push(REVOKE));
         }
-        let change = change.push(
-            " WHERE id = $1 AND ($3 IS NULL OR username = $3) AND ($5 IS NULL OR tokens_not_before = $5)",
-        );
+        let change = change
+            .push(
+                " WHERE id = $1 AND ($3 IS NULL OR username = $3) AND ($5 IS NULL OR tokens_not_before = $5)",
+            )
+            .push(RETURNING_USER);
         let mut then = Vec::new();
+        let mut admin_count = AdminCount::Kept;
         if disables {
+            admin_count = AdminCount::Lowered;
             then = self.end_sessions(id, None);
             then.push(self.end_link(id));
         }
-        if let Some(seen) = seen {
-            then.push(self.continue_sessions(id, seen));
-            then.push(self.rename_key_creator(id, from, to));
+        if let Some(rename) = &rename {
+            then.push(self.continue_sessions(id, rename.tokens_not_before));
+            then.push(self.rename_key_creator(id, rename));
         }
-        let then = self.record_users(write, then);
-        let updated = self
-            .write_as_admin(
-                actor,
-                id,
-                if disables {
-                    AdminCount::Lowered
-                } else {
-                    AdminCount::Kept
-                },
-                returning(change),
-                then,
-            )
-            .await;
-        only(updated.map_err(|error| match error {
-            WriteError::Store(error) if error.is_unique_violation() => WriteError::UsernameTaken,
-            error => error,
-        })?)
+        let follow_up = self.record_users(write, then);
+        match self
+            .write_as_admin(actor, id, admin_count, change, follow_up)
+            .await
+        {
+            Err(WriteError::Store(error)) if error.is_unique_violation() => {
+                Err(WriteError::UsernameTaken)
+            }
+            updated => changed_user(updated?),
+        }
     }
 
     async fn revoke_tokens(
@@ -206,36 +231,33 @@ impl UserStore for SqlStore {
             | Writer::Link(_) => GROW,
             Writer::Operator => LOWER,
         };
-        let update = self.database.statement(r#"UPDATE "user" SET "#).bind(id);
-        let update = revoking(
-            update
-                .bind(writer.expected_tokens_not_before().map(encode_seconds))
-                .push(change),
-        );
-        let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        let (update, then) = (
-            returning(update),
-            self.end_sessions(id, writer.session_id()),
-        );
-        let then = self.record_users(write, then);
-        only(match writer.admin_id() {
-            Some(_) => {
-                self.write_as_admin(writer.admin_id(), id, AdminCount::Kept, update, then)
-                    .await?
-            }
-            None => self.database.write_with(update, then).await?,
+        let update = self
+            .database
+            .statement(r#"UPDATE "user" SET "#)
+            .push(change)
+            .bind(id)
+            .bind(writer.expected_tokens_not_before().map(encode_seconds));
+        let update = revoking(update)
+            .push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)")
+            .push(RETURNING_USER);
+        let follow_up = self.record_users(write, self.end_sessions(id, writer.session_id()));
+        let admin_id = writer.admin_id();
+        changed_user(if admin_id.is_some() {
+            self.write_as_admin(admin_id, id, AdminCount::Kept, update, follow_up)
+                .await?
+        } else {
+            self.database.write_with(update, follow_up).await?
         })
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let delete = self
             .database
-            .statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        let (delete, record) = (
-            returning(delete).bind(id),
-            self.record_users(write, Vec::new()),
-        );
-        only(
+            .statement(r#"DELETE FROM "user" WHERE id = $1"#)
+            .push(RETURNING_USER)
+            .bind(id);
+        let record = self.record_users(write, Vec::new());
+        changed_user(
             self.write_as_admin(actor, id, AdminCount::Lowered, delete, record)
                 .await?,
         )
@@ -248,32 +270,32 @@ impl UserStore for SqlStore {
         writer: Writer,
         write: Write,
     ) -> Result<User, WriteError> {
-        let condition = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
-                $4 IS NULL OR EXISTS (
-                    SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
-                )
-            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))
-            AND ($6 IS NULL OR NOT disabled AND EXISTS (
-                SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
-        // It always grows, because it is the version of the password too.
         let update = self
             .database
             .statement(SET_PASSWORD)
+            .push(HASH_PREFIX)
             .push("$2, ")
-            .push(GROW);
-        let update = update.bind(id).bind(hash.expose_secret());
-        let update = update
+            // It always grows, because it is the version of the password too.
+            .push(GROW)
+            .bind(id)
+            .bind(hash.expose_secret())
             .bind(writer.expected_tokens_not_before().map(encode_seconds))
-            .bind(writer.admin_id());
-        let update = update.bind(writer.session_id()).bind(writer.link_digest());
-        let update = returning(revoking(update).push(condition).push_now().push("))"));
+            .bind(writer.admin_id())
+            .bind(writer.session_id())
+            .bind(writer.link_digest());
+        let update = revoking(update)
+            .push(PASSWORD_CONDITION)
+            .push_now()
+            .push("))")
+            .push(RETURNING_USER);
         let mut then = self.end_sessions(id, writer.session_id());
         then.push(self.end_link(id));
-        let then = self.record_users(write, then);
+        let follow_up = self.record_users(write, then);
         // Of two uses of a link at once, the second finds it used.
-        only(match writer.link_digest() {
-            Some(_) => self.write_locked(id, update, then).await?,
-            None => self.database.write_with(update, then).await?,
+        changed_user(if writer.link_digest().is_some() {
+            self.write_locked(id, update, follow_up).await?
+        } else {
+            self.database.write_with(update, follow_up).await?
         })
     }
 
@@ -286,10 +308,14 @@ impl UserStore for SqlStore {
         let update = self
             .database
             .statement(SET_PASSWORD)
-            .push("$3 WHERE id = $1 AND password = ");
-        let update = update.push(MARK).push("$2 RETURNING id").bind(id);
-        let update = update.bind(old.expose_secret()).bind(new.expose_secret());
-        Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
+            .push(HASH_PREFIX)
+            .push("$3 WHERE id = $1 AND password = ")
+            .push(HASH_PREFIX)
+            .push("$2 RETURNING id")
+            .bind(id)
+            .bind(old.expose_secret())
+            .bind(new.expose_secret());
+        self.writes_a_row(update).await
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {

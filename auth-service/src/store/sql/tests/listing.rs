@@ -2,7 +2,8 @@
 
 use crate::audit::Write;
 use crate::store::{
-    FileClock, NewUser, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside, tables::TABLES,
+    FileClock, NewUser, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside,
+    tables::TABLES,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};

@@ -2,7 +2,8 @@
 
 use super::super::{
     TABLES,
-    token_usage::{TokenUsage, pauses},
+    usage_pauses::pauses,
+    usage_writer::{Process, UsageWriter},
 };
 use crate::store::UsageKind;
 use rolegate_sql_store::{Database, DatabaseUrl, FileClock};
@@ -10,8 +11,8 @@ use rolegate_sql_store::{Database, DatabaseUrl, FileClock};
 /// Longer than the shortest `SESSION_IDLE_SECONDS`.
 const OUTAGE: i64 = 400;
 
-fn replica() -> TokenUsage {
-    TokenUsage::new(UsageKind::Token, true)
+fn replica() -> UsageWriter {
+    UsageWriter::new(UsageKind::Token, Process::Service)
 }
 
 async fn change(database: &Database, sql: &'static str) {
@@ -103,7 +104,7 @@ async fn a_start_after_a_time_without_processes_records_no_pause(database: Datab
 
 async fn a_command_writes_and_finds_no_pause(database: Database) {
     let last_write = age_writes(&database).await;
-    let command = TokenUsage::new(UsageKind::Token, false);
+    let command = UsageWriter::new(UsageKind::Token, Process::Command);
     command.write(&database).await;
     assert_eq!(command.failing_since(), None);
     let read = database.statement("SELECT written_at FROM usage_write");

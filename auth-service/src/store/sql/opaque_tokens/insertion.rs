@@ -1,0 +1,220 @@
+//! Inserts opaque tokens, under the conditions of who makes them and as far as there is room.
+
+use super::{by_id, rows::RETURNING_TOKEN};
+use crate::{
+    audit::Write,
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
+    store::{
+        WriteError, Writer,
+        sql::{
+            additions::{has_room, recent_additions},
+            encoding::{encode_count, encode_seconds},
+            pending_sign_ins::from_pending_sign_in,
+            sql_store::SqlStore,
+            user_rows::SELECT_CREDENTIALS,
+        },
+    },
+    user::Credentials,
+};
+use rolegate_proto::{
+    Role,
+    limits::{MAX_API_KEYS, MAX_SESSIONS},
+};
+use rolegate_sql_store::Statement;
+use serde_json::{Value, json};
+
+/// The columns of a new token, and their types in PostgreSQL.
+const NEW_COLUMNS: [(&str, &str); 14] = [
+    ("user_id", "bigint"),
+    ("session_user_id", "bigint"),
+    ("name", "text"),
+    ("prefix", "text"),
+    ("digest", "text"),
+    ("role", "text"),
+    ("created_at", "bigint"),
+    ("expires_at", "bigint"),
+    ("not_before", "bigint"),
+    ("client_address", "text"),
+    ("user_agent", "text"),
+    ("created_by", "text"),
+    ("cookie_only", "boolean"),
+    ("pair_id", "bigint"),
+];
+
+const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
+                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id)
+                SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
+                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
+
+/// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
+/// those that have been idle longest.
+const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
+    expires_at <= $2 OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $5) AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
+        ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
+
+/// New tokens, which are all of one kind and user.
+struct NewTokens {
+    tokens: Vec<NewToken>,
+    user_id: i64,
+    kind: TokenKind,
+    /// Unix seconds.
+    created_at: u64,
+}
+
+impl SqlStore {
+    /// Inserts all of these tokens or none, and returns them by ascending id.
+    pub(super) async fn insert_all_tokens(
+        &self,
+        tokens: Vec<NewToken>,
+        writer: Writer,
+        write: Write,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let Some(first) = tokens.first().map(|token| &token.stored) else {
+            return Ok(Vec::new());
+        };
+        let new = NewTokens {
+            user_id: first.user_id,
+            kind: first.kind(),
+            created_at: first.created_at,
+            tokens,
+        };
+        let user_id = new.user_id;
+        let lock = self
+            .database
+            .statement(SELECT_CREDENTIALS)
+            .push(" WHERE id IN ($1, $2) ORDER BY id")
+            .bind(user_id)
+            .bind(writer.admin_id().unwrap_or(user_id));
+        let insert = self.insert_if_allowed(&new, &writer);
+        let follow_up = self.record_tokens(write, self.statements_after_insert(&new, &writer));
+        let session_id = writer.session_id();
+        let is_limited = is_limited(&writer);
+        let check = move |locked: &[Credentials]| writer.check_new_token(locked, user_id);
+        let inserted = self
+            .database
+            .write_if(lock, check, insert, follow_up)
+            .await?;
+        if !inserted.is_empty() {
+            return Ok(by_id(inserted));
+        }
+        // One of the conditions of the insert did not hold.
+        if let Some(session_id) = session_id {
+            self.require_session(session_id).await?;
+        }
+        if is_limited {
+            let additions = recent_additions(&self.database, user_id).await?;
+            additions.check(new.tokens.len())?;
+        }
+        Err(match new.kind {
+            TokenKind::ApiKey => WriteError::ApiKeyLimit,
+            TokenKind::Session => WriteError::UserNotFound,
+        })
+    }
+
+    /// Inserts the tokens if there is room for them and the condition of the writer holds. The statement is one of its own
+    /// after the lock, because it counts what the transaction before has committed.
+    fn insert_if_allowed(&self, new: &NewTokens, writer: &Writer) -> Statement {
+        let rows: Vec<Value> = new.tokens.iter().map(new_row).collect();
+        let key_user_id = match new.kind {
+            TokenKind::ApiKey => Some(new.user_id),
+            TokenKind::Session => None,
+        };
+        let mut insert = self
+            .database
+            .statement(INSERT)
+            .push_rows(&NEW_COLUMNS, &rows)
+            .push(" AND (SELECT count(*) FROM api_key WHERE user_id = ")
+            .push_bind(key_user_id)
+            .push(") < ")
+            .push_bind(encode_count(MAX_API_KEYS));
+        if let Some(session_id) = writer.session_id() {
+            insert = insert
+                .push(" AND EXISTS (SELECT 1 FROM api_key WHERE id = ")
+                .push_bind(session_id)
+                .push(")");
+        }
+        if let Writer::PendingSignIn { digest, .. } = writer {
+            insert = from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
+                .push(" AND id = ")
+                .push_bind(new.user_id)
+                .push(")");
+        }
+        if is_limited(writer) {
+            insert = has_room(insert.push(" AND "), new.user_id, new.tokens.len());
+        }
+        insert.push(RETURNING_TOKEN)
+    }
+
+    /// Counts the tokens as additions, and ends the pending sign-in of which they are, and sessions for which there is no
+    /// room.
+    fn statements_after_insert(&self, new: &NewTokens, writer: &Writer) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        for _ in &new.tokens {
+            statements.push(self.count_addition(new.user_id));
+        }
+        if let Writer::PendingSignIn { digest, .. } = writer {
+            let end = self
+                .database
+                .statement("DELETE FROM pending_sign_in WHERE digest = $1")
+                .bind(digest.as_str());
+            statements.push(end);
+        }
+        if new.kind == TokenKind::Session {
+            let make_room = self
+                .database
+                .statement(MAKE_ROOM)
+                .bind(new.user_id)
+                .bind(encode_seconds(new.created_at))
+                .bind(i64::from(i32::MAX))
+                .bind(encode_count(MAX_SESSIONS))
+                .bind(encode_count(new.tokens.len()));
+            statements.push(make_room);
+        }
+        statements
+    }
+
+    /// Fails if this session has ended.
+    async fn require_session(&self, session_id: i64) -> Result<(), WriteError> {
+        let session = self
+            .database
+            .statement("SELECT id FROM api_key WHERE id = $1")
+            .bind(session_id);
+        if self.database.read::<(i64,)>(session).await?.is_empty() {
+            return Err(WriteError::UserNotFound);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the writer can add only as much as there is room for in a minute.
+fn is_limited(writer: &Writer) -> bool {
+    !matches!(writer, Writer::Operator)
+}
+
+/// A row of [`NEW_COLUMNS`].
+fn new_row(new: &NewToken) -> Value {
+    let stored = &new.stored;
+    let user_id_of = |kind| {
+        if stored.kind() == kind {
+            Some(stored.user_id)
+        } else {
+            None
+        }
+    };
+    json!({
+        "user_id": user_id_of(TokenKind::ApiKey),
+        "session_user_id": user_id_of(TokenKind::Session),
+        "name": stored.name,
+        "prefix": stored.prefix,
+        "digest": new.digest,
+        "role": stored.role.as_ref().map(Role::as_str),
+        "created_at": encode_seconds(stored.created_at),
+        "expires_at": stored.expires_at.map(encode_seconds),
+        "not_before": stored.not_before.map(encode_seconds),
+        "client_address": stored.client_address,
+        "user_agent": stored.user_agent,
+        "created_by": stored.created_by,
+        "cookie_only": stored.cookie_only,
+        "pair_id": stored.pair_id,
+    })
+}

@@ -1,0 +1,114 @@
+//! Opaque tokens, as the rows of statements have them.
+
+use crate::{
+    opaque_token::{OpaqueToken, TokenBearer},
+    store::sql::encoding::decode_seconds,
+    user::User,
+};
+use rolegate_proto::Role;
+use sqlx::{Error, FromRow, Row};
+
+/// The columns of a token. A session has `session_user_id` in place of `user_id`.
+macro_rules! token_columns {
+    () => {
+        "id, coalesce(user_id, session_user_id) AS user_id, name, prefix, role, created_at,
+    expires_at, last_used_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id"
+    };
+}
+
+pub(super) const SELECT_TOKENS: &str = concat!("SELECT ", token_columns!(), " FROM api_key");
+/// Ends a statement that writes tokens.
+pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!());
+
+rolegate_sql_store::row! {
+    struct TokenRow {
+        id: i64,
+        user_id: i64,
+        name: String,
+        prefix: String,
+        role: Option<String>,
+        created_at: i64,
+        expires_at: Option<i64>,
+        last_used_at: Option<i64>,
+        not_before: Option<i64>,
+        client_address: Option<String>,
+        user_agent: Option<String>,
+        created_by: Option<String>,
+        cookie_only: bool,
+        pair_id: Option<i64>,
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
+where
+    TokenRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let row = TokenRow::from_row(row)?;
+        Ok(Self {
+            id: row.id,
+            user_id: row.user_id,
+            name: row.name,
+            prefix: row.prefix,
+            role: decode_role(row.role)?,
+            created_at: decode_seconds(row.created_at)?,
+            expires_at: row.expires_at.map(decode_seconds).transpose()?,
+            last_used_at: row.last_used_at.map(decode_seconds).transpose()?,
+            not_before: row.not_before.map(decode_seconds).transpose()?,
+            client_address: row.client_address,
+            user_agent: row.user_agent,
+            created_by: row.created_by,
+            cookie_only: row.cookie_only,
+            pair_id: row.pair_id,
+        })
+    }
+}
+
+/// What follows the columns of a user in a `SELECT` of the bearers of tokens, up to the digests of the tokens.
+pub(super) const BEARERS: &str =
+    ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
+            FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
+                role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before,
+                cookie_only
+                FROM api_key WHERE digest";
+
+rolegate_sql_store::row! {
+    /// What a decision needs of a token, beside the user.
+    struct BearerRow {
+        digest: String,
+        token_id: i64,
+        token_role: Option<String>,
+        expires_at: Option<i64>,
+        used_at: i64,
+        not_before: Option<i64>,
+        cookie_only: bool,
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for TokenBearer
+where
+    User: FromRow<'r, R>,
+    BearerRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let token = BearerRow::from_row(row)?;
+        Ok(Self {
+            digest: token.digest,
+            token_id: token.token_id,
+            role: decode_role(token.token_role)?,
+            expires_at: token.expires_at.map(decode_seconds).transpose()?,
+            last_used_at: decode_seconds(token.used_at)?,
+            not_before: token.not_before.map(decode_seconds).transpose()?,
+            cookie_only: token.cookie_only,
+            user: User::from_row(row)?,
+        })
+    }
+}
+
+/// Decodes the highest role that a token grants. One that cannot be read is an error: without it the key would grant more.
+fn decode_role(stored: Option<String>) -> sqlx::Result<Option<Role>> {
+    stored
+        .map(|role| role.parse())
+        .transpose()
+        .map_err(|error| Error::Decode(Box::new(error)))
+}

@@ -1,0 +1,42 @@
+//! Statements about password links.
+
+use super::{encoding::encode_seconds, sql_store::SqlStore};
+use crate::store::NewPasswordLink;
+use rolegate_sql_store::Statement;
+
+const INSERT_OF_NEW_USER: &str = r#"INSERT INTO password_link (user_id, digest, expires_at)
+            SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
+
+const REPLACE: &str = "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE
+            SET digest = excluded.digest, expires_at = excluded.expires_at";
+
+impl SqlStore {
+    /// Inserts the link of the user of this name, who is inserted in the same transaction.
+    pub(super) fn insert_link_of_new_user(
+        &self,
+        username: &str,
+        link: NewPasswordLink,
+    ) -> Statement {
+        self.database
+            .statement(INSERT_OF_NEW_USER)
+            .bind(username)
+            .bind(link.digest)
+            .bind(encode_seconds(link.expires_at))
+    }
+
+    /// Inserts a link of a user in place of the one before.
+    pub(super) fn replace_link(&self, user_id: i64, link: NewPasswordLink) -> Statement {
+        self.database
+            .statement(REPLACE)
+            .bind(user_id)
+            .bind(link.digest)
+            .bind(encode_seconds(link.expires_at))
+    }
+
+    pub(super) fn end_link(&self, user_id: i64) -> Statement {
+        self.database
+            .statement("DELETE FROM password_link WHERE user_id = $1")
+            .bind(user_id)
+    }
+}

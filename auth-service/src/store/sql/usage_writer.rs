@@ -1,0 +1,299 @@
+//! Writes `last_used_at` of opaque tokens, and `last_login_at` of users: all that were used, together, once a
+//! minute. Each process of the service also writes that it could: when it could not, sessions that nobody seems to use
+//! may be in use at another process.
+
+use super::{
+    encoding::encode_seconds,
+    usage_pauses::{forget_pauses, record_pause},
+};
+use crate::store::UsageKind;
+use parking_lot::Mutex;
+use rolegate_sql_store::{Database, FollowUp, StoreError};
+use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
+use serde::Serialize;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::time::sleep;
+
+const INTERVAL: Duration = Duration::from_mins(1);
+/// The interval after a write that failed. The pause should be known soon after its end, also to a process that has just
+/// started.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// Uses of a statement.
+const MAX_BATCH: usize = 1000;
+
+/// Writes that must succeed before all other replicas have written the uses that they could not write.
+const SUCCESSES: u8 = 2;
+
+/// Limits how often a failure is logged, because it is repeated every few seconds.
+static FAILED: LogOnce<UsageKind> = LogOnce::at_most(2, INTERVAL);
+
+/// The process that has opened the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Process {
+    Service,
+    /// A command uses no token, so it writes nothing about whether uses can be written.
+    Command,
+}
+
+/// The uses of this kind that are not written yet.
+#[derive(Debug)]
+pub(super) struct UsageWriter {
+    kind: UsageKind,
+    process: Process,
+    unwritten: Mutex<Unwritten>,
+}
+
+#[derive(Debug, Default)]
+struct Unwritten {
+    /// The last use of each token, or login of each user, in Unix seconds.
+    last: BTreeMap<i64, u64>,
+    /// When this process last wrote that it could write uses, in Unix seconds.
+    written_at: Option<u64>,
+    outage: Option<Outage>,
+}
+
+/// Uses cannot be written, or could not a while ago.
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    /// The last time, in Unix seconds, at which they could be written.
+    since: u64,
+    successes_left: u8,
+}
+
+/// A use to write, as the statement reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Use {
+    used_id: i64,
+    /// Unix seconds.
+    used_at: i64,
+}
+
+const USE_COLUMNS: [(&str, &str); 2] = [("used_id", "bigint"), ("used_at", "bigint")];
+
+/// How uses of a kind are written.
+struct UsageStatements {
+    /// Selects the rows by the ids that follow.
+    lock: &'static str,
+    update: &'static str,
+    condition: &'static str,
+}
+
+const TOKEN_USAGE: UsageStatements = UsageStatements {
+    lock: "SELECT id FROM api_key WHERE id",
+    update: "UPDATE api_key SET last_used_at = used_at",
+    condition: " AND id = used_id AND coalesce(last_used_at, 0) < used_at RETURNING id",
+};
+
+const LOGIN_USAGE: UsageStatements = UsageStatements {
+    lock: r#"SELECT id FROM "user" WHERE id"#,
+    update: r#"UPDATE "user" SET last_login_at = used_at"#,
+    condition: " AND id = used_id AND coalesce(last_login_at, 0) < used_at RETURNING id",
+};
+
+impl UsageWriter {
+    pub(super) fn new(kind: UsageKind, process: Process) -> Self {
+        Self {
+            kind,
+            process,
+            unwritten: Mutex::default(),
+        }
+    }
+
+    /// Writes to this database until the value is dropped.
+    pub(super) fn start(kind: UsageKind, process: Process, database: &Database) -> Arc<Self> {
+        let writer = Arc::new(Self::new(kind, process));
+        let weak = Arc::downgrade(&writer);
+        let database = database.clone();
+        tokio::spawn(async move {
+            let mut wait = match process {
+                // At once, so that a process that starts while nothing can be written knows it.
+                Process::Service => Duration::ZERO,
+                Process::Command => INTERVAL,
+            };
+            loop {
+                sleep(wait).await;
+                let Some(writer) = weak.upgrade() else { return };
+                writer.write(&database).await;
+                wait = writer.interval();
+            }
+        });
+        writer
+    }
+
+    fn interval(&self) -> Duration {
+        if self.unwritten.lock().outage.is_some() {
+            RETRY_INTERVAL
+        } else {
+            INTERVAL
+        }
+    }
+
+    pub(super) fn note(&self, id: i64, at: u64) {
+        let mut unwritten = self.unwritten.lock();
+        let last = unwritten.last.entry(id).or_insert(at);
+        *last = at.max(*last);
+    }
+
+    /// The last use of this id that is not written yet.
+    pub(super) fn unwritten(&self, id: i64) -> Option<u64> {
+        self.unwritten.lock().last.get(&id).copied()
+    }
+
+    pub(super) fn failing_since(&self) -> Option<u64> {
+        self.unwritten.lock().outage.map(|outage| outage.since)
+    }
+
+    /// Whether this one also writes that uses can be written.
+    fn reports_writes(&self) -> bool {
+        self.kind == UsageKind::Token && self.process == Process::Service
+    }
+
+    /// Writes what was noted, and in a service that tokens' uses can be written. What cannot be written stays for the next
+    /// time.
+    pub(super) async fn write(&self, database: &Database) {
+        let uses = self.uses();
+        let mut result = Ok(());
+        for batch in uses.chunks(MAX_BATCH) {
+            match self.write_batch(database, batch).await {
+                Ok(()) => self.forget(batch),
+                Err(error) => result = Err(error),
+            }
+        }
+        if self.reports_writes() && result.is_ok() {
+            result = self.record_write(database).await;
+        }
+        if let Err(error) = result {
+            if FAILED.is_due(self.kind) {
+                let error = error_chain(&error);
+                let what = match self.kind {
+                    UsageKind::Token => "tokens",
+                    UsageKind::Password => "passwords",
+                };
+                tracing::warn!(
+                    error,
+                    uses = uses.len(),
+                    "cannot write when {what} were used"
+                );
+            }
+            self.note_failure(database).await;
+        }
+    }
+
+    /// The uses that are not written yet, by ascending id.
+    fn uses(&self) -> Vec<Use> {
+        self.unwritten.lock().last.iter().map(new_use).collect()
+    }
+
+    /// Forgets uses that are written, unless there was a later one meanwhile.
+    fn forget(&self, written: &[Use]) {
+        self.unwritten
+            .lock()
+            .last
+            .retain(|id, at| written.binary_search(&new_use((id, at))).is_err());
+    }
+
+    /// Writes that uses could be written now, and the pause that this ends, or ended a while ago.
+    async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
+        let record = database
+            .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")
+            .push_now()
+            .push(
+                ") ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+                RETURNING written_at",
+            );
+        // No row has this id. It fails where the table of the uses is locked, or cannot be written.
+        let touch = "UPDATE api_key SET last_used_at = last_used_at WHERE id = -1";
+        let mut then = vec![database.statement(touch), forget_pauses(database)];
+        if let Some(since) = self.failing_since() {
+            then.extend(record_pause(database, since));
+        }
+        let follow_up = FollowUp::new(move |_: &[WriteRow]| Ok(then.clone()));
+        let written = database.write_with(record, follow_up).await?;
+        let mut unwritten = self.unwritten.lock();
+        unwritten.written_at = written.first().and_then(WriteRow::seconds);
+        if let Some(outage) = &mut unwritten.outage {
+            outage.successes_left -= 1;
+            if outage.successes_left == 0 {
+                unwritten.outage = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that uses cannot be written, since this process, or for one that has written nothing yet, any process last
+    /// could.
+    pub(super) async fn note_failure(&self, database: &Database) {
+        if !self.reports_writes() {
+            return;
+        }
+        let since = match self.last_write() {
+            Some(since) => Some(since),
+            None => stored_write(database).await,
+        };
+        // Without the time, the database cannot be read either, so nothing is decided by it.
+        let Some(since) = since else { return };
+        self.unwritten.lock().outage = Some(Outage {
+            since,
+            successes_left: SUCCESSES,
+        });
+    }
+
+    /// When this process could write uses for the last time before the outage, as far as it knows.
+    fn last_write(&self) -> Option<u64> {
+        let unwritten = self.unwritten.lock();
+        match unwritten.outage {
+            Some(outage) => Some(outage.since),
+            None => unwritten.written_at,
+        }
+    }
+
+    async fn write_batch(&self, database: &Database, uses: &[Use]) -> Result<(), StoreError> {
+        let UsageStatements {
+            lock,
+            update,
+            condition,
+        } = match self.kind {
+            UsageKind::Token => TOKEN_USAGE,
+            UsageKind::Password => LOGIN_USAGE,
+        };
+        // By ascending id, as other writes, none of which should lose a deadlock.
+        let ids: Vec<i64> = uses.iter().map(|used| used.used_id).collect();
+        let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
+        let update = database
+            .statement(update)
+            .push_rows(&USE_COLUMNS, uses)
+            .push(condition);
+        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
+        database
+            .write_if::<_, (i64,), _>(lock, check, update, FollowUp::none())
+            .await
+            .map(drop)
+    }
+}
+
+fn new_use((id, at): (&i64, &u64)) -> Use {
+    Use {
+        used_id: *id,
+        used_at: encode_seconds(*at),
+    }
+}
+
+rolegate_sql_store::row! {
+    /// When a process wrote that it could write uses.
+    struct WriteRow {
+        written_at: i64,
+    }
+}
+
+impl WriteRow {
+    fn seconds(&self) -> Option<u64> {
+        self.written_at.try_into().ok()
+    }
+}
+
+/// When any process last wrote that it could write uses.
+async fn stored_write(database: &Database) -> Option<u64> {
+    let select = database.statement("SELECT written_at FROM usage_write");
+    let rows: Vec<WriteRow> = database.read(select).await.ok()?;
+    rows.first()?.seconds()
+}
