@@ -1,7 +1,7 @@
 //! The store of users: what it inserts, changes and lists.
 
 use super::{
-    audit_store::AuditStore, opaque_tokens::TokenStore, second_factor::SecondFactorStore,
+    AuditStore, opaque_tokens::TokenStore, second_factor::SecondFactorStore,
     write_error::WriteError, writer::Writer,
 };
 use crate::{
