@@ -24,65 +24,79 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use windows::{Count, Key, NameDigest, Windows};
+use windows::{CheckMode, CountedWindow, NameDigest, WindowKey, WindowLimit, Windows};
 
 pub(crate) use windows::LimitExceeded;
 
 /// Many users can share an address, and many guessers a username.
 const SHARED_FACTOR: u32 = 15;
-/// Logins of a user at an address that are remembered, and for how long.
-const MAX_KNOWN: u64 = 100_000;
-const KNOWN_TTL: Duration = Duration::from_hours(30 * 24);
+/// How many logins of users at addresses are remembered.
+const MAX_KNOWN_LOGINS: u64 = 100_000;
+const KNOWN_LOGIN_TTL: Duration = Duration::from_hours(30 * 24);
 
 pub(crate) struct RateLimiter {
-    /// Per username and address; `None` for no limit.
+    /// The attempts per username and address; `None` for no limit.
     limit: Option<NonZero<u32>>,
     /// Whether a username is also limited over all addresses.
     limits_names: bool,
     windows: Mutex<Windows>,
     /// False while no window is full, so that [`RateLimiter::check`] costs nothing.
-    may_refuse: AtomicBool,
+    has_full_window: AtomicBool,
     /// Where users have logged in.
-    known: Cache<(NameDigest, IpAddr), ()>,
+    known_logins: Cache<NameAtAddress, ()>,
+}
+
+/// A username at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct NameAtAddress {
+    name: NameDigest,
+    address: IpAddr,
 }
 
 /// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
     limiter: Arc<RateLimiter>,
-    /// The keys and the opening times of their windows.
-    counted: Vec<(Key, Instant)>,
-    place: (NameDigest, IpAddr),
+    counted: Vec<CountedWindow>,
+    origin: NameAtAddress,
     is_refunded: bool,
 }
 
 impl RateLimiter {
-    /// `limit` per minute for a username at an address, 15 times that for an address and, if it
-    /// `limits_names`, for a username at addresses where its user never logged in; 0 is no limit.
-    pub(crate) fn new(limit: u32, limits_names: bool) -> Arc<Self> {
-        let known = Cache::builder()
-            .max_capacity(MAX_KNOWN)
-            .time_to_live(KNOWN_TTL)
-            .build();
-        let (windows, may_refuse) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Self {
+    /// Limits attempts per minute for a username at an address, and to 15 times that for an address; 0 is no limit.
+    pub(crate) fn per_address(limit: u32) -> Arc<Self> {
+        Arc::new(Self::new(limit, false))
+    }
+
+    /// Limits the same, and to 15 times that a username at addresses where its user never logged in.
+    pub(crate) fn per_address_and_name(limit: u32) -> Arc<Self> {
+        Arc::new(Self::new(limit, true))
+    }
+
+    fn new(limit: u32, limits_names: bool) -> Self {
+        Self {
             limit: NonZero::new(limit),
             limits_names,
-            windows,
-            may_refuse,
-            known,
-        })
+            windows: Mutex::default(),
+            has_full_window: AtomicBool::new(false),
+            known_logins: Cache::builder()
+                .max_capacity(MAX_KNOWN_LOGINS)
+                .time_to_live(KNOWN_LOGIN_TTL)
+                .build(),
+        }
     }
 
     /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
-        self.refusal(username, client, Instant::now, true)
-            .map_or(Ok(()), Err)
+        match self.refusal(username, client, Instant::now, CheckMode::Refuse) {
+            Some(exceeded) => Err(exceeded),
+            None => Ok(()),
+        }
     }
 
     /// Whether [`Self::check`] would refuse. The first refusal of a window is left to it.
     pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
-        self.refusal(username, client, Instant::now, false)
+        self.refusal(username, client, Instant::now, CheckMode::Peek)
             .is_some()
     }
 
@@ -91,16 +105,18 @@ impl RateLimiter {
         username: &str,
         client: IpAddr,
         now: impl FnOnce() -> Instant,
-        is_made: bool,
+        mode: CheckMode,
     ) -> Option<LimitExceeded> {
-        let limit = self
-            .limit
-            .filter(|_| self.may_refuse.load(Ordering::Relaxed))?;
-        let (counts, now) = (self.counts(digest(username), client, limit.get()), now());
+        let limit = self.limit?.get();
+        if !self.has_full_window.load(Ordering::Relaxed) {
+            return None;
+        }
+        let limits = self.window_limits(NameAtAddress::new(username, client), limit);
+        let now = now();
         let mut windows = self.windows.lock();
-        self.may_refuse
-            .store(windows.may_refuse(now), Ordering::Relaxed);
-        windows.refusal(&counts, now, is_made)
+        self.has_full_window
+            .store(windows.has_full_window(now), Ordering::Relaxed);
+        windows.refusal(&limits, now, mode)
     }
 
     pub(crate) fn acquire(
@@ -109,52 +125,64 @@ impl RateLimiter {
         client: IpAddr,
         now: Instant,
     ) -> Result<Attempt, LimitExceeded> {
-        let place = (digest(username), client);
+        let origin = NameAtAddress::new(username, client);
         let mut counted = Vec::new();
         if let Some(limit) = self.limit {
-            let counts = self.counts(place.0, client, limit.get());
+            let limits = self.window_limits(origin, limit.get());
             let mut windows = self.windows.lock();
-            if let Some(exceeded) = windows.refusal(&counts, now, true) {
+            if let Some(exceeded) = windows.refusal(&limits, now, CheckMode::Refuse) {
                 return Err(exceeded);
             }
-            counted = windows.count(&counts, now);
-            if windows.may_refuse(now) {
-                self.may_refuse.store(true, Ordering::Relaxed);
+            counted = windows.count(&limits, now);
+            if windows.has_full_window(now) {
+                self.has_full_window.store(true, Ordering::Relaxed);
             }
         }
         Ok(Attempt {
             limiter: Arc::clone(self),
             counted,
-            place,
+            origin,
             is_refunded: false,
         })
     }
 
-    /// What an attempt counts for, with the limits.
-    fn counts(&self, name: NameDigest, client: IpAddr, limit: u32) -> Vec<Count> {
-        let mut counts = Vec::with_capacity(7);
-        for NetworkShare { network, factor } in networks(client) {
+    /// The windows that count an attempt, with their limits.
+    fn window_limits(&self, origin: NameAtAddress, limit: u32) -> Vec<WindowLimit> {
+        let mut limits = Vec::with_capacity(7);
+        let name = Some(origin.name);
+        for NetworkShare { network, factor } in networks(origin.address) {
             let limit = limit.saturating_mul(factor);
-            counts.push(Count {
-                key: (network, Some(name)),
+            limits.push(WindowLimit {
+                key: WindowKey { network, name },
                 limit,
             });
-            let limit = limit.saturating_mul(SHARED_FACTOR);
-            counts.push(Count {
-                key: (network, None),
-                limit,
+            limits.push(WindowLimit {
+                key: WindowKey {
+                    network,
+                    name: None,
+                },
+                limit: limit.saturating_mul(SHARED_FACTOR),
             });
         }
-        if self.limits_names && !self.known.contains_key(&(name, client)) {
-            let everywhere = Network {
+        if self.limits_names && !self.known_logins.contains_key(&origin) {
+            let network = Network {
                 address: Ipv6Addr::UNSPECIFIED.into(),
                 prefix: 0,
             };
-            let limit = limit.saturating_mul(SHARED_FACTOR);
-            let key = (everywhere, Some(name));
-            counts.push(Count { key, limit });
+            limits.push(WindowLimit {
+                key: WindowKey { network, name },
+                limit: limit.saturating_mul(SHARED_FACTOR),
+            });
         }
-        counts
+        limits
+    }
+}
+
+impl NameAtAddress {
+    fn new(username: &str, address: IpAddr) -> Self {
+        let mut name = [0; 16];
+        name.copy_from_slice(&Sha256::digest(username)[..16]);
+        Self { name, address }
     }
 }
 
@@ -166,8 +194,9 @@ impl Attempt {
     /// Undoes the attempt of a user whose password was correct, and remembers where it was.
     pub(crate) fn succeed(self) {
         // `get` counts as a use, which keeps the entry.
-        if self.limiter.known.get(&self.place).is_none() {
-            self.limiter.known.insert(self.place, ());
+        let known_logins = &self.limiter.known_logins;
+        if known_logins.get(&self.origin).is_none() {
+            known_logins.insert(self.origin, ());
         }
         self.refund();
     }
@@ -180,10 +209,4 @@ impl Drop for Attempt {
             .lock()
             .settle(&self.counted, self.is_refunded);
     }
-}
-
-fn digest(username: &str) -> NameDigest {
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&Sha256::digest(username)[..16]);
-    digest
 }

@@ -79,9 +79,9 @@ impl Accounts {
         let watches = Arc::new(Watches::new());
         let reads = Arc::new(BatchedReads::new(&store));
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
-        let logins = RateLimiter::new(policy.login_failure_limit, true);
-        let registrations = RateLimiter::new(policy.registration_limit, false);
-        let links = RateLimiter::new(policy.login_failure_limit, false);
+        let logins = RateLimiter::per_address_and_name(policy.login_failure_limit);
+        let registrations = RateLimiter::per_address(policy.registration_limit);
+        let links = RateLimiter::per_address(policy.login_failure_limit);
         Ok(Self {
             store,
             reads,

@@ -20,7 +20,7 @@ fn fail(limiter: &Arc<RateLimiter>, name: &str, from: &str, now: Instant) -> Res
 
 #[test]
 fn failures_count_per_username_and_address_for_one_minute() {
-    let limiter = RateLimiter::new(3, true);
+    let limiter = RateLimiter::per_address_and_name(3);
     let start = Instant::now();
     for second in 0..3 {
         assert!(
@@ -54,7 +54,7 @@ fn failures_count_per_username_and_address_for_one_minute() {
 
 #[test]
 fn concurrent_attempts_count_and_refunds_undo_them() {
-    let limiter = RateLimiter::new(2, true);
+    let limiter = RateLimiter::per_address_and_name(2);
     let now = Instant::now();
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let (first, second) = (acquire().expect("one"), acquire().expect("two"));
@@ -67,7 +67,7 @@ fn concurrent_attempts_count_and_refunds_undo_them() {
 
 #[test]
 fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
-    let limiter = RateLimiter::new(1, true);
+    let limiter = RateLimiter::per_address_and_name(1);
     let now = Instant::now();
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let attempt = acquire().expect("the first");
@@ -80,10 +80,15 @@ fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
 
 #[test]
 fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
-    let limiter = RateLimiter::new(2, true);
+    let limiter = RateLimiter::per_address_and_name(2);
     let start = Instant::now();
     let check = |now| {
-        let refusal = limiter.refusal("ada", client("192.0.2.1"), || now, true);
+        let refusal = limiter.refusal(
+            "ada",
+            client("192.0.2.1"),
+            || now,
+            windows::CheckMode::Refuse,
+        );
         refusal.map_or(Ok(()), |it| Err(it.retry_after))
     };
     for _ in 0..10 {
@@ -102,7 +107,7 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
 
 #[test]
 fn asking_whether_a_limit_is_full_leaves_the_first_refusal_to_the_check() {
-    let limiter = RateLimiter::new(1, true);
+    let limiter = RateLimiter::per_address_and_name(1);
     let is_full = |name, from| limiter.is_full(name, client(from));
     assert!(!is_full("ada", "192.0.2.1"));
     assert!(fail(&limiter, "ada", "192.0.2.1", Instant::now()).is_ok());
@@ -112,12 +117,12 @@ fn asking_whether_a_limit_is_full_leaves_the_first_refusal_to_the_check() {
     assert!(!is_full("ben", "192.0.2.1") && !is_full("ada", "192.0.2.2"));
     let first = limiter.check("ada", client("192.0.2.1")).expect_err("full");
     assert!(first.first_in_window);
-    assert!(!RateLimiter::new(0, true).is_full("ada", client("192.0.2.1")));
+    assert!(!RateLimiter::per_address_and_name(0).is_full("ada", client("192.0.2.1")));
 }
 
 #[test]
 fn address_has_fifteen_times_the_limit_over_all_usernames() {
-    let limiter = RateLimiter::new(2, true);
+    let limiter = RateLimiter::per_address_and_name(2);
     let now = Instant::now();
     for name in 0..30 {
         assert!(fail(&limiter, &name.to_string(), "192.0.2.1", now).is_ok());
@@ -133,7 +138,7 @@ fn address_has_fifteen_times_the_limit_over_all_usernames() {
 #[test]
 fn networks_of_ipv6_allow_little_more_than_one_64() {
     for (prefix, networks, allowed) in [("/64", 0, 2), ("/56", 255, 4), ("/48", 255 << 8, 8)] {
-        let limiter = RateLimiter::new(2, true);
+        let limiter = RateLimiter::per_address_and_name(2);
         let now = Instant::now();
         let guesses = (0..1000_u32).map(|guess| {
             let subnet = guess.wrapping_mul(257) & networks;
@@ -154,7 +159,7 @@ fn networks_of_ipv6_allow_little_more_than_one_64() {
 
 #[test]
 fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in() {
-    let limiter = RateLimiter::new(2, true);
+    let limiter = RateLimiter::per_address_and_name(2);
     let start = Instant::now();
     let home = client("198.51.100.7");
     limiter
@@ -189,7 +194,7 @@ fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in(
 
 #[test]
 fn registrations_of_all_addresses_together_are_not_limited() {
-    let limiter = RateLimiter::new(1, false);
+    let limiter = RateLimiter::per_address(1);
     let now = Instant::now();
     for number in 0..100_u32 {
         let from = IpAddr::from(number.to_be_bytes());
@@ -203,7 +208,7 @@ fn registrations_of_all_addresses_together_are_not_limited() {
 
 #[test]
 fn only_the_first_refusal_of_a_window_is_marked() {
-    let limiter = RateLimiter::new(1, true);
+    let limiter = RateLimiter::per_address_and_name(1);
     let start = Instant::now();
     for now in [start, start + WINDOW] {
         let attempt = || limiter.acquire("ada", client("192.0.2.1"), now).map(drop);
@@ -216,14 +221,14 @@ fn only_the_first_refusal_of_a_window_is_marked() {
 
 #[test]
 fn zero_is_no_limit() {
-    let limiter = RateLimiter::new(0, true);
+    let limiter = RateLimiter::per_address_and_name(0);
     let now = Instant::now();
     assert!((0..1000).all(|_| fail(&limiter, "ada", "192.0.2.1", now).is_ok()));
 }
 
 #[test]
 fn number_of_windows_is_bounded() {
-    let limiter = RateLimiter::new(1, true);
+    let limiter = RateLimiter::per_address_and_name(1);
     let now = Instant::now();
     for name in 0..MAX_WINDOWS + 10 {
         let from = IpAddr::from(u32::try_from(name).expect("small").to_be_bytes());

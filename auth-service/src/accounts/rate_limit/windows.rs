@@ -7,22 +7,41 @@ use std::{
 };
 
 pub(super) const WINDOW: Duration = Duration::from_mins(1);
-/// Of about 64 bytes each. An attacker with more addresses can evict windows, which allows one more
-/// window of guesses.
+/// The windows that are open at the same time, of about 64 bytes each. An attacker with more addresses can evict windows,
+/// which allows one more window of guesses.
 pub(super) const MAX_WINDOWS: usize = 100_000;
-/// For a window that is full only until attempts in progress end.
+/// When to retry if a window is full only until attempts in progress end.
 const PENDING_RETRY: Duration = Duration::from_secs(1);
 
-/// A username, so that long ones take no more memory.
+/// Stands for a username, so that long ones take no more memory.
 pub(super) type NameDigest = [u8; 16];
 
-/// A network, alone or with a username.
-pub(super) type Key = (Network, Option<NameDigest>);
+/// Identifies a window: a network, alone or with a username.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct WindowKey {
+    pub(super) network: Network,
+    pub(super) name: Option<NameDigest>,
+}
 
-/// What an attempt counts for.
-pub(super) struct Count {
-    pub(super) key: Key,
+/// A window that counts an attempt, and how many attempts it has room for.
+pub(super) struct WindowLimit {
+    pub(super) key: WindowKey,
     pub(super) limit: u32,
+}
+
+/// A window that has counted an attempt, by the time when it was opened.
+pub(super) struct CountedWindow {
+    key: WindowKey,
+    opened: Instant,
+}
+
+/// What follows from a full window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CheckMode {
+    /// An attempt is refused, so the next refusal is not the first of the window.
+    Refuse,
+    /// Nothing: the caller only wants to know.
+    Peek,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,83 +53,77 @@ pub(crate) struct LimitExceeded {
 struct Window {
     opened: Instant,
     attempts: u32,
-    /// Those of `attempts` that are in progress.
+    /// How many of `attempts` are in progress.
     pending: u32,
     has_refused: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Windows {
-    open: HashMap<Key, Window>,
+    open: HashMap<WindowKey, Window>,
     /// The end of the last full window.
     full_until: Option<Instant>,
 }
 
 impl Windows {
     /// Whether a window may be full.
-    pub(super) fn may_refuse(&self, now: Instant) -> bool {
+    pub(super) fn has_full_window(&self, now: Instant) -> bool {
         self.full_until.is_some_and(|until| now < until)
     }
 
-    /// The refusal of an attempt that one of these windows has no room for. If it `is_made`, the next is not the
-    /// first.
+    /// The refusal of an attempt that one of these windows has no room for.
     pub(super) fn refusal(
         &mut self,
-        counts: &[Count],
+        limits: &[WindowLimit],
         now: Instant,
-        is_made: bool,
+        mode: CheckMode,
     ) -> Option<LimitExceeded> {
         let mut first_in_window = false;
-        let full = counts.iter().filter_map(|&Count { key, limit }| {
-            let window = self
-                .open
-                .get_mut(&key)
-                .filter(|window| window.is_open(now))?;
-            (window.attempts >= limit).then(|| {
-                first_in_window |= !window.has_refused;
-                window.has_refused |= is_made;
-                let is_settled = window.attempts - window.pending >= limit;
-                let rest = WINDOW.saturating_sub(now - window.opened);
-                if is_settled {
-                    rest
-                } else {
-                    rest.min(PENDING_RETRY)
-                }
-            })
-        });
-        let retry_after = full.max()?;
+        let mut retry_after = None;
+        for &WindowLimit { key, limit } in limits {
+            let Some(window) = self.open.get_mut(&key) else {
+                continue;
+            };
+            if !window.is_open(now) || window.attempts < limit {
+                continue;
+            }
+            first_in_window |= !window.has_refused;
+            window.has_refused |= mode == CheckMode::Refuse;
+            retry_after = retry_after.max(Some(window.retry_after(limit, now)));
+        }
         Some(LimitExceeded {
-            retry_after,
+            retry_after: retry_after?,
             first_in_window,
         })
     }
 
     /// Counts an attempt in progress; returns the windows that counted it.
-    pub(super) fn count(&mut self, counts: &[Count], now: Instant) -> Vec<(Key, Instant)> {
+    pub(super) fn count(&mut self, limits: &[WindowLimit], now: Instant) -> Vec<CountedWindow> {
         self.evict(now);
-        let mut counted = Vec::with_capacity(counts.len());
-        for &Count { key, limit } in counts {
-            let window = self.open.entry(key).or_insert(Window::opened(now));
+        let mut counted = Vec::with_capacity(limits.len());
+        for &WindowLimit { key, limit } in limits {
+            let window = self.open.entry(key).or_insert(Window::new(now));
             if !window.is_open(now) {
-                *window = Window::opened(now);
+                *window = Window::new(now);
             }
             window.attempts += 1;
             window.pending += 1;
             if window.attempts >= limit {
                 self.full_until = self.full_until.max(Some(window.opened + WINDOW));
             }
-            counted.push((key, window.opened));
+            counted.push(CountedWindow {
+                key,
+                opened: window.opened,
+            });
         }
         counted
     }
 
     /// Ends an attempt, in the windows that counted it.
-    pub(super) fn settle(&mut self, counted: &[(Key, Instant)], is_refunded: bool) {
-        for (key, opened) in counted {
-            if let Some(window) = self
-                .open
-                .get_mut(key)
-                .filter(|window| window.opened == *opened)
+    pub(super) fn settle(&mut self, counted: &[CountedWindow], is_refunded: bool) {
+        for CountedWindow { key, opened } in counted {
+            if let Some(window) = self.open.get_mut(key)
+                && window.opened == *opened
             {
                 window.pending = window.pending.saturating_sub(1);
                 window.attempts = window.attempts.saturating_sub(is_refunded.into());
@@ -141,7 +154,7 @@ impl Windows {
 }
 
 impl Window {
-    fn opened(opened: Instant) -> Self {
+    fn new(opened: Instant) -> Self {
         Self {
             opened,
             attempts: 0,
@@ -152,5 +165,16 @@ impl Window {
 
     fn is_open(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.opened) < WINDOW
+    }
+
+    /// When an open window that is full has room again.
+    fn retry_after(&self, limit: u32, now: Instant) -> Duration {
+        let rest = WINDOW.saturating_sub(now - self.opened);
+        let is_full_of_failures = self.attempts - self.pending >= limit;
+        if is_full_of_failures {
+            rest
+        } else {
+            rest.min(PENDING_RETRY)
+        }
     }
 }

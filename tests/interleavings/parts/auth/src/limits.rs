@@ -29,7 +29,7 @@ fn use_up(limiter: &Arc<RateLimiter>, name: &str, now: Instant) -> (u32, LimitEx
 /// Attempts in progress and failed ones never exceed the limit; each refund gives back one, once.
 pub fn attempts_keep_the_limit() {
     const LIMIT: u32 = 2;
-    let (limiter, now) = (RateLimiter::new(LIMIT, true), Instant::now());
+    let (limiter, now) = (RateLimiter::per_address_and_name(LIMIT), Instant::now());
     let (counted, failed) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
     let attempts = [0, 1, 2, 3].map(|caller| {
         let limiter = Arc::clone(&limiter);
@@ -72,7 +72,7 @@ pub fn attempts_keep_the_limit() {
 
 /// A window that an attempt fills is refused by later checks, also beside a check that found none.
 pub fn full_window_refuses_checks() {
-    let limiter = RateLimiter::new(1, false);
+    let limiter = RateLimiter::per_address(1);
     let (left, _) = use_up(&limiter, "ada", Instant::now());
     assert_eq!(left, 1);
     // That window is over, and the next check will notice.
@@ -93,7 +93,7 @@ pub fn full_window_refuses_checks() {
 
 /// Of concurrent refusals, one is the first of its window.
 pub fn one_refusal_is_first() {
-    let limiter = RateLimiter::new(1, false);
+    let limiter = RateLimiter::per_address(1);
     let now = Instant::now();
     let attempt = limiter.acquire("ada", CLIENT, now).ok().expect("the first");
     let refusals = [0; 3].map(|_| {
