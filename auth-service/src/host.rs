@@ -105,7 +105,7 @@ impl AuthService {
             config.initial_password,
         )?;
         seed(&accounts, &config.admin_password).await?;
-        accounts.keep_record(config.audit_retention_days);
+        accounts.maintain_record(config.audit_retention_days);
         let trusted = config.trusted_gateways;
         let end_of_watches = accounts.end_of_watches();
         let before_close = accounts.clone();

@@ -7,90 +7,101 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
-    user::{Credentials, User},
+    user::Credentials,
 };
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::time::Instant;
 
-/// Credentials to check. An invalid username or password never matches, but is checked at the same cost as
+/// A username and a password to check. An invalid one never matches, but is checked at the same cost as
 /// a valid one.
-pub(super) struct Presented<'a> {
+pub(super) struct PresentedCredentials<'a> {
     pub(super) username: &'a str,
-    has_valid_name: bool,
+    has_valid_username: bool,
+    /// `None` for an invalid password.
     pub(super) password: Option<PresentedPassword>,
     pub(super) origin: CallOrigin,
     /// What the password is checked for, in the audit log.
     pub(super) method: &'static str,
-    /// Whether somebody confirms a change by it, who is signed in.
-    pub(super) confirms: bool,
+    /// Set when a signed-in user re-enters the password to confirm a change.
+    confirms_change: bool,
 }
 
-/// Credentials whose password was correct.
-pub(super) struct Checked {
-    pub(super) credentials: Credentials,
+/// Stored credentials whose password was correct.
+pub(super) struct VerifiedCredentials {
+    pub(super) stored: Credentials,
     pub(super) needs_rehash: bool,
 }
 
-impl<'a> Presented<'a> {
+impl<'a> PresentedCredentials<'a> {
     pub(super) fn new(
         username: &'a str,
         password: SecretString,
         origin: CallOrigin,
         method: &'static str,
     ) -> Self {
-        let password = PresentedPassword::new(password).ok();
-        let has_valid_name = check_username(username).is_ok();
         Self {
             username,
-            has_valid_name,
-            password,
+            has_valid_username: check_username(username).is_ok(),
+            password: PresentedPassword::new(password).ok(),
             origin,
             method,
-            confirms: false,
+            confirms_change: false,
+        }
+    }
+
+    /// The credentials of a signed-in user who confirms a change.
+    pub(super) fn to_confirm_change(
+        username: &'a str,
+        password: SecretString,
+        origin: CallOrigin,
+        method: &'static str,
+    ) -> Self {
+        Self {
+            confirms_change: true,
+            ..Self::new(username, password, origin, method)
         }
     }
 }
 
 impl Accounts {
     /// The stored credentials of the username.
-    pub(super) async fn load(
+    pub(super) async fn load_credentials(
         &self,
-        presented: &Presented<'_>,
+        presented: &PresentedCredentials<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
-        if !presented.has_valid_name {
+        if !presented.has_valid_username {
             return Ok(None);
         }
-        Ok(self
-            .reads
-            .credentials
-            .get(presented.username.to_owned())
-            .await?
-            .value)
+        let username = presented.username.to_owned();
+        Ok(self.reads.credentials.get(username).await?.value)
     }
 
     /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even
     /// the correct password is refused, cached or not, and refusals cost little.
-    pub(super) async fn check_limit(&self, presented: &Presented<'_>) -> Result<(), AccountError> {
+    pub(super) async fn check_limit(
+        &self,
+        presented: &PresentedCredentials<'_>,
+    ) -> Result<(), AccountError> {
         let client = presented.origin.client_key();
-        let Err(exceeded) = self.logins.check(presented.username, client) else {
+        let Err(exceeded) = self.login_limiter.check(presented.username, client) else {
             return Ok(());
         };
         // The audit names the user; a lookup that fails changes nothing about the refusal.
         let stored = if exceeded.first_in_window {
-            self.load(presented).await.ok().flatten()
+            self.load_credentials(presented).await.ok().flatten()
         } else {
             None
         };
-        Err(self.refusal(exceeded, presented, stored.as_ref()))
+        Err(self.refuse_over_limit(exceeded, presented, stored.as_ref()))
     }
 
     /// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
     /// the log.
-    fn refusal(
+    fn refuse_over_limit(
         &self,
         exceeded: LimitExceeded,
-        presented: &Presented<'_>,
+        presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
     ) -> AccountError {
         metrics::count_limit_refusal("login");
@@ -107,58 +118,75 @@ impl Accounts {
     /// an attempt unless the password is correct or was not checked.
     pub(super) async fn verify(
         &self,
-        presented: &Presented<'_>,
+        presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
     ) -> Result<Verification, AccountError> {
-        let &Presented {
-            username,
-            ref password,
-            origin,
-            method,
-            ..
-        } = presented;
+        let client = presented.origin.client_key();
         let attempt = self
-            .logins
-            .acquire(username, origin.client_key(), Instant::now());
-        let attempt = attempt.map_err(|exceeded| self.refusal(exceeded, presented, stored))?;
+            .login_limiter
+            .acquire(presented.username, client, Instant::now())
+            .map_err(|exceeded| self.refuse_over_limit(exceeded, presented, stored))?;
         // A disabled user is checked like an unknown one, at the same cost.
         let hash = stored
             .filter(|stored| !stored.user.disabled)
-            .map(|it| &it.password_hash);
-        let verified = self.hasher.verify(password.as_ref(), hash, origin).await;
+            .map(|stored| &stored.password_hash);
+        let verified = self
+            .hasher
+            .verify(presented.password.as_ref(), hash, presented.origin)
+            .await;
         match &verified {
             Ok(verified) if verified.is_match => attempt.succeed(),
             Ok(_) => drop(attempt),
             Err(_) => attempt.refund(),
         }
         let verified = verified?;
-        let user = stored.map(|stored| &stored.user);
-        match user {
-            // Signing in is not done before the second step, which records it.
-            Some(user) if verified.is_match && user.second_factor && !presented.confirms => {}
-            Some(user) if verified.is_match => self.note_login_ok(user, method),
-            Some(User { disabled: true, .. }) => {
-                self.note_login_failed(user, method, "disabled");
-            }
-            Some(_) => self.note_login_failed(user, method, "wrong_password"),
-            None => self.note_login_failed(user, method, "unknown_user"),
-        }
+        self.note_verification(presented, stored, verified.is_match);
         Ok(verified)
+    }
+
+    fn note_verification(
+        &self,
+        presented: &PresentedCredentials<'_>,
+        stored: Option<&Credentials>,
+        is_match: bool,
+    ) {
+        let method = presented.method;
+        let Some(user) = stored.map(|stored| &stored.user) else {
+            return self.note_login_failed(None, method, "unknown_user");
+        };
+        if is_match {
+            // With a second factor the sign-in is not complete: the check of the code records it.
+            if !user.second_factor || presented.confirms_change {
+                self.note_login_ok(user, method);
+            }
+            return;
+        }
+        let reason = if user.disabled {
+            "disabled"
+        } else {
+            "wrong_password"
+        };
+        self.note_login_failed(Some(user), method, reason);
     }
 
     /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
     /// background, because the caller has already waited for one hash.
-    pub(super) fn rehash(&self, presented: &Presented<'_>, checked: &Checked) {
-        let stored = &checked.credentials;
-        let password = presented
-            .password
-            .as_ref()
-            .and_then(PresentedPassword::valid);
-        let Some(password) = password.cloned().filter(|_| checked.needs_rehash) else {
+    pub(super) fn rehash(
+        &self,
+        presented: &PresentedCredentials<'_>,
+        verified: &VerifiedCredentials,
+    ) {
+        if !verified.needs_rehash {
+            return;
+        }
+        let password = presented.password.as_ref();
+        let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {
             return;
         };
-        let (accounts, user_id, origin) = (self.clone(), stored.user.id, presented.origin);
-        let old = stored.password_hash.clone();
+        let accounts = self.clone();
+        let origin = presented.origin;
+        let user_id = verified.stored.user.id;
+        let old = verified.stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {
             let rehashed = async {
                 let new = accounts.hasher.hash(&password, origin).await?;

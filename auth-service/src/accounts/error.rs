@@ -6,7 +6,6 @@ use crate::{
     store::{StoreError, WriteError},
 };
 use rolegate_proto::Reason;
-use secrecy::SecretString;
 use std::{borrow::Cow, error::Error, time::Duration};
 
 /// A use case failed, for a reason of the contract.
@@ -15,11 +14,11 @@ pub(crate) enum AccountError {
     #[error("{}", text(*.0))]
     Refused(Reason),
     /// An argument breaks this rule.
-    #[error("{1}")]
-    Invalid(Reason, Cow<'static, str>),
-    /// The password was right, and the code is asked for on a page of its own, which has this token.
-    #[error("{}", text(Reason::OtpRequired))]
-    SignInPending(SecretString),
+    #[error("{rule}")]
+    Invalid {
+        reason: Reason,
+        rule: Cow<'static, str>,
+    },
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
     /// A stream cannot go on behind this change, because the row of it was damaged.
@@ -81,7 +80,7 @@ impl AccountError {
         Self::Internal(Box::new(cause))
     }
 
-    /// There is no room for the call, which may be repeated after this time.
+    /// There is no room for the call now. It may be repeated after this time.
     pub(super) fn overloaded(retry_after: Duration) -> Self {
         Self::Later {
             reason: Reason::Overloaded,
@@ -89,22 +88,29 @@ impl AccountError {
         }
     }
 
+    /// An argument breaks this rule.
+    pub(super) fn invalid(reason: Reason, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self::Invalid {
+            reason,
+            rule: rule.into(),
+        }
+    }
+
     /// The request breaks the contract.
     pub(crate) fn request(rule: &'static str) -> Self {
-        Self::Invalid(Reason::RequestInvalid, rule.into())
+        Self::invalid(Reason::RequestInvalid, rule)
     }
 
     /// A second factor is in another state than a request needs.
     pub(super) fn second_factor(state: &'static str) -> Self {
-        Self::Invalid(Reason::SecondFactorState, state.into())
+        Self::invalid(Reason::SecondFactorState, state)
     }
 
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Refused(reason) | Self::Invalid(reason, _) | Self::Later { reason, .. } => {
+            Self::Refused(reason) | Self::Invalid { reason, .. } | Self::Later { reason, .. } => {
                 *reason
             }
-            Self::SignInPending(_) => Reason::OtpRequired,
             Self::PasswordInvalid(_) => Reason::PasswordInvalid,
             Self::UnreadableChange { .. } => Reason::SnapshotRequired,
             Self::Store(error) => error.reason(),
@@ -129,7 +135,7 @@ impl From<Reason> for AccountError {
 
 impl From<WriteError> for AccountError {
     fn from(error: WriteError) -> Self {
-        Self::Refused(match error {
+        let reason = match error {
             WriteError::UsernameTaken => Reason::UsernameTaken,
             WriteError::UserNotFound => Reason::UserNotFound,
             WriteError::ActorNotFound => Reason::TokenUserNotFound,
@@ -138,7 +144,7 @@ impl From<WriteError> for AccountError {
             WriteError::ApiKeyLimit => Reason::ApiKeyLimit,
             WriteError::UserIsAdmin => {
                 let rule = "An admin creates their own API keys.";
-                return Self::Invalid(Reason::ApiKeyInvalid, rule.into());
+                return Self::invalid(Reason::ApiKeyInvalid, rule);
             }
             WriteError::TooManyAdditions { retry_after } => {
                 return Self::Later {
@@ -148,7 +154,8 @@ impl From<WriteError> for AccountError {
             }
             WriteError::SecondFactorOff => return Self::second_factor("Second factor is not on."),
             WriteError::Store(error) => return Self::Store(error),
-        })
+        };
+        Self::Refused(reason)
     }
 }
 

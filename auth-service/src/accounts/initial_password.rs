@@ -4,9 +4,11 @@ use rolegate_program::secret;
 use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// The path of that file; `None` where no password is generated.
+/// The file with the generated password, if one is generated here.
 #[derive(Clone, Debug, Default)]
-pub struct InitialPassword(Option<Arc<PathBuf>>);
+pub struct InitialPassword {
+    path: Option<Arc<PathBuf>>,
+}
 
 impl InitialPassword {
     /// The name of the file in `DATA_DIR`.
@@ -14,21 +16,22 @@ impl InitialPassword {
 
     /// The file, which need not exist.
     pub fn in_file(path: PathBuf) -> Self {
-        Self(Some(Arc::new(path)))
+        Self {
+            path: Some(Arc::new(path)),
+        }
     }
 
     /// The password in the file; `None` without a file.
     pub(super) fn read(&self) -> Option<io::Result<SecretString>> {
-        let read = secret::read_file(self.0.as_deref()?);
-        (!read
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
-        .then_some(read)
+        match secret::read_file(self.path.as_deref()?) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            read => Some(read),
+        }
     }
 
     /// Removes the file, because its password is no longer valid. A failure is only logged.
     pub(super) fn remove(&self) {
-        let Some(path) = self.0.as_deref() else {
+        let Some(path) = self.path.as_deref() else {
             return;
         };
         match fs::remove_file(path) {

@@ -1,7 +1,7 @@
 //! Exchanges a username and a password for an access token.
 
 use super::{
-    credentials::{Checked, Presented},
+    credentials::{PresentedCredentials, VerifiedCredentials},
     error::AccountError,
     service::Accounts,
 };
@@ -18,8 +18,24 @@ use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 
-/// Of logins that the clock refuses, because a client can repeat them.
+/// Limits how often the warning about the clock is logged: a client can repeat a login that the clock refuses.
 static CLOCK_BEHIND: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(10));
+
+/// How often a login looks whether the clock has reached the time of the last revocation.
+const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a login gives.
+pub(crate) struct IssuedToken {
+    pub(crate) access_token: SecretString,
+    pub(crate) user: User,
+}
+
+/// A user whose password was correct.
+pub(super) struct PasswordLogin {
+    pub(super) verified: VerifiedCredentials,
+    /// The user as stored after the check.
+    pub(super) user: Timed<User>,
+}
 
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
@@ -28,48 +44,52 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
-        otp: Option<&str>,
+        code: Option<&str>,
         origin: CallOrigin,
-    ) -> Result<(SecretString, User), AccountError> {
-        let presented = Presented::new(username, password, origin, "login");
-        let (checked, mut user) = self.check_password(&presented).await?;
-        self.check_code(&user.value, otp, presented.method).await?;
+    ) -> Result<IssuedToken, AccountError> {
+        let presented = PresentedCredentials::new(username, password, origin, "login");
+        let PasswordLogin { verified, mut user } = self.check_password(&presented).await?;
+        self.check_second_factor(&user.value, code, presented.method)
+            .await?;
         self.note_login(&mut user);
-        self.rehash(&presented, &checked);
-        let token = self
+        self.rehash(&presented, &verified);
+        let access_token = self
             .tokens
             .issue(&user.value, user.at)
             .map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
-        Ok((token, user.value))
+        Ok(IssuedToken {
+            access_token,
+            user: user.value,
+        })
     }
 
-    /// The user as stored now, and the credentials that were checked, if the password is correct.
+    /// Checks a password and reads its user again.
     pub(super) async fn check_password(
         &self,
-        presented: &Presented<'_>,
-    ) -> Result<(Checked, Timed<User>), AccountError> {
+        presented: &PresentedCredentials<'_>,
+    ) -> Result<PasswordLogin, AccountError> {
         let origin = presented.origin;
         self.check_limit(presented).await?;
         // Before the query, so that refusals in a flood are cheap.
         let slot = self.hasher.admit(origin).await?;
-        let stored = self.load(presented).await?;
-        let verified = self.verify(presented, stored.as_ref()).await?;
+        let stored = self.load_credentials(presented).await?;
+        let verification = self.verify(presented, stored.as_ref()).await?;
         drop(slot);
         let stored = stored
-            .filter(|_| verified.is_match)
+            .filter(|_| verification.is_match)
             .ok_or(Reason::CredentialsInvalid)?;
-        let user = self.user_to_issue(&stored, origin).await?;
-        Ok((
-            Checked {
-                credentials: stored,
-                needs_rehash: verified.needs_rehash,
+        let user = self.wait_to_issue(&stored, origin).await?;
+        Ok(PasswordLogin {
+            verified: VerifiedCredentials {
+                stored,
+                needs_rehash: verification.needs_rehash,
             },
             user,
-        ))
+        })
     }
 
-    /// Notes that a user has logged in, without a role that grants nothing.
+    /// Notes that a user has logged in, and takes away a role that has no effect.
     pub(super) fn note_login(&self, user: &mut Timed<User>) {
         self.take_ineffective_role(&mut user.value);
         self.store
@@ -78,41 +98,32 @@ impl Accounts {
 
     /// The user as stored when a token can be issued: at once, except a few seconds after dozens of
     /// revocations in a row. What happens to the user during the wait counts.
-    async fn user_to_issue(
+    async fn wait_to_issue(
         &self,
         checked: &Credentials,
         origin: CallOrigin,
     ) -> Result<Timed<User>, AccountError> {
         loop {
-            let unchanged = self.unchanged(checked).await?;
-            let Timed { at, value: user } = &unchanged;
-            let retry_after = Duration::from_secs(Tokens::seconds_until_issue(user, *at));
+            let user = self.reload_user(checked).await?;
+            let retry_after =
+                Duration::from_secs(Tokens::seconds_until_issue(&user.value, user.at));
             if retry_after.is_zero() {
-                return Ok(unchanged);
+                return Ok(user);
             }
             if origin.deadline < Instant::now() + retry_after {
-                if CLOCK_BEHIND.is_due(()) {
-                    tracing::warn!(
-                        user_id = user.id,
-                        now = at,
-                        last_revocation = user.tokens_not_before,
-                        "a user cannot log in: the clock of the database is behind the time of the \
-                         user's last revocation; correct the clock, or run user revoke-tokens"
-                    );
-                }
-                let reason = Reason::ClockBehind;
+                warn_of_clock(&user);
                 return Err(AccountError::Later {
-                    reason,
+                    reason: Reason::ClockBehind,
                     retry_after,
                 });
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(CLOCK_POLL_INTERVAL).await;
         }
     }
 
     /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
     /// since these credentials were read.
-    async fn unchanged(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
+    async fn reload_user(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
         let Timed { at, value } = self.reads.users.get(checked.user.id).await?;
         let user = value
             .filter(|user| !user.disabled)
@@ -122,14 +133,25 @@ impl Accounts {
         }
         // A logout elsewhere moves it too, and is no reason to refuse the right password.
         let Timed { at, value } = self.reads.credentials.get(user.username).await?;
-        let now = value.filter(|now| {
-            let hash = now.password_hash.expose_secret();
-            let is_same = hash == checked.password_hash.expose_secret();
-            is_same && now.user.id == checked.user.id && !now.user.disabled
-        });
-        Ok(Timed {
-            at,
-            value: now.ok_or(Reason::CredentialsInvalid)?.user,
-        })
+        let stored = value.ok_or(Reason::CredentialsInvalid)?;
+        let has_same_hash =
+            stored.password_hash.expose_secret() == checked.password_hash.expose_secret();
+        let user = stored.user;
+        if !has_same_hash || user.id != checked.user.id || user.disabled {
+            return Err(Reason::CredentialsInvalid.into());
+        }
+        Ok(Timed { at, value: user })
+    }
+}
+
+fn warn_of_clock(user: &Timed<User>) {
+    if CLOCK_BEHIND.is_due(()) {
+        tracing::warn!(
+            user_id = user.value.id,
+            now = user.at,
+            last_revocation = user.value.tokens_not_before,
+            "a user cannot log in: the clock of the database is behind the time of the \
+             user's last revocation; correct the clock, or run user revoke-tokens"
+        );
     }
 }

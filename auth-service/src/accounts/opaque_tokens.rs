@@ -1,6 +1,8 @@
 //! Creates API keys, and lists and deletes API keys and sessions.
 
-use super::{authorize::Requirement, error::AccountError, service::Accounts};
+use super::{
+    error::AccountError, requirement::Requirement, service::Accounts, write::owner_writer,
+};
 use crate::{
     actor::Actor,
     audit::{Change, Initiator, Write},
@@ -10,18 +12,17 @@ use crate::{
     user::User,
 };
 use rolegate_proto::{Reason, Role, has_blank, limits::API_KEY_PREFIX};
-use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::sync::Arc;
 
 /// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
-const MAX_TIME: u64 = 253_402_300_800;
+const END_OF_RFC_3339: u64 = 253_402_300_800;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiKeyRequest {
     /// The user who acts by it; `None` for the actor.
     pub(crate) user_id: Option<i64>,
-    /// As its user named it.
+    /// The name that its user gave it.
     pub(crate) name: String,
     /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed one.
     #[expect(
@@ -33,6 +34,33 @@ pub(crate) struct ApiKeyRequest {
     pub(crate) expires_at: Option<i64>,
 }
 
+#[derive(Debug)]
+pub(crate) struct CreatedApiKey {
+    /// The key itself.
+    pub(crate) key: SecretString,
+    pub(crate) stored: OpaqueToken,
+}
+
+/// The tokens of a user, as they were read for an actor.
+#[derive(Debug)]
+pub(crate) struct ListedTokens {
+    pub(crate) actor: Actor,
+    /// The user of the tokens.
+    pub(super) user: User,
+    /// When they were read, in Unix seconds.
+    pub(super) read_at: u64,
+    pub(crate) tokens: Vec<OpaqueToken>,
+}
+
+/// Which tokens of a user a request deletes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokensToDelete {
+    /// The one with this id.
+    One(i64),
+    /// All but the session by which the actor acts.
+    All,
+}
+
 impl Accounts {
     /// Creates a key of the actor, or for an admin one of another user, and returns the key itself with what
     /// is stored of it. A leaked key cannot make keys that outlive it, nor can a credential that is
@@ -41,130 +69,151 @@ impl Accounts {
         &self,
         credential: &str,
         request: ApiKeyRequest,
-    ) -> Result<(SecretString, OpaqueToken), AccountError> {
-        let ApiKeyRequest {
-            user_id,
-            name,
-            role,
-            expires_at,
-        } = request;
-        let requirement = Requirement::of_user_or_admin(user_id);
+    ) -> Result<CreatedApiKey, AccountError> {
+        let user_id = request.user_id;
+        let requirement = Requirement::to_act_on(user_id);
         let actor = self
             .authorize(credential, &requirement)
             .await?
             .require_person()?;
-        let user = self.user_of(&actor, user_id).await?;
+        let user = self.find_user_or_actor(user_id, &actor).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
         }
-        check_name(TokenKind::ApiKey, &name)?;
-        let created_at = actor.at;
-        let expires_at = expires_at
-            .map(|at| check_key_expiry(at, created_at))
-            .transpose()?;
-        let is_allowed = |role: &Role| {
-            self.policy.roles.contains(role) && (user_id.is_none() || *role != Role::ADMIN)
+        let new = self.generate_api_key(request, &actor, &user)?;
+        let key = new.token.clone();
+        let writer = match user_id {
+            Some(_) => Writer::Admin(actor.user.id),
+            None => owner_writer(&actor),
         };
-        let role = match role {
-            None if user_id.is_some() => return Err(Reason::RoleInvalid.into()),
-            role => role.map(|role| role.filter(is_allowed).ok_or(Reason::RoleInvalid)),
+        let by = match user_id {
+            Some(_) => Initiator::Actor(actor),
+            None => Initiator::Owner {
+                session: actor.session_id(),
+            },
         };
-        let role = role.transpose()?;
-        let new = NewToken::generate(API_KEY_PREFIX, user.id, name, created_at);
-        let mut new = new.map_err(AccountError::internal)?;
-        (new.stored.role, new.stored.expires_at) = (role, expires_at);
-        new.stored.created_by = user_id.map(|_| actor.user.username.clone());
-        let token = new.token.clone();
-        let (writer, by) = match user_id {
-            Some(_) => (
-                Writer::Admin(actor.user.id),
-                Initiator::Actor(actor.clone()),
-            ),
-            None => (
-                actor.as_owner(),
-                Initiator::Owner {
-                    session: actor.session_id(),
-                },
-            ),
-        };
-        let store = Arc::clone(&self.store);
         let write = Write::new(Change::ApiKeyCreated, by, Some(user.id));
+        let store = Arc::clone(&self.store);
         let insert = move |write| async move { store.insert_token(new, writer, write).await };
         let record = move |write: &Write, key: &OpaqueToken| {
             write.entry_for_token(key, Some(&user.username)).log();
             metrics::API_KEYS_CREATED.inc();
         };
         let inserted = write.run(insert, record).await;
-        let otherwise = user_id.map_or(Reason::TokenInvalid, |_| Reason::UserNotFound);
-        Ok((
-            token,
-            self.or_reauthorize(inserted, credential, &requirement, otherwise)
-                .await?,
-        ))
+        let otherwise = match user_id {
+            Some(_) => Reason::UserNotFound,
+            None => Reason::TokenInvalid,
+        };
+        let stored = self
+            .or_reauthorize(inserted, credential, &requirement, otherwise)
+            .await?;
+        Ok(CreatedApiKey { key, stored })
+    }
+
+    /// Checks the arguments of a new key, and generates it.
+    fn generate_api_key(
+        &self,
+        request: ApiKeyRequest,
+        actor: &Actor,
+        user: &User,
+    ) -> Result<NewToken, AccountError> {
+        check_name(TokenKind::ApiKey, &request.name)?;
+        let created_at = actor.at;
+        let expires_at = match request.expires_at {
+            Some(at) => Some(check_key_expiry(at, created_at)?),
+            None => None,
+        };
+        let is_for_other = request.user_id.is_some();
+        let role = match request.role {
+            Some(role) => Some(self.require_known_role(role)?),
+            None => None,
+        };
+        if is_for_other && matches!(role, None | Some(Role::ADMIN)) {
+            return Err(Reason::RoleInvalid.into());
+        }
+        let mut new = NewToken::generate(API_KEY_PREFIX, user.id, request.name, created_at)
+            .map_err(AccountError::internal)?;
+        new.stored.role = role;
+        new.stored.expires_at = expires_at;
+        if is_for_other {
+            new.stored.created_by = Some(actor.user.username.clone());
+        }
+        Ok(new)
     }
 
     /// The user with this id, or the actor.
-    async fn user_of(&self, actor: &Actor, user_id: Option<i64>) -> Result<User, AccountError> {
+    async fn find_user_or_actor(
+        &self,
+        user_id: Option<i64>,
+        actor: &Actor,
+    ) -> Result<User, AccountError> {
         match user_id {
-            Some(id) => self.find(id).await,
+            Some(id) => self.find_user(id).await,
             None => Ok(actor.user.clone()),
         }
     }
 
-    /// The actor, and the user and the tokens of the actor, or of the user with this id, for an admin.
+    /// The tokens of the actor, or of the user with this id, for an admin.
     pub(crate) async fn list_tokens(
         &self,
         kind: TokenKind,
         credential: &str,
         user_id: Option<i64>,
-    ) -> Result<(Actor, User, Timed<Vec<OpaqueToken>>), AccountError> {
+    ) -> Result<ListedTokens, AccountError> {
         let actor = self
-            .authorize(credential, &Requirement::of_user_or_admin(user_id))
+            .authorize(credential, &Requirement::to_act_on(user_id))
             .await?;
-        let user = self.user_of(&actor, user_id).await?;
+        let user = self.find_user_or_actor(user_id, &actor).await?;
         let tokens = self.store.tokens_of_user(kind, user.id).await?;
-        Ok((actor, user, tokens))
+        Ok(ListedTokens {
+            actor,
+            user,
+            read_at: tokens.at,
+            tokens: tokens.value,
+        })
     }
 
-    /// Deletes the token with this id, or without one all but that of the actor, of the actor, or of the user
-    /// with this id, for an admin. A leaked key can, of its own user's tokens, only delete itself.
+    /// Deletes tokens of the actor, or of the user with this id, for an admin. A leaked key can, of its own user's tokens,
+    /// only delete itself.
     pub(crate) async fn delete_tokens(
         &self,
         kind: TokenKind,
         credential: &str,
         user_id: Option<i64>,
-        token_id: Option<i64>,
+        tokens: TokensToDelete,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
         let actor = self
-            .authorize(credential, &Requirement::of_user_or_admin(user_id))
+            .authorize(credential, &Requirement::to_act_on(user_id))
             .await?;
-        let itself = (kind == TokenKind::ApiKey).then_some(token_id).flatten();
-        if actor.key_id().is_none_or(|own| Some(own) != itself) {
+        let deletes_itself = kind == TokenKind::ApiKey
+            && actor
+                .key_id()
+                .is_some_and(|own| tokens == TokensToDelete::One(own));
+        if !deletes_itself {
             actor.refuse_own_key(user_id.unwrap_or(actor.user.id))?;
         }
-        let tokens = self
-            .delete_tokens_by(actor, kind, user_id, token_id)
-            .await?;
-        if tokens.is_empty() && token_id.is_some() {
+        let deleted = self.delete_tokens_by(actor, kind, user_id, tokens).await?;
+        if deleted.is_empty() && tokens != TokensToDelete::All {
             return Err(kind.not_found_reason().into());
         }
-        Ok(tokens)
+        Ok(deleted)
     }
 
-    /// The same, of an actor who may.
+    /// Does the same for an actor who may delete them.
     pub(super) async fn delete_tokens_by(
         &self,
         actor: Actor,
         kind: TokenKind,
         user_id: Option<i64>,
-        token_id: Option<i64>,
+        tokens: TokensToDelete,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
-        let own = actor.session_id().filter(|_| kind == TokenKind::Session);
-        let selection = token_id.map_or(TokenSelection::AllBut(own), TokenSelection::One);
-        let (admin, id) = (
-            user_id.map(|_| actor.user.id),
-            user_id.unwrap_or(actor.user.id),
-        );
+        let selection = match (tokens, kind) {
+            (TokensToDelete::One(id), _) => TokenSelection::One(id),
+            (TokensToDelete::All, TokenKind::Session) => TokenSelection::AllBut(actor.session_id()),
+            (TokensToDelete::All, TokenKind::ApiKey) => TokenSelection::AllBut(None),
+        };
+        let admin = user_id.map(|_| actor.user.id);
+        let id = user_id.unwrap_or(actor.user.id);
         let store = Arc::clone(&self.store);
         let delete = move |write| async move {
             store.delete_tokens(kind, admin, id, selection, write).await
@@ -198,14 +247,14 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
         return Ok(());
     };
     let rule = format!("{} name must {broken}.", kind.title());
-    Err(AccountError::Invalid(kind.invalid_reason(), rule.into()))
+    Err(AccountError::invalid(kind.invalid_reason(), rule))
 }
 
 /// Checks when a new key ends, in Unix seconds.
 pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
-    let broken = |rule: &'static str| AccountError::Invalid(Reason::ApiKeyInvalid, rule.into());
+    let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
     match u64::try_from(expires_at) {
-        Ok(time) if time >= MAX_TIME => {
+        Ok(time) if time >= END_OF_RFC_3339 => {
             Err(broken("API key expiry must be before the year 10000."))
         }
         Ok(time) if time > now => Ok(time),

@@ -13,11 +13,22 @@ use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
 
-/// Why a link is refused of which nothing is stored: it is malformed, used or replaced, or never was.
+/// The reason for refusing a link of which nothing is stored: it is malformed, used or replaced, or never was.
 const UNKNOWN: &str = "unknown";
 
-/// The token of a link, and when it ends, in Unix seconds.
-pub(crate) type PasswordLink = (SecretString, u64);
+/// A new link for its user.
+#[derive(Debug)]
+pub(crate) struct PasswordLink {
+    pub(crate) token: SecretString,
+    /// When it ends, in Unix seconds.
+    pub(crate) expires_at: u64,
+}
+
+/// A stored link that may still be used.
+pub(crate) struct FoundLink {
+    digest: String,
+    pub(crate) stored: StoredPasswordLink,
+}
 
 impl Accounts {
     /// Makes a link for another user, which replaces the one before. As for a password that an admin sets, the
@@ -27,29 +38,32 @@ impl Accounts {
         access_token: &str,
         user_id: i64,
     ) -> Result<PasswordLink, AccountError> {
-        let actor = self.admin_of_another(access_token, user_id).await?;
-        let user = self.find(user_id).await?;
+        let actor = self.authorize_password_for(user_id, access_token).await?;
+        let user = self.find_user(user_id).await?;
         let GeneratedToken { token, digest } =
             opaque_token::generate_password_link().map_err(AccountError::internal)?;
-        let (store, by) = (Arc::clone(&self.store), Some(actor.user.id));
+        let store = Arc::clone(&self.store);
+        let admin = Some(actor.user.id);
         let insert = move |write| async move {
-            store.insert_password_link(by, user_id, digest, write).await
+            store
+                .insert_password_link(admin, user_id, digest, write)
+                .await
         };
         let write = Write::by_actor(actor, Change::PasswordLinkCreated, user_id);
         let expires_at = write
             .run(insert, move |write, _| write.log_user(&user))
             .await?;
-        Ok((token, expires_at))
+        Ok(PasswordLink { token, expires_at })
     }
 
-    /// Finds a good link and its digest. The link stays good. Bad tokens count for their client's address.
+    /// Finds a link that may be used, which does not use it up. Other tokens count for their client's address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,
         origin: &CallOrigin,
-    ) -> Result<(String, StoredPasswordLink), AccountError> {
+    ) -> Result<FoundLink, AccountError> {
         let attempt = self
-            .links
+            .link_limiter
             .acquire("", origin.client_key(), Instant::now())
             .inspect_err(|exceeded| {
                 metrics::count_limit_refusal("password_link");
@@ -65,14 +79,14 @@ impl Accounts {
         };
         // One read for every link that is refused, so that its time does not tell why.
         let found = self.store.password_link(&digest).await?;
-        let Some(link) = found.value else {
+        let Some(stored) = found.value else {
             return Err(self.refuse_link(None, UNKNOWN));
         };
-        if let Some(reason) = link.refusal(found.at) {
-            return Err(self.refuse_link(Some(&link.user), reason));
+        if let Some(reason) = stored.refusal(found.at) {
+            return Err(self.refuse_link(Some(&stored.user), reason));
         }
         attempt.refund();
-        Ok((digest, link))
+        Ok(FoundLink { digest, stored })
     }
 
     /// Sets the password of the user of a link.
@@ -82,8 +96,8 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let (digest, StoredPasswordLink { user, .. }) =
-            self.find_password_link(token, &origin).await?;
+        let link = self.find_password_link(token, &origin).await?;
+        let user = link.stored.user;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
         let write = Write::new(
@@ -91,11 +105,9 @@ impl Accounts {
             Initiator::Owner { session: None },
             Some(user.id),
         );
-        let writer = Writer::Link(digest);
-        match self
-            .replace_password(write, user.id, &password, writer, origin)
-            .await?
-        {
+        let writer = Writer::Link(link.digest);
+        let hash = self.hasher.hash(&password, origin).await?;
+        match self.replace_password(user.id, hash, writer, write).await {
             // Used or replaced meanwhile.
             Err(WriteError::UserNotFound) => Err(self.refuse_link(Some(&user), UNKNOWN)),
             set => Ok(set?),

@@ -1,21 +1,27 @@
 //! Replaces passwords: for their owners, and for admins.
 
 use super::{
-    authorize::Requirement, credentials::Presented, error::AccountError, seed::ADMIN_USERNAME,
-    service::Accounts, write::revoke_again,
+    credentials::PresentedCredentials, error::AccountError, requirement::Requirement,
+    seed::ADMIN_USERNAME, service::Accounts, write::revoke_again,
 };
 use crate::{
     actor::Actor,
     audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
-    password::Password,
     store::{UserStore, WriteError, Writer},
     user::{Credentials, User},
 };
 use rolegate_http_server::clients::ClientSlot;
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::{ops::RangeInclusive, sync::Arc, time::Instant};
+
+/// The stored credentials of a user who has confirmed a change by the current password.
+pub(super) struct ConfirmedPassword {
+    pub(super) stored: Credentials,
+    /// The client's place for hashes, for as long as this is kept.
+    _slot: ClientSlot,
+}
 
 impl Accounts {
     /// How many bytes a new password may have.
@@ -24,9 +30,9 @@ impl Accounts {
     }
 
     /// Replaces the password of the bearer, who must present the current one, and revokes their
-    /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because that needs no hash. A check
-    /// of the current password counts as a login attempt, so that a stolen token does not bypass the
-    /// rate limit. An API key cannot: it acts for a program, which has no password.
+    /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because
+    /// that needs no hash. A check of the current password counts as a login attempt, so that a stolen token does not
+    /// bypass the rate limit. An API key cannot do this: it acts for a program, which has no password.
     pub(crate) async fn change_password(
         &self,
         access_token: &str,
@@ -34,52 +40,59 @@ impl Accounts {
         new: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let any = Requirement::AnyAuthenticated;
-        let actor = self.authorize(access_token, &any).await?.require_person()?;
-        let (session, user) = (actor.session_id(), actor.user);
+        let requirement = Requirement::AnyAuthenticated;
+        let actor = self
+            .authorize(access_token, &requirement)
+            .await?
+            .require_person()?;
+        let session = actor.session_id();
+        let user = actor.user;
         let new = self.policy.passwords.check(new)?;
-        let method = "password_change";
-        let (stored, _slot) = self
-            .confirm_password(&user, current, method, origin)
+        let confirmed = self
+            .confirm_password(&user, current, "password_change", origin)
             .await?;
-        let (change, by) = (Change::PasswordChanged, Initiator::Owner { session });
-        let write = Write::new(change, by, Some(user.id));
+        let write = Write::new(
+            Change::PasswordChanged,
+            Initiator::Owner { session },
+            Some(user.id),
+        );
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner {
-            tokens_not_before: stored.user.tokens_not_before,
+            tokens_not_before: confirmed.stored.user.tokens_not_before,
             session_id: session,
         };
-        let changed = self
-            .replace_password(write, user.id, &new, owner, origin)
-            .await?;
-        self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong)
+        let hash = self.hasher.hash(&new, origin).await?;
+        let changed = self.replace_password(user.id, hash, owner, write).await;
+        let otherwise = Reason::CurrentPasswordWrong;
+        self.or_reauthorize(changed, access_token, &requirement, otherwise)
             .await
     }
 
-    /// Checks the current password of a user who acts; what is stored of it. The slot is the client's place for a
-    /// hash.
+    /// Checks the current password of a user who confirms a change by it.
     pub(super) async fn confirm_password(
         &self,
         user: &User,
         current: SecretString,
         method: &'static str,
         origin: CallOrigin,
-    ) -> Result<(Credentials, ClientSlot), AccountError> {
-        let mut presented = Presented::new(&user.username, current, origin, method);
-        presented.confirms = true;
+    ) -> Result<ConfirmedPassword, AccountError> {
+        let presented =
+            PresentedCredentials::to_confirm_change(&user.username, current, origin, method);
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.
         let stored = self
-            .load(&presented)
+            .load_credentials(&presented)
             .await?
-            .filter(|stored| stored.user.id == user.id);
-        let stored = stored.ok_or(Reason::TokenUserNotFound)?;
-        if self.verify(&presented, Some(&stored)).await?.is_match {
-            Ok((stored, slot))
-        } else {
-            Err(Reason::CurrentPasswordWrong.into())
+            .filter(|stored| stored.user.id == user.id)
+            .ok_or(Reason::TokenUserNotFound)?;
+        if !self.verify(&presented, Some(&stored)).await?.is_match {
+            return Err(Reason::CurrentPasswordWrong.into());
         }
+        Ok(ConfirmedPassword {
+            stored,
+            _slot: slot,
+        })
     }
 
     /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
@@ -91,26 +104,25 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let actor = self.admin_of_another(access_token, user_id).await?;
-        self.admins_set_passwords()?;
-        self.find(user_id).await?;
+        let actor = self.authorize_password_for(user_id, access_token).await?;
+        self.require_admins_set_passwords()?;
+        self.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
         let writer = Writer::Admin(actor.user.id);
         let write = Write::by_actor(actor, Change::PasswordSet, user_id);
-        let set = self
-            .replace_password(write, user_id, &password, writer, origin)
-            .await?;
-        let admin = Requirement::Roles(vec![Role::ADMIN]);
+        let hash = self.hasher.hash(&password, origin).await?;
+        let set = self.replace_password(user_id, hash, writer, write).await;
+        let admin = Requirement::admin();
         self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound)
             .await
     }
 
-    /// The admin who gives another user a password or the way to one.
-    pub(super) async fn admin_of_another(
+    /// Authorizes an admin to give another user a password or the way to one.
+    pub(super) async fn authorize_password_for(
         &self,
-        access_token: &str,
         user_id: i64,
+        access_token: &str,
     ) -> Result<Actor, AccountError> {
         // Nor may a stolen API key, which would then log in.
         let actor = self.authorize_admin(access_token).await?.require_person()?;
@@ -121,32 +133,33 @@ impl Accounts {
         Ok(actor)
     }
 
-    pub(super) fn admins_set_passwords(&self) -> Result<(), AccountError> {
-        let may = self.policy.admins_set_passwords;
-        may.then_some(())
-            .ok_or_else(|| Reason::PasswordLinkRequired.into())
+    /// Refuses a password from an admin where admins only make links.
+    pub(super) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
+        if self.policy.admins_set_passwords {
+            return Ok(());
+        }
+        Err(Reason::PasswordLinkRequired.into())
     }
 
-    /// Cache entries of the old hash no longer match.
+    /// Replaces a password by the one with this hash. Cache entries of the old hash no longer match.
     pub(super) async fn replace_password(
         &self,
-        write: Write,
         user_id: i64,
-        password: &Password,
+        hash: SecretString,
         writer: Writer,
-        origin: CallOrigin,
-    ) -> Result<Result<User, WriteError>, AccountError> {
-        let hash = self.hasher.hash(password, origin).await?;
-        let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let store = Arc::clone(&self.store);
+        let initial_password = self.initial_password.clone();
         let set =
             move |write| async move { set_password(&*store, user_id, hash, writer, write).await };
         let record = move |write: &Write, user: &User| {
             write.log_user(user);
             if user.username == ADMIN_USERNAME {
-                initial.remove();
+                initial_password.remove();
             }
         };
-        Ok(write.run(set, record).await)
+        write.run(set, record).await
     }
 }
 

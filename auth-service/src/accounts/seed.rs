@@ -60,10 +60,9 @@ impl Accounts {
 
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
-        let role = Some(Role::ADMIN);
         let admin = UserFilter {
             limit: 1,
-            role,
+            role: Some(Role::ADMIN),
             disabled: Some(false),
             ..UserFilter::default()
         };
@@ -76,36 +75,20 @@ impl Accounts {
         Ok(())
     }
 
-    /// Whether this process created the admin.
+    /// Creates the admin, and returns whether this process did.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
-        let text = match password {
-            AdminPassword::Missing => {
-                let missing = "is required, because the user admin does not exist yet";
-                return Err(SeedError::Password(missing.to_owned()));
-            }
-            AdminPassword::Given(text) => text.clone(),
-            AdminPassword::GeneratedInto(path) => {
-                let source = |source| SeedError::File {
-                    path: path.clone(),
-                    source,
-                };
-                let generate =
-                    || secret_generation::generate_password(self.policy.passwords.min_length);
-                secret::read_or_create(path, generate)
-                    .map_err(source)?
-                    .secret
-            }
-        };
-        let checked = self.policy.passwords.check(text);
-        let password = checked.map_err(|rule| SeedError::Password(rule.to_string()))?;
-        let hashed = self
+        let password = self
+            .policy
+            .passwords
+            .check(self.read_or_generate(password)?)
+            .map_err(|rule| SeedError::Password(rule.to_string()))?;
+        let password_hash = self
             .hasher
             .hash(&password, CallOrigin::own(SEED_TIMEOUT))
-            .await;
-        let password_hash = hashed.map_err(AccountError::from)?;
-        let username = ADMIN_USERNAME.to_owned();
+            .await
+            .map_err(AccountError::from)?;
         let admin = NewUser {
-            username,
+            username: ADMIN_USERNAME.to_owned(),
             password_hash,
             role: Role::ADMIN,
             link: None,
@@ -122,27 +105,32 @@ impl Accounts {
         }
     }
 
+    /// The password of the setting or of the file, which is generated if there is none.
+    fn read_or_generate(&self, password: &AdminPassword) -> Result<SecretString, SeedError> {
+        match password {
+            AdminPassword::Missing => {
+                let missing = "is required, because the user admin does not exist yet";
+                Err(SeedError::Password(missing.to_owned()))
+            }
+            AdminPassword::Given(password) => Ok(password.clone()),
+            AdminPassword::GeneratedInto(path) => {
+                let generate =
+                    || secret_generation::generate_password(self.policy.passwords.min_length);
+                let read = secret::read_or_create(path, generate);
+                let read = read.map_err(|source| SeedError::File {
+                    path: path.clone(),
+                    source,
+                })?;
+                Ok(read.secret)
+            }
+        }
+    }
+
     /// Removes the file with the initial password if `admin` has another one: it was set by another
     /// process, or this one was killed before it removed the file. Only the hash tells: a logout moves
     /// `tokens_not_before` too. A failure is only logged and keeps the file.
     async fn remove_outdated_password_file(&self) {
-        let is_outdated = async {
-            let Some(text) = self.initial_password.read().transpose()? else {
-                return Ok(false);
-            };
-            let stored = self
-                .reads
-                .credentials
-                .get(ADMIN_USERNAME.to_owned())
-                .await?
-                .value;
-            let hash = stored.as_ref().map(|stored| &stored.password_hash);
-            let presented = PresentedPassword::new(text).ok();
-            let origin = CallOrigin::own(CHECK_TIMEOUT);
-            let checked = self.hasher.verify(presented.as_ref(), hash, origin).await?;
-            Ok::<_, Box<dyn Error + Send + Sync>>(!checked.is_match)
-        };
-        match is_outdated.await {
+        match self.is_password_file_outdated().await {
             Ok(true) => self.initial_password.remove(),
             Ok(false) => {}
             Err(error) => {
@@ -153,5 +141,18 @@ impl Accounts {
                 );
             }
         }
+    }
+
+    async fn is_password_file_outdated(&self) -> Result<bool, Box<dyn Error + Send + Sync>> {
+        let Some(text) = self.initial_password.read().transpose()? else {
+            return Ok(false);
+        };
+        let admin = ADMIN_USERNAME.to_owned();
+        let stored = self.reads.credentials.get(admin).await?.value;
+        let hash = stored.as_ref().map(|stored| &stored.password_hash);
+        let presented = PresentedPassword::new(text).ok();
+        let origin = CallOrigin::own(CHECK_TIMEOUT);
+        let checked = self.hasher.verify(presented.as_ref(), hash, origin).await?;
+        Ok(!checked.is_match)
     }
 }

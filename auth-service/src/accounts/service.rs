@@ -1,8 +1,8 @@
 //! What the use cases share.
 
 use super::{
-    initial_password::InitialPassword, rate_limit::RateLimiter, record::page_reads,
-    users::Searches, watch::Watches,
+    initial_password::InitialPassword, rate_limit::RateLimiter, record::page_reads::PageReads,
+    searches::Searches, watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,
@@ -19,13 +19,13 @@ use tokio::sync::Semaphore;
 #[derive(Clone)]
 pub(crate) struct Policy {
     pub(crate) passwords: PasswordRules,
-    /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
+    /// How many logins may fail per minute for a username at an address; 15 times that for an address; 0 for
     /// no limit.
     pub(crate) login_failure_limit: u32,
     /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
     pub(crate) basic_cache_ttl: Duration,
     pub(crate) registration_open: bool,
-    /// Registrations per minute from an address; 0 for no limit.
+    /// How many users may be registered per minute from an address; 0 for no limit.
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
@@ -37,9 +37,9 @@ pub(crate) struct Policy {
 /// When sessions end, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionLimits {
-    /// Without use; at most `max`.
+    /// A session ends after this time without use; at most `max`.
     pub(crate) idle: u64,
-    /// After creation, in any case.
+    /// A session ends at this age in any case.
     pub(crate) max: u64,
 }
 
@@ -54,17 +54,17 @@ pub(crate) struct Accounts {
     pub(super) tokens: Tokens,
     pub(super) policy: Policy,
     pub(super) initial_password: InitialPassword,
-    pub(super) logins: Arc<RateLimiter>,
-    pub(super) registrations: Arc<RateLimiter>,
-    /// Of bad password links.
-    pub(super) links: Arc<RateLimiter>,
+    pub(super) login_limiter: Arc<RateLimiter>,
+    pub(super) registration_limiter: Arc<RateLimiter>,
+    /// Limits bad tokens of password links.
+    pub(super) link_limiter: Arc<RateLimiter>,
     pub(super) sign_in_rows: Arc<SignInRows>,
-    pub(super) searches: Searches,
+    pub(super) searches: Arc<Searches>,
     pub(super) watches: Arc<Watches>,
-    /// The places for readers of the record.
-    pub(super) page_reads: Arc<Semaphore>,
-    /// The place for a write beside a batch that restricts sessions to cookies.
-    pub(super) restrictions: Arc<Semaphore>,
+    /// The permits for readers of the record.
+    pub(super) page_reads: Arc<PageReads>,
+    /// The permit for a write in the background that restricts sessions to cookies.
+    pub(super) background_restriction: Arc<Semaphore>,
 }
 
 impl Accounts {
@@ -76,12 +76,11 @@ impl Accounts {
         policy: Policy,
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
-        let watches = Arc::new(Watches::new());
         let reads = Arc::new(BatchedReads::new(&store));
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
-        let logins = RateLimiter::per_address_and_name(policy.login_failure_limit);
-        let registrations = RateLimiter::per_address(policy.registration_limit);
-        let links = RateLimiter::per_address(policy.login_failure_limit);
+        let login_limiter = RateLimiter::per_address_and_name(policy.login_failure_limit);
+        let registration_limiter = RateLimiter::per_address(policy.registration_limit);
+        let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
         Ok(Self {
             store,
             reads,
@@ -90,14 +89,14 @@ impl Accounts {
             tokens,
             policy,
             initial_password,
-            logins,
-            registrations,
-            links,
+            login_limiter,
+            registration_limiter,
+            link_limiter,
             sign_in_rows: Arc::new(SignInRows::new()),
-            searches: Searches::default(),
-            watches,
-            page_reads: page_reads(),
-            restrictions: Arc::new(Semaphore::new(1)),
+            searches: Arc::default(),
+            watches: Arc::new(Watches::new()),
+            page_reads: Arc::new(PageReads::new()),
+            background_restriction: Arc::new(Semaphore::new(1)),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Makes sessions: by a password and a code, or by the code of a sign-in that is pending since the password.
 
 use super::{
-    credentials::Presented, error::AccountError, opaque_tokens::check_name, service::Accounts,
+    credentials::PresentedCredentials, error::AccountError, login::PasswordLogin,
+    opaque_tokens::check_name, service::Accounts,
 };
 use crate::{
     audit::{Change, Initiator, Write},
@@ -23,12 +24,12 @@ use std::{io, sync::Arc};
 
 /// What the password and the code are checked for, in the record.
 const METHOD: &str = "session";
-/// Bytes of a stored `User-Agent`.
-const MAX_USER_AGENT: usize = 256;
+/// The bytes of a stored `User-Agent`.
+const MAX_USER_AGENT_BYTES: usize = 256;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionRequest {
-    /// As the client named it.
+    /// The name that the client gave it.
     pub(crate) name: Option<String>,
     pub(crate) user_agent: String,
     pub(crate) session_use: SessionUse,
@@ -44,9 +45,9 @@ pub(crate) enum SessionUse {
     /// It is a token of the API.
     #[default]
     Api,
-    /// It is for the cookie of applications on one host, and good in cookies only.
+    /// It is for the cookie of applications on one host, and counts in cookies only.
     Application,
-    /// It is for the cookie of a domain, and good in cookies only.
+    /// It is for the cookie of a domain, and counts in cookies only.
     Domain,
     /// Two sessions: one for the API, and one for applications on the same host.
     ApiAndApplication,
@@ -65,6 +66,21 @@ impl SessionUse {
     }
 }
 
+/// What follows from a request for a session.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time becomes a message at once"
+)]
+pub(crate) enum SessionOutcome {
+    Created(CreatedSession),
+    /// The password was right, and the code is asked for on a page of its own.
+    CodeRequired {
+        /// The token of the sign-in, which stands for the username and the password.
+        pending_sign_in: SecretString,
+    },
+}
+
 /// A session that was made.
 #[derive(Debug)]
 pub(crate) struct CreatedSession {
@@ -75,50 +91,71 @@ pub(crate) struct CreatedSession {
     pub(crate) user: User,
 }
 
+/// The tokens of the sessions that one sign-in makes.
+struct NewSessions {
+    tokens: Vec<NewToken>,
+    token: SecretString,
+    application_token: Option<SecretString>,
+}
+
 impl SessionRequest {
     /// What a pending sign-in is bound to: what it makes, and where.
-    fn bound_to(&self) -> String {
+    fn binding(&self) -> String {
         format!("{:?} {}", self.session_use, self.place)
+    }
+
+    /// The `User-Agent` as it is stored.
+    fn stored_user_agent(&self) -> Option<String> {
+        let mut text: String = self
+            .user_agent
+            .chars()
+            .filter(|character| !character.is_control())
+            .collect();
+        text.truncate(text.floor_char_boundary(MAX_USER_AGENT_BYTES));
+        Some(text).filter(|text| !text.is_empty())
     }
 }
 
 impl Accounts {
     /// Makes a session of the user of this name, or two, if the password is correct, with the checks of one login. A right
-    /// password without the code that it needs is [`AccountError::SignInPending`] if the request has a place. A pending
+    /// password without the code that it needs is [`SessionOutcome::CodeRequired`] if the request has a place. A pending
     /// sign-in stands for the name and the password.
     pub(crate) async fn create_session(
         &self,
         username: &str,
         password: SecretString,
         request: SessionRequest,
-        otp: Option<&str>,
+        code: Option<&str>,
         origin: CallOrigin,
-    ) -> Result<CreatedSession, AccountError> {
+    ) -> Result<SessionOutcome, AccountError> {
         if let Some(name) = &request.name {
             check_name(TokenKind::Session, name)?;
         }
         if let Some(token) = &request.pending {
-            return self.finish_sign_in(token, &request, otp, origin).await;
+            let created = self.finish_sign_in(token, &request, code, origin).await?;
+            return Ok(SessionOutcome::Created(created));
         }
-        let presented = Presented::new(username, password, origin, METHOD);
+        let presented = PresentedCredentials::new(username, password, origin, METHOD);
         // Once for a sign-in, which may have to check the password twice.
-        let mut has_stepped = false;
+        let mut has_shown_code = false;
         let mut is_repeated = false;
         loop {
-            let (checked, user) = self.check_password(&presented).await?;
-            let stepped = if has_stepped {
+            let PasswordLogin { verified, user } = self.check_password(&presented).await?;
+            let code_checked = if has_shown_code {
                 Ok(())
             } else {
-                self.check_code(&user.value, otp, METHOD).await
+                self.check_second_factor(&user.value, code, METHOD).await
             };
-            has_stepped = user.value.second_factor && stepped.is_ok();
-            let made = match stepped {
+            has_shown_code = user.value.second_factor && code_checked.is_ok();
+            let outcome = match code_checked {
                 Ok(()) => {
                     let writer = Writer::Login {
                         tokens_not_before: user.value.tokens_not_before,
-                        password_hash: checked.credentials.password_hash.clone(),
+                        password_hash: verified.stored.password_hash.clone(),
                     };
-                    self.insert_sessions(user, &request, writer, origin).await
+                    self.insert_sessions(user, &request, writer, origin)
+                        .await
+                        .map(SessionOutcome::Created)
                 }
                 Err(error)
                     if error.reason() == Reason::OtpRequired && !request.place.is_empty() =>
@@ -127,7 +164,7 @@ impl Accounts {
                 }
                 Err(error) => return Err(error),
             };
-            match made {
+            match outcome {
                 // A logout meanwhile, or another hash of the same password: checked once more.
                 Err(error) if error.reason() == Reason::UserNotFound => {
                     if is_repeated {
@@ -135,9 +172,9 @@ impl Accounts {
                     }
                     is_repeated = true;
                 }
-                made => {
-                    self.rehash(&presented, &checked);
-                    return made;
+                outcome => {
+                    self.rehash(&presented, &verified);
+                    return outcome;
                 }
             }
         }
@@ -148,12 +185,14 @@ impl Accounts {
         &self,
         user: &Timed<User>,
         request: &SessionRequest,
-    ) -> Result<CreatedSession, AccountError> {
+    ) -> Result<SessionOutcome, AccountError> {
         let GeneratedToken { token, digest } =
-            opaque_token::generate_pending_sign_in(&request.bound_to())
+            opaque_token::generate_pending_sign_in(&request.binding())
                 .map_err(AccountError::internal)?;
         self.store.insert_pending_sign_in(user, digest).await?;
-        Err(AccountError::SignInPending(token))
+        Ok(SessionOutcome::CodeRequired {
+            pending_sign_in: token,
+        })
     }
 
     /// Makes the sessions of a pending sign-in by its code. It stays pending after a wrong one.
@@ -161,14 +200,14 @@ impl Accounts {
         &self,
         token: &str,
         request: &SessionRequest,
-        otp: Option<&str>,
+        code: Option<&str>,
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
-        let digest = pending_sign_in_digest(token, &request.bound_to());
-        let digest = digest.ok_or(Reason::TokenInvalid)?;
+        let digest =
+            pending_sign_in_digest(token, &request.binding()).ok_or(Reason::TokenInvalid)?;
         let Timed { at, value } = self.store.pending_sign_in(&digest).await?;
         let user = value.ok_or(Reason::TokenInvalid)?;
-        self.check_code(&user, otp, METHOD).await?;
+        self.check_second_factor(&user, code, METHOD).await?;
         let writer = Writer::PendingSignIn {
             tokens_not_before: user.tokens_not_before,
             digest,
@@ -192,44 +231,17 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
         self.note_login(&mut user);
-        let Timed { at, value: user } = user;
-        let user_agent = request
-            .user_agent
-            .chars()
-            .filter(|c| !c.is_control())
-            .collect::<String>();
-        let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
-        let name = request.name.clone().unwrap_or_default();
-        let generate = |session_use: &SessionUse| -> io::Result<NewToken> {
-            let prefix = if *session_use == SessionUse::Domain {
-                DOMAIN_SESSION_PREFIX
-            } else {
-                SESSION_PREFIX
-            };
-            let mut new = NewToken::generate(prefix, user.id, name.clone(), at)?;
-            new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
-            new.stored.not_before = Some(user.tokens_not_before);
-            new.stored.client_address = origin.client_address.map(|address| address.to_string());
-            new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
-            new.stored.cookie_only = *session_use != SessionUse::Api;
-            Ok(new)
-        };
-        let session_uses = request.session_use.sessions();
-        let tokens: io::Result<Vec<NewToken>> = session_uses.iter().map(generate).collect();
-        let mut tokens = tokens.map_err(AccountError::internal)?;
-        let token = tokens[0].token.clone();
-        let application_token = tokens.get(1).map(|second| second.token.clone());
-        if application_token.is_some() {
-            let pair_id = generate_pair_id().map_err(AccountError::internal)?;
-            for new in &mut tokens {
-                new.stored.pair_id = Some(pair_id);
-            }
-        }
-        let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
+        let new = self
+            .generate_sessions(&user, request, origin)
+            .map_err(AccountError::internal)?;
+        let user = user.value;
+        let tokens = new.tokens;
+        let store = Arc::clone(&self.store);
+        let username = user.username.clone();
         let insert = move |write| async move { store.insert_tokens(tokens, writer, write).await };
         let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
             for session in sessions {
-                write.entry_for_token(session, Some(&recorded)).log();
+                write.entry_for_token(session, Some(&username)).log();
             }
         };
         let write = Write::new(
@@ -240,10 +252,57 @@ impl Accounts {
         let sessions = write.run(insert, record).await?;
         let session = sessions.into_iter().next();
         Ok(CreatedSession {
-            token,
+            token: new.token,
             session: session.ok_or(Reason::UserNotFound)?,
-            application_token,
+            application_token: new.application_token,
             user,
         })
+    }
+
+    /// Generates the token of each session, as a pair if there are two. Fails only without system randomness.
+    fn generate_sessions(
+        &self,
+        user: &Timed<User>,
+        request: &SessionRequest,
+        origin: CallOrigin,
+    ) -> io::Result<NewSessions> {
+        let mut tokens = Vec::new();
+        for session_use in request.session_use.sessions() {
+            tokens.push(self.generate_session(session_use, user, request, origin)?);
+        }
+        let application_token = tokens.get(1).map(|second| second.token.clone());
+        if application_token.is_some() {
+            let pair_id = generate_pair_id()?;
+            for new in &mut tokens {
+                new.stored.pair_id = Some(pair_id);
+            }
+        }
+        Ok(NewSessions {
+            token: tokens[0].token.clone(),
+            tokens,
+            application_token,
+        })
+    }
+
+    fn generate_session(
+        &self,
+        session_use: SessionUse,
+        user: &Timed<User>,
+        request: &SessionRequest,
+        origin: CallOrigin,
+    ) -> io::Result<NewToken> {
+        let prefix = if session_use == SessionUse::Domain {
+            DOMAIN_SESSION_PREFIX
+        } else {
+            SESSION_PREFIX
+        };
+        let name = request.name.clone().unwrap_or_default();
+        let mut new = NewToken::generate(prefix, user.value.id, name, user.at)?;
+        new.stored.expires_at = Some(user.at.saturating_add(self.policy.sessions.max));
+        new.stored.not_before = Some(user.value.tokens_not_before);
+        new.stored.client_address = origin.client_address.map(|address| address.to_string());
+        new.stored.user_agent = request.stored_user_agent();
+        new.stored.cookie_only = session_use != SessionUse::Api;
+        Ok(new)
     }
 }

@@ -3,8 +3,8 @@
 mod imported;
 
 use super::{
-    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, BasicCheck, Bearer, InitialPassword,
-    Policy, Requirement, SessionLimits,
+    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, AuthorizationRequest, BasicCredentials,
+    InitialPassword, Policy, Requirement, SessionLimits, TokenSource,
 };
 use crate::{
     audit::Write,
@@ -104,7 +104,7 @@ impl App {
             .accounts
             .login(username, password.into(), None, origin(1))
             .await;
-        login.map(|(token, _)| token.expose_secret().to_owned())
+        login.map(|issued| issued.access_token.expose_secret().to_owned())
     }
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
@@ -131,8 +131,8 @@ fn origin(host: u8) -> CallOrigin {
 }
 
 /// A check of a password that may be no API key.
-fn basic_check(username: &str, password: &str, host: u8) -> BasicCheck {
-    BasicCheck {
+fn basic_check(username: &str, password: &str, host: u8) -> BasicCredentials {
+    BasicCredentials {
         username: username.to_owned(),
         password: password.into(),
         accept_api_keys: false,
@@ -140,13 +140,12 @@ fn basic_check(username: &str, password: &str, host: u8) -> BasicCheck {
     }
 }
 
-fn bearer(token: &str, requirement: Requirement) -> Bearer {
-    let access_token = token.to_owned();
-    Bearer {
-        access_token,
+fn bearer(token: &str, requirement: Requirement) -> AuthorizationRequest {
+    AuthorizationRequest {
+        token: token.to_owned(),
+        source: TokenSource::Bearer,
         requirement,
         client_address: None,
-        from_cookie: false,
     }
 }
 

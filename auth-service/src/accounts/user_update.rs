@@ -12,8 +12,8 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
 
-/// How often a renaming begins anew, because the user has changed since they were read.
-const RENAME_ATTEMPTS: usize = 5;
+/// How often a renaming is tried, because the user may have changed since they were read.
+const MAX_RENAME_ATTEMPTS: usize = 5;
 
 impl Accounts {
     /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. With the name
@@ -31,8 +31,8 @@ impl Accounts {
             let nothing = AccountError::request("username or disabled must be set");
             return self.disable(actor, user_id, disabled.ok_or(nothing)?).await;
         };
-        for _ in 0..RENAME_ATTEMPTS {
-            let user = self.find(user_id).await?;
+        for _ in 0..MAX_RENAME_ATTEMPTS {
+            let user = self.find_user(user_id).await?;
             if user.username == username {
                 return match disabled {
                     Some(disabled) => self.disable(actor, user_id, disabled).await,
@@ -56,7 +56,8 @@ impl Accounts {
         user_id: i64,
         disabled: bool,
     ) -> Result<User, AccountError> {
-        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
+        let store = Arc::clone(&self.store);
+        let admin = Some(actor.user.id);
         let set =
             move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
         let change = Change::set_disabled(disabled);
@@ -97,7 +98,8 @@ pub(crate) async fn rename(
         }),
         disabled,
     };
-    let (store, id) = (Arc::clone(store), user.id);
+    let store = Arc::clone(store);
+    let id = user.id;
     let update = move |write| async move { store.update(admin, id, update, write).await };
     let write = Write::new(Change::UserRenamed { from }, by, Some(id))
         .with_second(disabled.map(Change::set_disabled));

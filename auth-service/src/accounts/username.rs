@@ -5,14 +5,17 @@ use rolegate_proto::{Reason, has_blank};
 use std::borrow::Cow;
 use unicode_normalization::is_nfc;
 
-/// In bytes.
+/// The longest username, in bytes.
 pub(super) const MAX_LENGTH: usize = 255;
 
 pub(super) const LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
 pub(super) const CONTROL: AccountError = broken("Username must not contain control characters.");
 
 const fn broken(rule: &'static str) -> AccountError {
-    AccountError::Invalid(Reason::UsernameInvalid, Cow::Borrowed(rule))
+    AccountError::Invalid {
+        reason: Reason::UsernameInvalid,
+        rule: Cow::Borrowed(rule),
+    }
 }
 
 /// Checks the rules that every stored name meets.

@@ -1,43 +1,46 @@
 //! Gets and lists users.
 
-use super::{authorize::Requirement, error::AccountError, service::Accounts, username};
+use super::{
+    error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
+    username,
+};
 use crate::{
     store::{UsageKind, UserFilter},
     user::{ListedUser, User},
 };
-use parking_lot::Mutex;
 use rolegate_proto::{
     Reason, Role,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
 
+/// Asks for a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageRequest {
+pub(crate) struct UserPageRequest {
     /// The `page_size` of the contract.
     pub(crate) size: i32,
-    /// Only greater ids; 0 for the first page.
+    /// Restricts the page to greater ids; 0 for the first page.
     pub(crate) after: i64,
-    /// Only usernames that start with this, taken literally.
+    /// Restricts the page to usernames that start with this, taken literally.
     pub(crate) username_prefix: String,
-    /// Only this role; `Some(None)` for an unknown one.
+    /// Restricts the page to this role; `Some(None)` for a malformed one.
     #[expect(
         clippy::option_option,
         reason = "absent and malformed are not the same"
     )]
     pub(crate) role: Option<Option<Role>>,
-    /// Only users who are, or are not, disabled.
+    /// Restricts the page to users who are, or are not, disabled.
     pub(crate) disabled: Option<bool>,
-    /// Only usernames that contain this, whatever the case of its letters.
+    /// Restricts the page to usernames that contain this, whatever the case of its letters.
     pub(crate) search: String,
 }
 
-/// The last search of each admin, by id: alive while it runs.
-pub(super) type Searches = Arc<Mutex<HashMap<i64, Weak<()>>>>;
+/// A page of users by ascending id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UserPage {
+    pub(crate) users: Vec<ListedUser>,
+    /// The `after` of the next page; `None` on the last page.
+    pub(crate) next_after: Option<i64>,
+}
 
 impl Accounts {
     /// The roles of this service; the actor must be an admin.
@@ -49,65 +52,42 @@ impl Accounts {
     /// The user with this id; the actor must be an admin.
     pub(crate) async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         self.authorize_admin(actor).await?;
-        self.find(user_id).await
+        self.find_user(user_id).await
     }
 
-    pub(super) async fn find(&self, user_id: i64) -> Result<User, AccountError> {
-        Ok(self
-            .reads
-            .users
-            .get(user_id)
-            .await?
-            .value
-            .ok_or(Reason::UserNotFound)?)
+    pub(super) async fn find_user(&self, user_id: i64) -> Result<User, AccountError> {
+        let found = self.reads.users.get(user_id).await?;
+        Ok(found.value.ok_or(Reason::UserNotFound)?)
     }
 
-    /// Lists users by ascending id; the actor must be an admin. Also returns the `after` of the next page;
-    /// `None` on the last page.
+    /// Lists users by ascending id; the actor must be an admin.
     pub(crate) async fn list_users(
         &self,
         actor: &str,
-        request: PageRequest,
-    ) -> Result<(Vec<ListedUser>, Option<i64>), AccountError> {
-        let admin = self.authorize_admin(actor).await?.user.id;
-        let filter = self.filter(request)?;
-        let is_search = !filter.search.is_empty();
-        let _running = is_search.then(|| self.begin_search(admin)).transpose()?;
+        request: UserPageRequest,
+    ) -> Result<UserPage, AccountError> {
+        let admin_id = self.authorize_admin(actor).await?.user.id;
+        let mut filter = self.user_filter(request)?;
+        let _running_search = if filter.search.is_empty() {
+            None
+        } else {
+            Some(self.searches.begin(admin_id)?)
+        };
         let size = filter.limit;
-        // One more than the page reveals whether there is a next one.
-        let mut users = self
-            .store
-            .list(&UserFilter {
-                limit: size + 1,
-                ..filter
-            })
-            .await?;
-        let has_next = end_page(&mut users, size);
-        for ListedUser {
-            user,
-            last_login_at,
-            ..
-        } in &mut users
-        {
-            *last_login_at =
-                (*last_login_at).max(self.store.unwritten_use(UsageKind::Password, user.id));
+        filter.limit = size + 1;
+        let mut users = self.store.list(&filter).await?;
+        let has_next = truncate_page(&mut users, size);
+        for listed in &mut users {
+            let noted = self
+                .store
+                .unwritten_use(UsageKind::Password, listed.user.id);
+            listed.last_login_at = listed.last_login_at.max(noted);
         }
-        let next_after = users
-            .last()
-            .filter(|_| has_next)
-            .map(|listed| listed.user.id);
-        Ok((users, next_after))
-    }
-
-    /// Refuses a second search of an admin while one runs, because it reads all users.
-    pub(super) fn begin_search(&self, admin: i64) -> Result<Arc<()>, AccountError> {
-        let mut searches = self.searches.lock();
-        let (search, last) = (Arc::new(()), searches.entry(admin).or_default());
-        if last.strong_count() > 0 {
-            return Err(AccountError::overloaded(Duration::from_secs(1)));
-        }
-        *last = Arc::downgrade(&search);
-        Ok(search)
+        let last = users.last().filter(|_| has_next);
+        Ok(UserPage {
+            next_after: last.map(|listed| listed.user.id),
+            users,
+        })
     }
 
     /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
@@ -138,20 +118,14 @@ impl Accounts {
         }
     }
 
-    fn filter(&self, request: PageRequest) -> Result<UserFilter, AccountError> {
-        let invalid_size = AccountError::request("page_size must be 0 to 200");
-        let size = page_size(request.size).ok_or(invalid_size)?;
+    /// Checks a request for a page, in the order of the contract.
+    fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
+        let size = page_size(request.size)
+            .ok_or_else(|| AccountError::request("page_size must be 0 to 200"))?;
         if request.after < 0 {
             return Err(AccountError::request("after must not be negative"));
         }
-        let PageRequest {
-            after,
-            username_prefix,
-            disabled,
-            search,
-            ..
-        } = request;
-        for text in [&username_prefix, &search] {
+        for text in [&request.username_prefix, &request.search] {
             if text.len() > username::MAX_LENGTH {
                 return Err(username::LENGTH);
             }
@@ -159,24 +133,17 @@ impl Accounts {
                 return Err(username::CONTROL);
             }
         }
-        let role = request.role.map(|role| self.known(role)).transpose()?;
-        let limit = size.into();
+        let role = match request.role {
+            Some(role) => Some(self.require_known_role(role)?),
+            None => None,
+        };
         Ok(UserFilter {
-            after,
-            limit,
-            username_prefix,
+            after: request.after,
+            limit: size.into(),
+            username_prefix: request.username_prefix,
             role,
-            disabled,
-            search,
+            disabled: request.disabled,
+            search: request.search,
         })
     }
-}
-
-/// Ends a page of which one row more than its size was read; whether there is a next one.
-pub(super) fn end_page<R>(rows: &mut Vec<R>, size: i64) -> bool {
-    let has_next = i64::try_from(rows.len()).is_ok_and(|found| found > size);
-    if has_next {
-        rows.pop();
-    }
-    has_next
 }

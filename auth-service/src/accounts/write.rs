@@ -1,6 +1,6 @@
 //! The one way to change users and their API keys: for users, admins and operators.
 
-use super::{authorize::Requirement, error::AccountError, service::Accounts};
+use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
     audit::{Change, Initiator, Write},
@@ -80,13 +80,11 @@ pub(super) async fn revoke_again(
     }
 }
 
-impl Actor {
-    /// The user as the writer of a change to themselves, who must still be as they were read.
-    pub(super) fn as_owner(&self) -> Writer {
-        Writer::Owner {
-            tokens_not_before: self.user.tokens_not_before,
-            session_id: self.session_id(),
-        }
+/// The actor as the writer of a change to themselves, who must still be as they were read.
+pub(super) fn owner_writer(actor: &Actor) -> Writer {
+    Writer::Owner {
+        tokens_not_before: actor.user.tokens_not_before,
+        session_id: actor.session_id(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{AuthGrpc, RpcResult};
 use crate::{
-    accounts::{AccountError, BasicCheck, Bearer, Requirement},
+    accounts::{AccountError, AuthorizationRequest, BasicCredentials, Requirement, TokenSource},
     actor::Actor,
     call_origin::CallOrigin,
     metrics,
@@ -59,22 +59,26 @@ pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 
 impl AuthGrpc {
     /// What is asked, with the client address that a trusted caller reports.
-    pub(super) fn bearer(
+    pub(super) fn authorization_request(
         &self,
         item: AuthorizeRequest,
         call: &Extensions,
-    ) -> Result<Bearer, AccountError> {
+    ) -> Result<AuthorizationRequest, AccountError> {
         let mut client_address = None;
         if let Some(reported) = item.client_address
             && is_trusted_caller(call, &self.trusted)
         {
             client_address = reported.parse().ok();
         }
-        Ok(Bearer {
-            access_token: item.access_token,
+        Ok(AuthorizationRequest {
+            token: item.access_token,
+            source: if item.from_cookie {
+                TokenSource::Cookie
+            } else {
+                TokenSource::Bearer
+            },
             requirement: requirement(item.requirement)?,
             client_address,
-            from_cookie: item.from_cookie,
         })
     }
 
@@ -87,11 +91,11 @@ impl AuthGrpc {
         if items.len() > MAX_AUTHORIZE_BATCH {
             return Err(AccountError::request("a batch has at most 256 items"));
         }
-        let bearers = items
+        let requests = items
             .into_iter()
-            .map(|item| self.bearer(item, call))
+            .map(|item| self.authorization_request(item, call))
             .collect();
-        let outcomes = self.accounts.authorize_batch(bearers).await?;
+        let outcomes = self.accounts.authorize_batch(requests).await?;
         Ok(BatchAuthorizeResponse {
             outcomes: outcomes.into_iter().map(count_outcome).collect(),
         })
@@ -113,7 +117,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| {
                 if is_trusted {
-                    self.basic_check(item, origin)
+                    self.basic_credentials(item, origin)
                 } else {
                     None
                 }
@@ -131,15 +135,15 @@ impl AuthGrpc {
 
     /// The credentials of an item, with the client address that it reports. `None` if it names an unknown role, which is an
     /// error after the check of the credentials.
-    fn basic_check(
+    fn basic_credentials(
         &self,
         item: VerifyCredentialsRequest,
         origin: CallOrigin,
-    ) -> Option<BasicCheck> {
+    ) -> Option<BasicCredentials> {
         let roles = roles(&item.role_names).ok()?;
-        self.accounts.expect_known(&roles).ok()?;
+        self.accounts.require_known_roles(&roles).ok()?;
         let reported = item.client_address.and_then(|address| address.parse().ok());
-        Some(BasicCheck {
+        Some(BasicCredentials {
             username: item.username,
             password: item.password.into(),
             accept_api_keys: item.accept_api_keys,
@@ -155,18 +159,12 @@ impl AuthGrpc {
         request: Request<wire::AuthorizeRequest>,
     ) -> RpcResult<wire::AuthorizeResponse> {
         let (_, call, item) = request.into_parts();
-        let bearer = self.bearer(item, &call)?;
-        let Bearer {
-            access_token,
-            requirement,
-            client_address,
-            from_cookie,
-        } = &bearer;
+        let asked = self.authorization_request(item, &call)?;
         let authorize = || {
             self.accounts
-                .authorize_from(*from_cookie, access_token, requirement)
+                .authorize_from(asked.source, &asked.token, &asked.requirement)
         };
-        let outcome = match *client_address {
+        let outcome = match asked.client_address {
             // Boxed, so that decisions about tokens are no larger.
             address @ Some(_) => {
                 Box::pin(RequestContext::with_client_address(address, authorize())).await

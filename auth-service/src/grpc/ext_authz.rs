@@ -10,7 +10,7 @@ mod response;
 
 use super::{AuthGrpc, call_origin::read_origin};
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, BasicCheck, Requirement},
+    accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement},
     audit,
     call_origin::CallOrigin,
     store::StoreError,
@@ -146,7 +146,7 @@ impl AuthGrpc {
     fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
         let requirement = request::requirement(roles)?;
         if let Requirement::Roles(required) = &requirement {
-            self.accounts.expect_known(required)?;
+            self.accounts.require_known_roles(required)?;
         }
         Ok(requirement)
     }
@@ -182,7 +182,7 @@ impl AuthGrpc {
             route.log_cross_site_denial().await;
             return Err(Refusal::CrossSite);
         }
-        let verify = self.accounts.verify_credentials(BasicCheck {
+        let verify = self.accounts.verify_credentials(BasicCredentials {
             username,
             password,
             accept_api_keys: true,

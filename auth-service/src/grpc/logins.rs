@@ -2,10 +2,10 @@
 
 use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::read_origin};
 use crate::{
-    accounts::{AccountError, BasicCheck},
+    accounts::{AccountError, BasicCredentials},
     metrics,
 };
-use rolegate_proto::auth_v1 as wire;
+use rolegate_proto::{Reason, auth_v1 as wire};
 use secrecy::ExposeSecret as _;
 use tonic::{Request, Response};
 
@@ -40,10 +40,10 @@ impl AuthGrpc {
             .login(&username, password.into(), otp.as_deref(), origin)
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
-        let (token, user) = outcome?;
+        let issued = outcome?;
         Ok(Response::new(wire::LoginResponse {
-            access_token: token.expose_secret().to_owned(),
-            user: Some(user.into()),
+            access_token: issued.access_token.expose_secret().to_owned(),
+            user: Some(issued.user.into()),
         }))
     }
 
@@ -59,14 +59,14 @@ impl AuthGrpc {
             client_address: _,
             accept_api_keys,
         } = request.into_inner();
-        let check = BasicCheck {
+        let check = BasicCredentials {
             username,
             password: password.into(),
             accept_api_keys,
             origin,
         };
         let user = self.accounts.verify_credentials(check).await?;
-        self.accounts.expect_known(&roles(&role_names)?)?;
+        self.accounts.require_known_roles(&roles(&role_names)?)?;
         Ok(Response::new(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
         }))
@@ -87,13 +87,14 @@ impl AuthGrpc {
     ) -> RpcResult<wire::CreateSessionResponse> {
         let origin = read_origin(&request);
         let outcome = self.new_session(request.into_inner(), origin).await;
-        metrics::count_login("session", outcome.as_ref().err().map(AccountError::reason));
-        Ok(Response::new(match outcome {
-            Err(AccountError::SignInPending(token)) => wire::CreateSessionResponse {
-                pending_sign_in: Some(token.expose_secret().to_owned()),
-                ..wire::CreateSessionResponse::default()
-            },
-            outcome => outcome?,
-        }))
+        let reason = match &outcome {
+            Ok(created) => created
+                .pending_sign_in
+                .as_ref()
+                .map(|_| Reason::OtpRequired),
+            Err(error) => Some(error.reason()),
+        };
+        metrics::count_login("session", reason);
+        Ok(Response::new(outcome?))
     }
 }

@@ -1,7 +1,7 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, PageRequest},
+    accounts::{AccountError, AuthenticatedUser, UserPage, UserPageRequest},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
@@ -30,7 +30,7 @@ pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
 }
 
-impl From<auth_v1::ListUsersRequest> for PageRequest {
+impl From<auth_v1::ListUsersRequest> for UserPageRequest {
     fn from(request: auth_v1::ListUsersRequest) -> Self {
         Self {
             size: request.page_size,
@@ -44,10 +44,8 @@ impl From<auth_v1::ListUsersRequest> for PageRequest {
 }
 
 /// A page of users, with their times or without.
-pub(super) fn page(
-    (users, next_after): (Vec<ListedUser>, Option<i64>),
-    with_times: bool,
-) -> auth_v1::ListUsersResponse {
+pub(super) fn page(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
+    let UserPage { users, next_after } = page;
     let times = |listed: &ListedUser| auth_v1::UserTimes {
         created_at: listed.user.created_at.map(timestamp),
         last_login_at: listed.last_login_at.map(timestamp),

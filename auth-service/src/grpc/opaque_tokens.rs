@@ -5,7 +5,9 @@ use super::{
     message::{self, optional_role},
 };
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, SessionRequest, SessionUse},
+    accounts::{
+        AccountError, ApiKeyRequest, SessionOutcome, SessionRequest, SessionUse, TokensToDelete,
+    },
     call_origin::CallOrigin,
     opaque_token::{OpaqueToken, TokenKind},
     store::SessionEnd,
@@ -50,12 +52,21 @@ impl AuthGrpc {
             place,
             pending: pending_sign_in,
         };
-        let created = self
+        let outcome = self
             .accounts
             .create_session(&username, password.into(), new, otp.as_deref(), origin)
             .await?;
-        let id = created.session.id;
         let exposed = |token: SecretString| token.expose_secret().to_owned();
+        let created = match outcome {
+            SessionOutcome::Created(created) => created,
+            SessionOutcome::CodeRequired { pending_sign_in } => {
+                return Ok(wire::CreateSessionResponse {
+                    pending_sign_in: Some(exposed(pending_sign_in)),
+                    ..wire::CreateSessionResponse::default()
+                });
+            }
+        };
+        let id = created.session.id;
         Ok(wire::CreateSessionResponse {
             token: exposed(created.token),
             session: Some(self.session(created.session, Some(id))),
@@ -118,13 +129,13 @@ impl AuthGrpc {
             role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
-        let (key, api_key) = self
+        let created = self
             .accounts
             .create_api_key(actor::token(&metadata), new)
             .await?;
         Ok(Response::new(wire::CreateApiKeyResponse {
-            key: key.expose_secret().to_owned(),
-            api_key: Some(api_key.into()),
+            key: created.key.expose_secret().to_owned(),
+            api_key: Some(created.stored.into()),
         }))
     }
 
@@ -134,11 +145,11 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let user_id = request.get_ref().user_id;
         let actor = actor::token(request.metadata());
-        let (.., keys) = self
+        let listed = self
             .accounts
             .list_tokens(TokenKind::ApiKey, actor, user_id)
             .await?;
-        let api_keys = keys.value.into_iter().map(Into::into).collect();
+        let api_keys = listed.tokens.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
     }
 
@@ -147,15 +158,15 @@ impl AuthGrpc {
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
-        let id = match keys {
-            Some(Keys::KeyId(id)) => Some(id),
-            Some(Keys::All(_)) => None,
+        let keys = match keys {
+            Some(Keys::KeyId(id)) => TokensToDelete::One(id),
+            Some(Keys::All(_)) => TokensToDelete::All,
             None => return Err(AccountError::request("say which keys: key_id or all").into()),
         };
         let actor = actor::token(request.metadata());
         let keys = self
             .accounts
-            .delete_tokens(TokenKind::ApiKey, actor, user_id, id)
+            .delete_tokens(TokenKind::ApiKey, actor, user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
@@ -167,10 +178,11 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListSessionsResponse> {
         let user_id = request.get_ref().user_id;
         let actor = actor::token(request.metadata());
-        let (actor, sessions) = self.accounts.list_sessions(actor, user_id).await?;
-        let sessions = sessions
+        let listed = self.accounts.list_sessions(actor, user_id).await?;
+        let sessions = listed
+            .sessions
             .into_iter()
-            .map(|it| self.session(it, actor.session_id()));
+            .map(|session| self.session(session, listed.current_id));
         Ok(Response::new(wire::ListSessionsResponse {
             sessions: sessions.collect(),
         }))
@@ -181,9 +193,9 @@ impl AuthGrpc {
         request: Request<wire::DeleteSessionsRequest>,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
         let wire::DeleteSessionsRequest { user_id, sessions } = *request.get_ref();
-        let id = match sessions {
-            Some(Sessions::SessionId(id)) => Some(id),
-            Some(Sessions::All(_)) => None,
+        let sessions = match sessions {
+            Some(Sessions::SessionId(id)) => TokensToDelete::One(id),
+            Some(Sessions::All(_)) => TokensToDelete::All,
             None => {
                 let rule = "say which sessions: session_id or all";
                 return Err(AccountError::request(rule).into());
@@ -192,7 +204,7 @@ impl AuthGrpc {
         let actor = actor::token(request.metadata());
         let ended = self
             .accounts
-            .delete_tokens(TokenKind::Session, actor, user_id, id)
+            .delete_tokens(TokenKind::Session, actor, user_id, sessions)
             .await?;
         let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
         Ok(Response::new(wire::DeleteSessionsResponse { sessions }))

@@ -50,7 +50,7 @@ impl AuthGrpc {
         let actor = actor::token(request.metadata());
         let user_id = request.get_ref().user_id;
         let link = self.accounts.create_password_link(actor, user_id).await?;
-        let link = Some(password_link_message(link));
+        let link = Some(password_link_message(&link));
         Ok(Response::new(wire::CreatePasswordLinkResponse { link }))
     }
 
@@ -72,10 +72,10 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let origin = read_origin(&request);
         let token = &request.get_ref().token;
-        let (_digest, link) = self.accounts.find_password_link(token, &origin).await?;
+        let link = self.accounts.find_password_link(token, &origin).await?;
         Ok(Response::new(wire::GetPasswordLinkResponse {
-            username: link.user.username,
-            expires_at: Some(timestamp(link.expires_at)),
+            username: link.stored.user.username,
+            expires_at: Some(timestamp(link.stored.expires_at)),
         }))
     }
 
@@ -93,9 +93,9 @@ impl AuthGrpc {
     }
 }
 
-pub(super) fn password_link_message((token, expires_at): PasswordLink) -> wire::PasswordLink {
+pub(super) fn password_link_message(link: &PasswordLink) -> wire::PasswordLink {
     wire::PasswordLink {
-        token: token.expose_secret().to_owned(),
-        expires_at: Some(timestamp(expires_at)),
+        token: link.token.expose_secret().to_owned(),
+        expires_at: Some(timestamp(link.expires_at)),
     }
 }

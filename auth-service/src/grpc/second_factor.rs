@@ -62,10 +62,10 @@ impl AuthGrpc {
         request: Request<wire::GetSecondFactorRequest>,
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let actor = actor::token(request.metadata());
-        let (enabled, recovery_codes) = self.accounts.second_factor_of(actor).await?;
+        let status = self.accounts.second_factor_status(actor).await?;
         Ok(Response::new(wire::GetSecondFactorResponse {
-            enabled,
-            recovery_codes,
+            enabled: status.is_on,
+            recovery_codes: status.recovery_codes,
         }))
     }
 }

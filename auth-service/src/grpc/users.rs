@@ -27,13 +27,13 @@ impl AuthGrpc {
         let role = optional_role(role_name, role).unwrap_or(Some(Role::USER));
         let password = (!password_link).then(|| password.into());
         let actor = actor::token(&metadata);
-        let (user, link) = self
+        let created = self
             .accounts
             .create_user(actor, &username, password, role, origin)
             .await?;
         Ok(Response::new(wire::CreateUserResponse {
-            user: Some(user.into()),
-            password_link: link.map(password_link_message),
+            user: Some(created.user.into()),
+            password_link: created.link.as_ref().map(password_link_message),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{App, NOW, origin, second_factor::policy};
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, SessionRequest},
+    accounts::{AccountError, ApiKeyRequest, SessionRequest, TokensToDelete},
     opaque_token::TokenKind,
     second_factor::Mode,
     store::additions::MAX_ADDITIONS,
@@ -31,7 +31,10 @@ impl App {
     }
 
     async fn delete_all(&self, kind: TokenKind, token: &str) {
-        let deleted = self.accounts.delete_tokens(kind, token, None, None).await;
+        let deleted = self
+            .accounts
+            .delete_tokens(kind, token, None, TokensToDelete::All)
+            .await;
         deleted.expect("deleted");
     }
 
@@ -107,7 +110,12 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     assert_err!(app.create_key(&token, None).await, TooManyAttempts);
     let ended = app
         .accounts
-        .delete_tokens(TokenKind::Session, &token, None, Some(session.id))
+        .delete_tokens(
+            TokenKind::Session,
+            &token,
+            None,
+            TokensToDelete::One(session.id),
+        )
         .await;
     assert_eq!(ended.expect("ended").len(), 1);
     let changed = app

@@ -1,6 +1,6 @@
 //! API keys.
 
-use super::{App, NOW, POLICY, bearer, origin};
+use super::{App, NOW, POLICY, bearer, origin, sessions::tokens};
 use crate::{
     accounts::{Accounts, ApiKeyRequest, Requirement, check_key_expiry, check_name},
     audit::Write,
@@ -24,16 +24,16 @@ pub(super) async fn create_key(
         role: role.map(Some),
         expires_at,
     };
-    let (key, stored) = accounts
+    let created = accounts
         .create_api_key(token, request)
         .await
         .expect("created");
-    (key.expose_secret().to_owned(), stored.id)
+    (created.key.expose_secret().to_owned(), created.stored.id)
 }
 
 async fn keys(accounts: &Accounts, token: &str) -> Vec<OpaqueToken> {
     let listed = accounts.list_tokens(TokenKind::ApiKey, token, None).await;
-    listed.expect("listed").2.value
+    listed.expect("listed").tokens
 }
 
 fn any() -> Requirement {
@@ -172,7 +172,7 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
         .set_password(&key, ann.id, "open!".into(), origin(1))
         .await;
     assert_err!(set, RoleInsufficient);
-    for selection in [Some(other), Some(999), None] {
+    for selection in [Some(other), Some(999), None].map(tokens) {
         for user in [None, Some(1)] {
             let deleted = accounts
                 .delete_tokens(TokenKind::ApiKey, &key, user, selection)
@@ -185,12 +185,12 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
         .await
         .expect("what else an admin may");
     accounts
-        .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), None)
+        .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), tokens(None))
         .await
         .expect("likewise");
     assert_eq!(keys(accounts, &key).await.len(), 2);
     let own = accounts
-        .delete_tokens(TokenKind::ApiKey, &key, None, Some(id))
+        .delete_tokens(TokenKind::ApiKey, &key, None, tokens(Some(id)))
         .await
         .expect("itself");
     assert_eq!(own.len(), 1);
@@ -275,7 +275,7 @@ async fn keys_outlive_logouts_and_new_passwords() {
     let token = app.login("admin", "open!").await.expect("logged in");
     let deleted = app
         .accounts
-        .delete_tokens(TokenKind::ApiKey, &token, None, None)
+        .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await;
     assert_eq!(deleted.expect("deleted").len(), 1);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, TokenInvalid);

@@ -1,9 +1,12 @@
 //! Sessions in cookies, and those for a domain.
 
-use super::{App, NOW, SESSIONS, bearer, origin, sessions::app};
+use super::{
+    App, NOW, SESSIONS, bearer, origin,
+    sessions::{app, created, source, tokens},
+};
 use crate::{
     accounts::{
-        ApiKeyRequest, Bearer, Requirement, SessionRequest, SessionUse,
+        ApiKeyRequest, AuthorizationRequest, Requirement, SessionRequest, SessionUse, TokenSource,
         session_creation::CreatedSession,
     },
     audit::Write,
@@ -39,11 +42,12 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let (key, _) = app
+    let key = app
         .accounts
         .create_api_key(&token, request)
         .await
-        .expect("a key");
+        .expect("a key")
+        .key;
     let other_prefix = |token: &str, prefix: &str| format!("{prefix}{}", &token[4..]);
     for (credential, in_header, in_cookie) in [
         (&*session, true, true),
@@ -142,7 +146,8 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
             None,
             origin(1),
         )
-        .await
+        .await;
+    let of_bob = created(of_bob)
         .expect("made")
         .token
         .expose_secret()
@@ -151,11 +156,12 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let (key, _) = app
+    let key = app
         .accounts
         .create_api_key(&kept, request)
         .await
-        .expect("a key");
+        .expect("a key")
+        .key;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let mut cookies: Vec<String> = (0..300).map(|it| format!("rgs_{it:043}")).collect();
     cookies.splice(
@@ -221,10 +227,11 @@ async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
         session_use,
         ..SessionRequest::default()
     };
-    app.accounts
+    let made = app
+        .accounts
         .create_session("ann", "sesame".into(), request, None, origin(1))
-        .await
-        .expect("made")
+        .await;
+    created(made).expect("made")
 }
 
 #[tokio::test]
@@ -265,15 +272,15 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     }
     let any = Requirement::AnyAuthenticated;
     app.accounts
-        .authorize_from(true, &alone, &any)
+        .authorize_from(TokenSource::Cookie, &alone, &any)
         .await
         .expect("good");
-    let bearer = |access_token: &str, from_cookie| {
-        Ok(Bearer {
-            access_token: access_token.to_owned(),
+    let bearer = |token: &str, from_cookie| {
+        Ok(AuthorizationRequest {
+            token: token.to_owned(),
+            source: source(from_cookie),
             requirement: any.clone(),
             client_address: None,
-            from_cookie,
         })
     };
     let batch = vec![bearer(&in_batch, true), bearer(&of_api, false)];
@@ -305,14 +312,17 @@ async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
     let started = Instant::now();
     let any = Requirement::AnyAuthenticated;
     if is_batch {
-        let of_cookie = Bearer {
-            from_cookie: true,
+        let of_cookie = AuthorizationRequest {
+            source: TokenSource::Cookie,
             ..bearer(token, any)
         };
         let outcomes = app.accounts.authorize_batch(vec![Ok(of_cookie)]).await;
         assert!(outcomes.expect("read")[0].is_ok());
     } else {
-        let admitted = app.accounts.authorize_from(true, token, &any).await;
+        let admitted = app
+            .accounts
+            .authorize_from(TokenSource::Cookie, token, &any)
+            .await;
         admitted.expect("good");
     }
     started.elapsed()
@@ -362,7 +372,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     app.store.set_time(NOW + 600);
     assert!(app.is_good_from(true, &application).await);
     let listed = app.accounts.list_sessions(&console, None).await;
-    let (_, listed) = listed.expect("listed");
+    let listed = listed.expect("listed").sessions;
     let [only] = &listed[..] else {
         panic!("one sign-in: {listed:?}");
     };
@@ -374,7 +384,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     let (elsewhere, _) = app.session().await;
     let end = async |token: &str, id| {
         app.accounts
-            .delete_tokens(TokenKind::Session, token, None, id)
+            .delete_tokens(TokenKind::Session, token, None, tokens(id))
             .await
             .expect("ended")
             .len()
@@ -418,7 +428,7 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
     }
     assert!(app.is_good_from(true, &domain).await);
     let listed = app.accounts.list_sessions(&console, None).await;
-    let (_, listed) = listed.expect("listed");
+    let listed = listed.expect("listed").sessions;
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
     app.accounts
         .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)

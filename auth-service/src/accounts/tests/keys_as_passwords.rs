@@ -5,7 +5,7 @@ use super::{
     second_factor::Enrolled,
 };
 use crate::{
-    accounts::{AccountError, BasicCheck, InitialPassword},
+    accounts::{AccountError, BasicCredentials, InitialPassword},
     audit::Write,
     opaque_token::TokenKind,
     second_factor::Mode,
@@ -16,8 +16,8 @@ use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
 /// A check of a password that may be an API key.
-fn check(username: &str, password: &str) -> BasicCheck {
-    BasicCheck {
+fn check(username: &str, password: &str) -> BasicCredentials {
+    BasicCredentials {
         accept_api_keys: true,
         ..basic_check(username, password, 1)
     }

@@ -1,10 +1,9 @@
 //! Sign-ins whose code is asked for on a page of its own.
 
-use super::{NOW, origin, second_factor::Enrolled};
+use super::{NOW, origin, second_factor::Enrolled, sessions::created};
 use crate::{
     accounts::{
-        AccountError, SessionRequest, SessionUse, authorize::Requirement,
-        session_creation::CreatedSession,
+        Requirement, SessionOutcome, SessionRequest, SessionUse, session_creation::CreatedSession,
     },
     audit::Write,
     second_factor::Mode,
@@ -32,7 +31,7 @@ impl Enrolled {
         let accounts = &self.app.accounts;
         let begun = accounts.create_session("ann", "sesame".into(), request, None, origin(1));
         match begun.await {
-            Err(AccountError::SignInPending(token)) => token,
+            Ok(SessionOutcome::CodeRequired { pending_sign_in }) => pending_sign_in,
             other => panic!("{other:?}"),
         }
     }
@@ -45,7 +44,7 @@ impl Enrolled {
     ) -> Result<CreatedSession, Reason> {
         let accounts = &self.app.accounts;
         let made = accounts.create_session("", "".into(), request, otp, origin(1));
-        made.await.map_err(|error| error.reason())
+        created(made.await).map_err(|error| error.reason())
     }
 
     async fn finish(&self, token: &SecretString, otp: &str) -> Result<CreatedSession, Reason> {
@@ -158,7 +157,9 @@ async fn only_a_page_gets_pending_sign_ins() {
     let accounts = &ann.app.accounts;
     let create = async |password: &str, place, otp: Option<&str>| {
         let made = accounts.create_session("ann", password.into(), at(place, None), otp, origin(1));
-        made.await.map(drop).map_err(|error| error.reason())
+        created(made.await)
+            .map(drop)
+            .map_err(|error| error.reason())
     };
     assert_eq!(create("sesame", "", None).await, Err(Reason::OtpRequired));
     for otp in [None, Some("000000")] {
@@ -174,7 +175,7 @@ async fn only_a_page_gets_pending_sign_ins() {
     assert_eq!(create("sesame", PLACE, Some(&otp)).await, Ok(()));
     // Who has no second factor is signed in at once.
     let made = accounts.create_session("admin", "sesame".into(), at(PLACE, None), None, origin(1));
-    made.await.expect("signed in");
+    created(made.await).expect("signed in");
     let named = SessionRequest {
         name: Some(String::new()),
         ..at(PLACE, Some(ann.begin().await.expose_secret()))

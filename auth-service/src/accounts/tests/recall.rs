@@ -2,7 +2,7 @@
 
 use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
 use crate::{
-    accounts::{AuthenticatedUser, BasicCheck},
+    accounts::{AuthenticatedUser, BasicCredentials},
     audit::Write,
     store::{NewUser, UserStore as _},
 };
@@ -11,7 +11,7 @@ use rolegate_proto::Role;
 
 impl App {
     /// The users that are recalled, by name.
-    pub(super) async fn recall<C: Into<Option<BasicCheck>>>(
+    pub(super) async fn recall<C: Into<Option<BasicCredentials>>>(
         &self,
         checks: Vec<C>,
     ) -> Vec<Option<String>> {
@@ -67,7 +67,7 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
     let mut expected = vec![None; 13];
     (expected[0], expected[11], expected[12]) = (ann.clone(), Some("admin".to_owned()), ann);
     assert_eq!(names, expected);
-    assert!(app.recall::<BasicCheck>(vec![]).await.is_empty());
+    assert!(app.recall::<BasicCredentials>(vec![]).await.is_empty());
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
-    accounts::{AccountError, AuditRequest},
+    accounts::{AccountError, AuditRequest, PasswordLink},
     audit::Write,
     store::{AuditRow, CheckedRow, UserStore as _},
 };
@@ -195,8 +195,11 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
             .redeem_password_link(token, password, origin(host));
         assert_err!(from(host, redeemed).await, LinkInvalid);
     };
-    let (replaced, _) = make().await;
-    let (link, expires_at) = make().await;
+    let replaced = make().await.token;
+    let PasswordLink {
+        token: link,
+        expires_at,
+    } = make().await;
     redeem(replaced.expose_secret(), 30).await;
     redeem("rgl_", 31).await;
     app.store.set_time(expires_at);
@@ -206,7 +209,7 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
         .set_disabled(None, ann.id, true, Write::any())
         .await
         .expect("disabled");
-    let (of_disabled, _) = make().await;
+    let of_disabled = make().await.token;
     redeem(of_disabled.expose_secret(), 33).await;
 
     let rows = app.all().await;
@@ -242,7 +245,7 @@ async fn what_is_old_goes_while_another_part_of_the_record_fails() {
         app.store.set_time(NOW + 3600);
         app.store.set_failing(failing);
         tokio::time::pause();
-        app.accounts.keep_record(90);
+        app.accounts.maintain_record(90);
         tokio::time::sleep(Duration::from_mins(3)).await;
         tokio::time::resume();
         let is_forgotten = app.store.additions_kept() == 0;

@@ -2,7 +2,7 @@
 
 use super::{App, POLICY};
 use crate::{
-    accounts::{ApiKeyRequest, PageRequest, Policy, Requirement},
+    accounts::{ApiKeyRequest, Policy, Requirement, UserPageRequest},
     audit::Write,
     store::UserStore as _,
 };
@@ -45,16 +45,16 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     ] {
         assert_err!(app.authorize(&token, others).await, RoleInsufficient);
     }
-    let of_role = |role| PageRequest {
+    let of_role = |role| UserPageRequest {
         role: Some(Some(role)),
-        ..PageRequest::default()
+        ..UserPageRequest::default()
     };
-    let (users, _) = app
+    let page = app
         .accounts
         .list_users(&app.admin, of_role(editor))
         .await
         .expect("listed");
-    assert_eq!(users.len(), 1);
+    assert_eq!(page.users.len(), 1);
     assert_err!(
         app.accounts
             .list_users(&app.admin, of_role(role("edit")))
@@ -136,7 +136,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         app.accounts.create_api_key(&token, request).await
     };
     assert_err!(create("edit").await, RoleInvalid);
-    let (key, _) = create("editor").await.expect("created");
+    let key = create("editor").await.expect("created").key;
     for (stored, acts_as) in [
         ("editor", "editor"),
         ("auditor", "user"),

@@ -1,8 +1,11 @@
 //! Second factors and password links on the in-memory store.
 
-use super::{App, POLICY, basic_check, origin};
+use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
-    accounts::{AccountError, Policy, Requirement, SessionRequest},
+    accounts::{
+        AccountError, PasswordLink, Policy, Requirement, SessionRequest,
+        second_factor::SecondFactorStatus,
+    },
     audit::Write,
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
     store::UserStore as _,
@@ -85,7 +88,7 @@ impl Enrolled {
             .login("ann", "sesame".into(), otp, origin(1))
             .await;
         login
-            .map(|(token, _)| token.expose_secret().to_owned())
+            .map(|issued| issued.access_token.expose_secret().to_owned())
             .map_err(|error| error.reason())
     }
 
@@ -158,7 +161,7 @@ async fn tokens_from_before_end_and_later_ones_are_good() {
     let made = accounts
         .create_session("ann", "sesame".into(), request, Some(&otp), origin(1))
         .await;
-    made.expect("checked twice, because tokens were revoked meanwhile, with one code");
+    created(made).expect("checked twice, because tokens were revoked meanwhile, with one code");
 }
 
 #[tokio::test]
@@ -353,13 +356,19 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
     assert_eq!(
-        accounts.second_factor_of(&token).await.expect("read"),
-        (true, 10)
+        accounts.second_factor_status(&token).await.expect("read"),
+        SecondFactorStatus {
+            is_on: true,
+            recovery_codes: 10
+        }
     );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
     assert_eq!(
-        accounts.second_factor_of(&token).await.expect("read"),
-        (false, 0)
+        accounts.second_factor_status(&token).await.expect("read"),
+        SecondFactorStatus {
+            is_on: false,
+            recovery_codes: 0
+        }
     );
     ann.login(None).await.expect("without a code");
     let ann = Enrolled::enrol(ann.app, token).await;
@@ -495,10 +504,10 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
         .accounts
         .login("admin", "sesame".into(), Some(&otp), origin(1))
         .await;
-    let (token, user) = login.expect("logged in");
-    assert_eq!(user.role, Role::ADMIN);
+    let issued = login.expect("logged in");
+    assert_eq!(issued.user.role, Role::ADMIN);
     ann.app
-        .authorize(token.expose_secret(), &[Role::ADMIN])
+        .authorize(issued.access_token.expose_secret(), &[Role::ADMIN])
         .await
         .expect("an admin");
 }
@@ -511,7 +520,10 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let make = async |id| accounts.create_password_link(admin, id).await;
     assert_eq!(reason(make(1).await), Some(Reason::OwnPassword));
     assert_eq!(reason(make(999).await), Some(Reason::UserNotFound));
-    let (link, expires_at) = make(ann.id).await.expect("made");
+    let PasswordLink {
+        token: link,
+        expires_at,
+    } = make(ann.id).await.expect("made");
     assert_eq!(expires_at, NOW + 86_400);
     let redeem = async |token: &str, password: &str, client| {
         let token = token.to_owned();
@@ -545,7 +557,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
         .set_disabled(None, ann.id, true, Write::any())
         .await
         .expect("disabled");
-    let (link, _) = make(ann.id).await.expect("made");
+    let link = make(ann.id).await.expect("made").token;
     assert_eq!(
         redeem(link.expose_secret(), "open sesame", 3).await,
         Some(Reason::LinkInvalid)
@@ -574,13 +586,13 @@ async fn where_admins_set_no_passwords_they_make_links() {
         reason(create(Some("sesame".into())).await),
         Some(Reason::PasswordLinkRequired)
     );
-    let (bob, link) = create(None).await.expect("created");
-    assert_eq!(bob.role, Role::AUTHOR);
+    let created = create(None).await.expect("created");
+    assert_eq!(created.user.role, Role::AUTHOR);
     assert_eq!(
         reason(app.login("bob", "").await),
         Some(Reason::CredentialsInvalid)
     );
-    let (link, _) = link.expect("a link");
+    let link = created.link.expect("a link").token;
     let redeemed = accounts.redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");
     app.login("bob", "sesame").await.expect("the chosen one");

@@ -2,7 +2,10 @@
 
 use super::{App, NOW, POLICY, SESSIONS, origin};
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, Bearer, Requirement, SessionRequest},
+    accounts::{
+        AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
+        SessionRequest, TokenSource, TokensToDelete, session_creation::CreatedSession,
+    },
     audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenStore as _, UserStore as _, Writer},
@@ -14,6 +17,29 @@ use secrecy::ExposeSecret as _;
 const IDLE: u64 = SESSIONS.idle;
 const MAX: u64 = SESSIONS.max;
 
+/// The session of a sign-in that asks for no code on a page of its own.
+pub(super) fn created(
+    outcome: Result<SessionOutcome, AccountError>,
+) -> Result<CreatedSession, AccountError> {
+    match outcome? {
+        SessionOutcome::Created(created) => Ok(created),
+        SessionOutcome::CodeRequired { .. } => panic!("a code is asked for"),
+    }
+}
+
+pub(super) fn source(from_cookie: bool) -> TokenSource {
+    if from_cookie {
+        TokenSource::Cookie
+    } else {
+        TokenSource::Bearer
+    }
+}
+
+/// The token with this id, or all.
+pub(super) fn tokens(id: Option<i64>) -> TokensToDelete {
+    id.map_or(TokensToDelete::All, TokensToDelete::One)
+}
+
 impl App {
     pub(super) async fn try_session(
         &self,
@@ -24,7 +50,8 @@ impl App {
             .accounts
             .create_session("ann", password.into(), request, None, origin(1))
             .await;
-        made.map(|made| (made.token.expose_secret().to_owned(), made.session))
+        let made = created(made)?;
+        Ok((made.token.expose_secret().to_owned(), made.session))
     }
 
     /// A session of ann.
@@ -41,16 +68,16 @@ impl App {
 
     pub(super) async fn is_good_from(&self, from_cookie: bool, token: &str) -> bool {
         let requirement = Requirement::AnyAuthenticated;
+        let source = source(from_cookie);
         let alone = self
             .accounts
-            .authorize_from(from_cookie, token, &requirement)
+            .authorize_from(source, token, &requirement)
             .await;
-        let access_token = token.to_owned();
-        let bearer = Bearer {
-            access_token,
+        let bearer = AuthorizationRequest {
+            token: token.to_owned(),
+            source,
             requirement,
             client_address: None,
-            from_cookie,
         };
         let batch = self
             .accounts
@@ -70,12 +97,16 @@ impl App {
     }
 
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
-        let (_, sessions) = self
+        let listed = self
             .accounts
             .list_sessions(token, None)
             .await
             .expect("listed");
-        sessions.into_iter().map(|session| session.id).collect()
+        listed
+            .sessions
+            .into_iter()
+            .map(|session| session.id)
+            .collect()
     }
 }
 
@@ -115,7 +146,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         .await
         .expect("a key");
     app.accounts
-        .delete_tokens(TokenKind::ApiKey, &token, None, None)
+        .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
         .expect("deleted");
     app.store
@@ -273,7 +304,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
         app.accounts
             .list_sessions(&token, None)
             .await
-            .map(|it| it.1.len())
+            .map(|listed| listed.sessions.len())
     };
     app.store.set_time(NOW + 2 * IDLE);
     assert_eq!(listed().await.expect("listed"), 1);
@@ -417,15 +448,15 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
         app.session().await,
     );
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
-    let (actor, _) = app
+    let listed = app
         .accounts
         .list_sessions(&two, None)
         .await
         .expect("listed");
-    assert_eq!(actor.session_id(), Some(second.id));
+    assert_eq!(listed.current_id, Some(second.id));
     let end = async |token: &str, user, id| {
         app.accounts
-            .delete_tokens(TokenKind::Session, token, user, id)
+            .delete_tokens(TokenKind::Session, token, user, tokens(id))
             .await
     };
     end(&one, None, Some(third.id)).await.expect("ended");
@@ -440,13 +471,16 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let (key, stored) = app
+    let created = app
         .accounts
         .create_api_key(&two, request)
         .await
         .expect("a key");
-    assert_err!(end(&two, None, Some(stored.id)).await, SessionNotFound);
-    let key = key.expose_secret();
+    assert_err!(
+        end(&two, None, Some(created.stored.id)).await,
+        SessionNotFound
+    );
+    let key = created.key.expose_secret();
     for id in [None, Some(second.id)] {
         assert_err!(end(key, None, id).await, RoleInsufficient);
     }
@@ -476,7 +510,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
         app.accounts
             .create_api_key(token, request)
             .await
-            .map(|(key, stored)| (key.expose_secret().to_owned(), stored))
+            .map(|created| (created.key.expose_secret().to_owned(), created.stored))
     };
     let (role, admin) = (Some(Some(Role::AUTHOR)), app.admin.as_str());
     let (key, stored) = create(admin, Some(ann.id), role).await.expect("created");

@@ -1,6 +1,6 @@
 //! New names of users, and what they end.
 
-use super::{App, NOW, POLICY, origin};
+use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
     accounts::{AccountError, ApiKeyRequest, AuditRequest, Requirement, SessionRequest},
     user::User,
@@ -24,7 +24,8 @@ impl App {
             None,
             origin(1),
         );
-        made.await.expect("made").token.expose_secret().to_owned()
+        let made = created(made.await).expect("made");
+        made.token.expose_secret().to_owned()
     }
 
     async fn name_of(&self, token: &str) -> Result<String, AccountError> {
@@ -144,7 +145,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
         ..ApiKeyRequest::default()
     };
     let made = app.accounts.create_api_key(&token, request).await;
-    let key = made.expect("made").0.expose_secret().to_owned();
+    let key = made.expect("made").key.expose_secret().to_owned();
     let renamed = app
         .accounts
         .update_user(&key, bob.id, Some("rob"), None)

@@ -1,8 +1,8 @@
 //! Lists of users.
 
-use super::{App, NOW, POLICY, origin};
+use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
-    accounts::{AccountError, PageRequest, SessionRequest},
+    accounts::{AccountError, SessionRequest, UserPageRequest},
     audit::Write,
     store::UserStore as _,
     user::ListedUser,
@@ -11,17 +11,17 @@ use rolegate_proto::{Reason, Role};
 use std::time::Duration;
 
 impl App {
-    async fn list(&self, request: PageRequest) -> Result<Vec<ListedUser>, AccountError> {
+    async fn list(&self, request: UserPageRequest) -> Result<Vec<ListedUser>, AccountError> {
         self.accounts
             .list_users(&self.admin, request)
             .await
-            .map(|(users, _)| users)
+            .map(|page| page.users)
     }
 
     async fn search(&self, text: &str) -> Result<Vec<String>, AccountError> {
-        let request = PageRequest {
+        let request = UserPageRequest {
             search: text.to_owned(),
-            ..PageRequest::default()
+            ..UserPageRequest::default()
         };
         let found = self.list(request).await?;
         Ok(found
@@ -33,9 +33,9 @@ impl App {
     async fn last_login(&self, username: &str) -> Option<u64> {
         let username_prefix = username.to_owned();
         let listed = self
-            .list(PageRequest {
+            .list(UserPageRequest {
                 username_prefix,
-                ..PageRequest::default()
+                ..UserPageRequest::default()
             })
             .await;
         listed.expect("listed").remove(0).last_login_at
@@ -47,24 +47,29 @@ async fn an_admin_searches_once_at_a_time() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let admin = app
-        .list(PageRequest::default())
+        .list(UserPageRequest::default())
         .await
         .expect("listed")
         .remove(0)
         .user
         .id;
-    let running = app.accounts.begin_search(admin).expect("the first");
+    let running = app.accounts.searches.begin(admin).expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
     assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
     assert_eq!(
-        app.list(PageRequest::default())
+        app.list(UserPageRequest::default())
             .await
             .expect("no search")
             .len(),
         2
     );
-    drop(app.accounts.begin_search(ann.id).expect("another admin's"));
+    drop(
+        app.accounts
+            .searches
+            .begin(ann.id)
+            .expect("another admin's"),
+    );
     drop(running);
     for _ in 0..2 {
         assert_eq!(app.search("NN").await.expect("the only one"), ["ann"]);
@@ -89,9 +94,9 @@ async fn a_search_is_as_long_as_a_username_and_has_no_control_characters() {
         .map(|_| app.login("ann", "sesame"))
         .expect("in")
         .await;
-    let request = PageRequest {
+    let request = UserPageRequest {
         search: "ann".to_owned(),
-        ..PageRequest::default()
+        ..UserPageRequest::default()
     };
     let refused = app
         .accounts
@@ -119,7 +124,7 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
         .accounts
         .create_session("bob", "sesame".into(), request, None, origin(1))
         .await;
-    session.expect("made");
+    created(session).expect("made");
     app.login("ann", "sesame")
         .await
         .expect("a store that cannot write does not keep one out");
@@ -141,10 +146,10 @@ async fn lists_are_of_those_who_are_disabled_or_are_not() {
     for (disabled, expected) in [(Some(true), &["ann"][..]), (Some(false), &["admin"])] {
         let search = "N".to_owned();
         let found = app
-            .list(PageRequest {
+            .list(UserPageRequest {
                 disabled,
                 search,
-                ..PageRequest::default()
+                ..UserPageRequest::default()
             })
             .await;
         let found = found.expect("listed");
@@ -152,10 +157,10 @@ async fn lists_are_of_those_who_are_disabled_or_are_not() {
         assert_eq!(names, expected);
     }
     let role = Some(Some(Role::ADMIN));
-    let both = PageRequest {
+    let both = UserPageRequest {
         disabled: Some(true),
         role,
-        ..PageRequest::default()
+        ..UserPageRequest::default()
     };
     assert_eq!(app.list(both).await.expect("listed"), []);
 }

@@ -22,7 +22,7 @@ impl App {
     /// With its record sealed in the background.
     async fn kept() -> Self {
         let app = Self::new(POLICY).await;
-        app.accounts.keep_record(90);
+        app.accounts.maintain_record(90);
         app
     }
 

@@ -6,7 +6,7 @@ use super::{
     response::Refusal,
 };
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, Requirement},
+    accounts::{AccountError, AuthenticatedUser, Requirement, TokenSource},
     grpc::AuthGrpc,
     user::User,
 };
@@ -61,7 +61,10 @@ impl AuthGrpc {
         let mut authenticated = None;
         for session in &sessions {
             let session = session.expose_secret();
-            let bearer = self.accounts.authorize_from(true, session, &any).await;
+            let bearer = self
+                .accounts
+                .authorize_from(TokenSource::Cookie, session, &any)
+                .await;
             match count_bearer(bearer, requirement) {
                 Ok(user) => has_two_sessions |= authenticated.replace(user).is_some(),
                 Err(error) if error.reason().code() == Code::Unauthenticated => {

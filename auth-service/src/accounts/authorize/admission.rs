@@ -1,0 +1,115 @@
+//! Decides about a credential by what is stored of it and of its user.
+
+use super::credential::{PresentedToken, TokenSource};
+use crate::{
+    accounts::{
+        error::AccountError, requirement::Requirement, service::Accounts,
+        sessions::idle::IdleSession,
+    },
+    actor::{Actor, ActorToken},
+    audit, metrics,
+    opaque_token::{TokenBearer, TokenKind},
+    store::UsageKind,
+    token::VerifiedToken,
+    user::User,
+};
+use rolegate_proto::Reason;
+use rolegate_sql_store::Timed;
+
+impl Accounts {
+    /// Checks a signed token by its stored user.
+    pub(super) fn admit_access_token(
+        &self,
+        token: &VerifiedToken,
+        found: Timed<Option<User>>,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let Timed { at, value: user } = found;
+        if !token.is_valid_at(at) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let user = user
+            .filter(|user| !user.disabled)
+            .ok_or(Reason::TokenUserNotFound)?;
+        if token.is_revoked(&user) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let actor = Actor {
+            user,
+            ineffective_role: None,
+            token: None,
+            expires_at: Some(token.exp),
+            at,
+        };
+        self.admit_role(actor, requirement)
+    }
+
+    /// Checks a stored opaque token and notes its use.
+    pub(super) fn admit_opaque_token(
+        &self,
+        presented: PresentedToken,
+        found: Timed<Option<TokenBearer>>,
+        idle: &[IdleSession],
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let Timed { at, value: stored } = found;
+        let idle_session = stored
+            .as_ref()
+            .and_then(|token| idle.iter().find(|session| session.id == token.token_id));
+        if let Some(IdleSession {
+            error: Some(error), ..
+        }) = idle_session
+        {
+            return Err(error.clone().into());
+        }
+        let is_idle = idle_session.is_some();
+        let is_valid = stored.as_ref().is_some_and(|token| {
+            let is_in_place = presented.source == TokenSource::Cookie || !token.cookie_only;
+            is_in_place && token.is_active_at(at) && !is_idle
+        });
+        let is_key = presented.kind == TokenKind::ApiKey;
+        if is_key {
+            metrics::count_api_key(is_valid);
+        }
+        let stored = match stored {
+            Some(stored) if is_valid => stored,
+            refused => {
+                if is_key {
+                    self.note_api_key_refused(refused.as_ref());
+                }
+                return Err(Reason::TokenInvalid.into());
+            }
+        };
+        if is_key {
+            audit::log_api_key_use(&stored);
+        }
+        self.store.note_use(UsageKind::Token, stored.token_id, at);
+        let actor = Actor {
+            ineffective_role: None,
+            token: Some(ActorToken {
+                kind: presented.kind,
+                id: stored.token_id,
+            }),
+            expires_at: stored.expires_at,
+            at,
+            user: stored.into_bounded_user(),
+        };
+        self.admit_role(actor, requirement)
+    }
+
+    /// Checks the role. One that has no effect here grants what any user may do.
+    fn admit_role(
+        &self,
+        mut actor: Actor,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        if let Requirement::Roles(required) = requirement {
+            self.require_known_roles(required)?;
+        }
+        actor.ineffective_role = self.take_ineffective_role(&mut actor.user);
+        if requirement.admits(actor.user.role) {
+            return Ok(actor);
+        }
+        Err(requirement.refusal(actor.ineffective_role).into())
+    }
+}

@@ -1,0 +1,151 @@
+//! Authorizes many bearers with one statement for users and one for opaque tokens.
+
+use super::credential::{Credential, TokenSource};
+use crate::{
+    accounts::{
+        error::AccountError, requirement::Requirement, service::Accounts,
+        sessions::idle::IdleSession,
+    },
+    actor::Actor,
+    opaque_token::TokenBearer,
+    user::User,
+};
+use rolegate_sql_store::{RowsByKey, Timed};
+use rolegate_telemetry::request_context::RequestContext;
+use std::net::IpAddr;
+
+/// One authorization of a batch.
+#[derive(Clone, Debug)]
+pub(crate) struct AuthorizationRequest {
+    /// The access token, the session or the API key.
+    pub(crate) token: String,
+    pub(crate) source: TokenSource,
+    pub(crate) requirement: Requirement,
+    /// The address of the end user, for the audit log; `None` for that of the call.
+    pub(crate) client_address: Option<IpAddr>,
+}
+
+/// A request whose credential may be valid.
+struct ParsedRequest {
+    credential: Credential,
+    requirement: Requirement,
+    client_address: Option<IpAddr>,
+}
+
+/// What has to be read for the requests of a batch.
+#[derive(Default)]
+struct BatchKeys {
+    user_ids: Vec<i64>,
+    digests: Vec<String>,
+    /// Those of `digests` that may be of sessions which were made as bearer tokens.
+    digests_in_cookies: Vec<String>,
+}
+
+/// What was read for the requests of a batch.
+struct BatchRows {
+    users: RowsByKey<i64, User>,
+    tokens: RowsByKey<String, TokenBearer>,
+    idle: Vec<IdleSession>,
+}
+
+impl Accounts {
+    /// Does the same as [`Self::authorize`] for many bearers with one query for users and one for opaque tokens, at the
+    /// same time, in the same order. Requests that are `Err` stay so. Fails as a whole only when a query
+    /// fails, and not because of one of the users.
+    pub(crate) async fn authorize_batch(
+        &self,
+        requests: Vec<Result<AuthorizationRequest, AccountError>>,
+    ) -> Result<Vec<Result<Actor, AccountError>>, AccountError> {
+        let mut keys = BatchKeys {
+            user_ids: Vec::with_capacity(requests.len()),
+            ..BatchKeys::default()
+        };
+        let parsed: Vec<Result<ParsedRequest, AccountError>> = requests
+            .into_iter()
+            .map(|request| self.parse_request(request?, &mut keys))
+            .collect();
+        let rows = self.read_batch(keys).await?;
+        let mut outcomes = Vec::with_capacity(parsed.len());
+        for request in parsed {
+            outcomes.push(match request {
+                Ok(request) => self.decide(request, &rows).await,
+                Err(error) => Err(error),
+            });
+        }
+        Ok(outcomes)
+    }
+
+    /// Adds to `keys` what has to be read for this request.
+    fn parse_request(
+        &self,
+        request: AuthorizationRequest,
+        keys: &mut BatchKeys,
+    ) -> Result<ParsedRequest, AccountError> {
+        let credential = self.parse_credential(request.source, &request.token)?;
+        match &credential {
+            Credential::AccessToken(token) => keys.user_ids.push(token.user_id),
+            Credential::Opaque { token, digest } => {
+                keys.digests.extend(digest.clone());
+                if token.may_be_unrestricted {
+                    keys.digests_in_cookies.extend(digest.clone());
+                }
+            }
+        }
+        Ok(ParsedRequest {
+            credential,
+            requirement: request.requirement,
+            client_address: request.client_address,
+        })
+    }
+
+    /// Reads the users and the tokens, ends idle sessions among them and restricts those that cookies presented.
+    async fn read_batch(&self, keys: BatchKeys) -> Result<BatchRows, AccountError> {
+        let (users, tokens) = tokio::try_join!(
+            self.reads.users.get_all(keys.user_ids),
+            self.reads.tokens.get_all(keys.digests)
+        )?;
+        let found = tokens.value.values().flatten();
+        let idle = self.end_idle_sessions(tokens.at, found).await;
+        let in_cookies = keys
+            .digests_in_cookies
+            .iter()
+            .filter_map(|digest| tokens.value.get(digest)?.as_ref().ok());
+        let unrestricted = self.unrestricted_sessions(tokens.at, in_cookies);
+        if !unrestricted.is_empty() {
+            self.restrict_to_cookies_in_background(unrestricted);
+        }
+        Ok(BatchRows {
+            users,
+            tokens,
+            idle,
+        })
+    }
+
+    async fn decide(
+        &self,
+        request: ParsedRequest,
+        rows: &BatchRows,
+    ) -> Result<Actor, AccountError> {
+        let requirement = &request.requirement;
+        match request.credential {
+            Credential::AccessToken(token) => {
+                let user = rows.users.value.get(&token.user_id).cloned();
+                let found = Timed {
+                    at: rows.users.at,
+                    value: user.transpose()?,
+                };
+                self.admit_access_token(&token, found, requirement)
+            }
+            Credential::Opaque { token, digest } => {
+                let stored = digest.and_then(|digest| rows.tokens.value.get(&digest).cloned());
+                let found = Timed {
+                    at: rows.tokens.at,
+                    value: stored.transpose()?,
+                };
+                let admit =
+                    async { self.admit_opaque_token(token, found, &rows.idle, requirement) };
+                RequestContext::with_client_address(request.client_address, admit).await
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Seals the record and removes what is old, in the background.
+
+use crate::{
+    accounts::service::Accounts,
+    metrics,
+    store::{SEAL_INTERVAL, StoreError, UserStore},
+};
+use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
+use std::{
+    mem,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::{
+    sync::watch::Sender,
+    time::{Instant, sleep},
+};
+
+/// The time between two lines with the last seal.
+const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
+/// The time between two looks for what is old.
+const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
+
+static SEAL_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static REMOVAL_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static ADDITIONS_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+
+impl Accounts {
+    /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
+    pub(crate) fn maintain_record(&self, retention_days: u32) {
+        let store = Arc::downgrade(&self.store);
+        let newest_change = self.watches.changed.clone();
+        tokio::spawn(maintain(store, newest_change, retention_days));
+    }
+}
+
+async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retention_days: u32) {
+    let mut next_line = Instant::now();
+    let mut next_cleaning = Instant::now();
+    let mut pause = SEAL_INTERVAL;
+    loop {
+        sleep(pause).await;
+        let Some(store) = store.upgrade() else { return };
+        let began = Instant::now();
+        let sealed = seal_and_announce(&*store, &newest_change).await;
+        // After an import the database has as much time for others.
+        pause = if matches!(sealed, Ok(true)) {
+            began.elapsed()
+        } else {
+            SEAL_INTERVAL
+        };
+        report_unsealed(&*store, &sealed).await;
+        if sealed.is_ok() && began >= next_line && log_seal(&*store).await.is_ok() {
+            next_line = began + SEAL_LINE_INTERVAL;
+        }
+        if began >= next_cleaning {
+            next_cleaning = began + CLEANING_INTERVAL;
+            clean(&*store, retention_days).await;
+        }
+    }
+}
+
+/// Seals a batch and tells the streams of changes. Returns whether there may be more rows to seal.
+async fn seal_and_announce(
+    store: &dyn UserStore,
+    newest_change: &Sender<i64>,
+) -> Result<bool, StoreError> {
+    let has_more = store.seal().await?;
+    // With a quorum, a look that finds nothing costs the standby nothing.
+    let newest = store.newest_change().await?;
+    newest_change.send_if_modified(|last| mem::replace(last, newest) != newest);
+    Ok(has_more)
+}
+
+/// Shows operators how long the oldest row waits that is not sealed.
+async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
+    if matches!(sealed, Ok(false)) {
+        return metrics::set_oldest_unsealed(None);
+    }
+    match store.oldest_unsealed().await {
+        Ok(oldest) => metrics::set_oldest_unsealed(oldest),
+        Err(_) => metrics::set_oldest_unsealed_unknown(),
+    }
+    if let Err(error) = sealed
+        && SEAL_WARNING.is_due(())
+    {
+        tracing::warn!(
+            error = error_chain(error),
+            oldest_unsealed_seconds = metrics::oldest_unsealed_seconds(),
+            "cannot seal the record; changes are recorded even so"
+        );
+    }
+}
+
+/// Writes the newest seal to the log, where nobody with access to the database can change it.
+async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
+    let newest = store.seals().await?.newest;
+    let revision = newest.revision;
+    let digest = &*newest.digest;
+    audit_line!("audit_sealed", revision, digest);
+    Ok(())
+}
+
+/// Forgets and removes what is old. Neither waits for the other to succeed, nor for a record that cannot be sealed.
+async fn clean(store: &dyn UserStore, retention_days: u32) {
+    if let Err(error) = store.forget_additions().await
+        && ADDITIONS_WARNING.is_due(())
+    {
+        let error = error_chain(&error);
+        tracing::warn!(error, "cannot forget additions that do not count any more");
+    }
+    if let Err(error) = store.remove_old_rows(retention_days).await
+        && REMOVAL_WARNING.is_due(())
+    {
+        let error = error_chain(&error);
+        tracing::warn!(error, "cannot remove old rows of the record");
+    }
+}

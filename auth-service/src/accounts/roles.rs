@@ -1,0 +1,34 @@
+//! Which roles have an effect at this service.
+
+use super::{error::AccountError, service::Accounts};
+use crate::user::User;
+use rolegate_proto::{Reason, Role};
+use std::mem;
+
+impl Accounts {
+    /// Rejects a requirement of a role that this service does not have: it would admit nobody by it.
+    pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
+        if required.iter().all(|role| self.policy.roles.contains(role)) {
+            return Ok(());
+        }
+        Err(AccountError::request(
+            "the requirement names an unknown role",
+        ))
+    }
+
+    /// Rejects the role of a request if it is malformed, which is `None`, or this service does not have it.
+    pub(super) fn require_known_role(&self, role: Option<Role>) -> Result<Role, AccountError> {
+        let known = role.filter(|role| self.policy.roles.contains(role));
+        Ok(known.ok_or(Reason::RoleInvalid)?)
+    }
+
+    /// Replaces a role that this service does not have, or that needs a second factor, by what any user may do, and
+    /// returns it.
+    pub(super) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
+        let is_known = self.policy.roles.contains(&user.role);
+        if is_known && !self.policy.second_factor.is_required_but_missing(user) {
+            return None;
+        }
+        Some(mem::replace(&mut user.role, Role::USER))
+    }
+}

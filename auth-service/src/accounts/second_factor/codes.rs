@@ -1,0 +1,223 @@
+//! The second step of a sign-in, or of a change: one-time codes and recovery codes, and the limits of wrong ones.
+
+use crate::{
+    accounts::{error::AccountError, service::Accounts},
+    audit::{Change, Initiator, Write},
+    metrics,
+    second_factor::{Code, SecondFactorKeys, matching_step},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WriteError},
+    user::User,
+};
+use rolegate_proto::Reason;
+use rolegate_sql_store::Timed;
+use std::{io, sync::Arc, time::Duration};
+
+/// What the password or the code of a change of the second factor is checked for, in the record.
+pub(super) const CHANGE_METHOD: &str = "second_factor";
+
+/// A one-time code that was right and not used before.
+pub(super) struct MatchedCode {
+    pub(super) time_step: i64,
+    /// The secret, sealed with the newest key.
+    sealed_secret: String,
+}
+
+impl Accounts {
+    /// The second step of a sign-in by a right password: checks the code of a user who needs one, and records the sign-in.
+    pub(in crate::accounts) async fn check_second_factor(
+        &self,
+        user: &User,
+        code: Option<&str>,
+        method: &'static str,
+    ) -> Result<(), AccountError> {
+        if !user.second_factor {
+            return Ok(());
+        }
+        let Some(code) = code.and_then(Code::parse) else {
+            self.note_login_failed(Some(user), method, "otp_required");
+            return Err(Reason::OtpRequired.into());
+        };
+        let is_used = self
+            .use_code(user, code, CodePurpose::SignIn)
+            .await
+            .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
+        if !is_used {
+            return Err(self.refuse_wrong_code(user, method, Reason::OtpInvalid));
+        }
+        self.note_login_ok(user, method);
+        Ok(())
+    }
+
+    /// Checks the code by which a user turns off the second factor.
+    pub(super) async fn confirm_code(&self, user: &User, code: &str) -> Result<(), AccountError> {
+        if !user.second_factor {
+            return Err(WriteError::SecondFactorOff.into());
+        }
+        let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
+        let is_used = self
+            .use_code(user, code, CodePurpose::Confirmation)
+            .await
+            .inspect_err(|error| self.note_unchecked_code(user, CHANGE_METHOD, error))?;
+        if !is_used {
+            return Err(self.refuse_wrong_code(user, CHANGE_METHOD, Reason::OtpWrong));
+        }
+        Ok(())
+    }
+
+    /// Uses up a code and returns true if it was right. A wrong one is counted, even a malformed one.
+    async fn use_code(
+        &self,
+        user: &User,
+        code: Code,
+        purpose: CodePurpose,
+    ) -> Result<bool, AccountError> {
+        let Timed { at, value } = self.store.second_factor(user.id).await?;
+        let Some(factor) = value else {
+            return Ok(false);
+        };
+        let limit = match code {
+            Code::Recovery(_) => CodeLimit::Recovery(purpose),
+            Code::OneTime(_) | Code::Malformed => CodeLimit::OneTime(purpose),
+        };
+        check_wrong_codes(&factor, limit, at)?;
+        let is_used = match code {
+            Code::Recovery(digest) => self.use_recovery_code(user, purpose, digest).await?,
+            Code::OneTime(_) | Code::Malformed => {
+                let keys = self.policy.second_factor.keys.as_ref();
+                let keys = keys.ok_or_else(missing_key)?;
+                match match_one_time_code(keys, &factor, user.id, &code, at)? {
+                    Some(matched) => {
+                        let code = OneTimeCodeUse {
+                            step: matched.time_step,
+                            secret: factor.secret,
+                            new_secret: matched.sealed_secret,
+                        };
+                        self.store.use_one_time_code(user.id, purpose, code).await?
+                    }
+                    None => false,
+                }
+            }
+        };
+        if !is_used {
+            self.count_wrong_code(user, limit).await?;
+        }
+        Ok(is_used)
+    }
+
+    async fn use_recovery_code(
+        &self,
+        user: &User,
+        purpose: CodePurpose,
+        digest: String,
+    ) -> Result<bool, AccountError> {
+        let store = Arc::clone(&self.store);
+        let owner = user.clone();
+        let recorded = user.clone();
+        let take = move |write| async move {
+            Ok(store
+                .use_recovery_code(&owner, purpose, digest, write)
+                .await?)
+        };
+        let record = move |write: &Write, is_used: &bool| {
+            if *is_used {
+                write.log_user(&recorded);
+            }
+        };
+        let write = Write::new(
+            Change::RecoveryCodeUsed,
+            Initiator::Owner { session: None },
+            Some(user.id),
+        );
+        Ok(write.run(take, record).await?)
+    }
+
+    /// Counts a wrong code. Fails if others were counted meanwhile, so that there is no room for it.
+    pub(super) async fn count_wrong_code(
+        &self,
+        user: &User,
+        limit: CodeLimit,
+    ) -> Result<(), AccountError> {
+        if self.store.count_wrong_code(user.id, limit).await? {
+            return Ok(());
+        }
+        let Timed { at, value } = self.store.second_factor(user.id).await?;
+        match value {
+            Some(factor) => check_wrong_codes(&factor, limit, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Records that a code was not checked, if the error is that there were too many wrong ones before.
+    pub(super) fn note_unchecked_code(
+        &self,
+        user: &User,
+        method: &'static str,
+        error: &AccountError,
+    ) {
+        if error.reason() == Reason::TooManyAttempts {
+            self.note_login_failed(Some(user), method, "too_many_codes");
+        }
+    }
+
+    pub(super) fn refuse_wrong_code(
+        &self,
+        user: &User,
+        method: &'static str,
+        reason: Reason,
+    ) -> AccountError {
+        self.note_login_failed(Some(user), method, "wrong_otp");
+        reason.into()
+    }
+}
+
+/// Checks a one-time code; `None` if it is wrong or was used before.
+pub(super) fn match_one_time_code(
+    keys: &SecondFactorKeys,
+    factor: &StoredSecondFactor,
+    user_id: i64,
+    code: &Code,
+    at: u64,
+) -> Result<Option<MatchedCode>, AccountError> {
+    let Code::OneTime(code) = code else {
+        return Ok(None);
+    };
+    let secret = keys.open(user_id, &factor.secret).ok_or_else(missing_key)?;
+    let last_step = factor.last_step.unsigned_abs();
+    let Some(time_step) = matching_step(&secret, *code, at, last_step) else {
+        return Ok(None);
+    };
+    // Only under another key: of two codes at the same time, the second must find the secret that it read.
+    let sealed_secret = if keys.is_newest(factor.key_id()) {
+        factor.secret.clone()
+    } else {
+        keys.seal(user_id, &secret)
+            .map_err(AccountError::internal)?
+    };
+    Ok(Some(MatchedCode {
+        time_step: time_step.try_into().unwrap_or(i64::MAX),
+        sealed_secret,
+    }))
+}
+
+/// Refuses any code while too many wrong ones of this limit were presented.
+pub(super) fn check_wrong_codes(
+    factor: &StoredSecondFactor,
+    limit: CodeLimit,
+    at: u64,
+) -> Result<(), AccountError> {
+    let Some(seconds) = factor.refused_for(limit, at) else {
+        return Ok(());
+    };
+    metrics::count_limit_refusal("one_time_code");
+    Err(AccountError::Later {
+        reason: Reason::TooManyAttempts,
+        retry_after: Duration::from_secs(seconds),
+    })
+}
+
+/// The error for a user of another replica: a service does not start without the keys of those who exist.
+fn missing_key() -> AccountError {
+    AccountError::internal(io::Error::other(
+        "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",
+    ))
+}

@@ -1,0 +1,106 @@
+//! Ends sessions that were not used for too long.
+
+use super::brief_wait::wait_briefly;
+use crate::{
+    accounts::service::Accounts,
+    opaque_token::{TokenBearer, TokenKind},
+    store::{StoreError, UsageKind, UsagePause, uses_in_time},
+};
+use std::ops::Range;
+
+/// A session without use for too long.
+pub(in crate::accounts) struct IdleSession {
+    pub(in crate::accounts) id: i64,
+    /// Why it could not be ended.
+    pub(in crate::accounts) error: Option<StoreError>,
+}
+
+/// When a session was last used, in Unix seconds, as far as this replica knows.
+struct LastUse {
+    session_id: i64,
+    at: u64,
+}
+
+impl Accounts {
+    /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,
+    /// whatever the clock says later. Time during which uses could not be written does not count: later uses on other
+    /// replicas are unknown. Others do not wait long for a store that is slow.
+    pub(in crate::accounts) async fn end_idle_sessions<'t>(
+        &self,
+        at: u64,
+        tokens: impl Iterator<Item = &'t TokenBearer>,
+    ) -> Vec<IdleSession> {
+        let without_pauses = uses_in_time(at, self.policy.sessions.idle, Vec::new());
+        let seem_idle: Vec<LastUse> = tokens
+            .filter(|token| token.kind() == TokenKind::Session)
+            .map(|token| self.last_use(token))
+            .filter(|session| !without_pauses.contains(&session.at))
+            .collect();
+        if seem_idle.is_empty() {
+            return Vec::new();
+        }
+        self.end_if_idle(at, &seem_idle)
+            .await
+            .unwrap_or_else(|_| not_ended(seem_idle.iter().map(|session| session.session_id)))
+    }
+
+    fn last_use(&self, token: &TokenBearer) -> LastUse {
+        let noted = self.store.unwritten_use(UsageKind::Token, token.token_id);
+        LastUse {
+            session_id: token.token_id,
+            at: token.last_used_at.max(noted.unwrap_or_default()),
+        }
+    }
+
+    /// Ends those of these sessions that are idle, also by what is known of uses that could not be written.
+    async fn end_if_idle(
+        &self,
+        at: u64,
+        seem_idle: &[LastUse],
+    ) -> Result<Vec<IdleSession>, StoreError> {
+        let in_use = wait_briefly(self.uses_in_time(at)).await?;
+        let idle = idle_ids(seem_idle, &in_use);
+        if idle.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, in_use)).await {
+            Ok(ended) => ended,
+            // Only now it is known that nothing can be written. Those that were idle before are refused all the same.
+            Err(StoreError::ReadOnly(_)) => {
+                let in_use = wait_briefly(self.uses_in_time(at)).await?;
+                idle_ids(seem_idle, &in_use)
+            }
+            Err(_) => return Ok(not_ended(idle.into_iter())),
+        };
+        let ended = ended.into_iter();
+        Ok(ended.map(|id| IdleSession { id, error: None }).collect())
+    }
+
+    /// The last uses with which a session is not idle at this time.
+    pub(super) async fn uses_in_time(&self, at: u64) -> Result<Range<u64>, StoreError> {
+        let mut pauses = self.store.usage_pauses().await?;
+        if let Some(began) = self.store.unwritten_since() {
+            pauses.push(UsagePause { began, ended: at });
+        }
+        Ok(uses_in_time(at, self.policy.sessions.idle, pauses))
+    }
+}
+
+/// The sessions whose last use is not one of these times.
+fn idle_ids(sessions: &[LastUse], in_use: &Range<u64>) -> Vec<i64> {
+    sessions
+        .iter()
+        .filter(|session| !in_use.contains(&session.at))
+        .map(|session| session.session_id)
+        .collect()
+}
+
+/// Sessions that could not be ended. The error is not that of a write, which the caller did not ask for.
+fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
+    session_ids
+        .map(|id| IdleSession {
+            id,
+            error: Some(StoreError::TimedOut),
+        })
+        .collect()
+}

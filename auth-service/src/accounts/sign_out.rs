@@ -1,0 +1,102 @@
+//! Ends sessions and revokes access tokens: logout, for users themselves and for admins.
+
+use super::{
+    error::AccountError, opaque_tokens::TokensToDelete, requirement::Requirement,
+    service::Accounts, write::owner_writer,
+};
+use crate::{
+    accounts::authorize::TokenSource,
+    actor::Actor,
+    audit::{Change, Initiator, Write},
+    opaque_token::{self, OpaqueToken, TokenKind},
+    store::{SessionEnd, Writer},
+    user::User,
+};
+use rolegate_proto::Reason;
+use std::sync::Arc;
+
+impl Accounts {
+    /// Ends the session in a cookie of the sign-in page.
+    pub(crate) async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
+        let actor = self
+            .authorize_from(TokenSource::Cookie, token, &Requirement::AnyAuthenticated)
+            .await?;
+        let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
+        self.end_session(actor, session).await
+    }
+
+    /// Ends the sessions of these tokens, whichever user they are of: those in the cookies that a browser sent, of
+    /// which another host may have set some. Tokens of another kind, and of sessions that have ended, are passed over.
+    pub(crate) async fn end_cookie_sessions(
+        &self,
+        tokens: &[String],
+        extent: SessionEnd,
+    ) -> Result<(), AccountError> {
+        let digests: Vec<String> = tokens
+            .iter()
+            .filter(|token| TokenKind::detect(token) == Some(TokenKind::Session))
+            .filter_map(|token| opaque_token::digest(token))
+            .collect();
+        let found = self.reads.tokens.get_all(digests.clone()).await?;
+        let mut users = Vec::new();
+        for found in found.value.into_values() {
+            users.push(found?.user);
+        }
+        if users.is_empty() {
+            return Ok(());
+        }
+        let store = Arc::clone(&self.store);
+        let end =
+            move |write| async move { store.end_sessions_by_digest(&digests, extent, write).await };
+        let record = |write: &Write, sessions: &Vec<OpaqueToken>| {
+            for session in sessions {
+                write.entry_for_token(session, None).log();
+            }
+        };
+        let write = Write::new(Change::SessionEnded, Initiator::Sessions(users), None);
+        write.run(end, record).await?;
+        Ok(())
+    }
+
+    async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
+        let user = actor.user.clone();
+        let session = TokensToDelete::One(session);
+        let ended = self
+            .delete_tokens_by(actor, TokenKind::Session, None, session)
+            .await?;
+        // Another logout was first.
+        if ended.is_empty() {
+            return Err(Reason::TokenInvalid.into());
+        }
+        Ok(user)
+    }
+
+    /// Ends the session of the actor. By an access token, or for an admin of the user with this id, revokes
+    /// every access token, and ends every session. Tokens of
+    /// logins that were answered before this call are refused once it is answered, on every replica;
+    /// those of later logins are valid. API keys stay, and cannot log their user out.
+    pub(crate) async fn revoke_tokens(
+        &self,
+        access_token: &str,
+        user_id: Option<i64>,
+    ) -> Result<User, AccountError> {
+        let requirement = Requirement::to_act_on(user_id);
+        let actor = self.authorize(access_token, &requirement).await?;
+        let id = user_id.unwrap_or(actor.user.id);
+        actor.refuse_own_key(id)?;
+        if let (None, Some(session)) = (user_id, actor.session_id()) {
+            return self.end_session(actor, session).await;
+        }
+        let writer = match user_id {
+            Some(_) => Writer::Admin(actor.user.id),
+            None => owner_writer(&actor),
+        };
+        let store = Arc::clone(&self.store);
+        let revoke = move |write| async move { store.revoke_tokens(id, writer, write).await };
+        let write = Write::by_actor(actor, Change::TokensRevoked, id);
+        let revoked = write.run(revoke, Write::log_user).await;
+        // Another logout was first, or the user was deleted.
+        self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound)
+            .await
+    }
+}

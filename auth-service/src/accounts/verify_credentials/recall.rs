@@ -1,0 +1,131 @@
+//! Answers those checks of a batch that need no hash: of passwords that the cache remembers, and of API keys.
+
+use super::{AuthenticatedUser, BasicCredentials};
+use crate::{
+    accounts::{error::AccountError, service::Accounts, username::check_username},
+    metrics,
+    password::Recall,
+    user::{Credentials, User},
+};
+use rolegate_sql_store::Timed;
+use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
+use secrecy::ExposeSecret as _;
+use std::time::Duration;
+
+/// Limits how often it is logged that the password of a user is being guessed.
+static GUESSED: LogOnce<i64> = LogOnce::at_most(10, Duration::from_mins(1));
+
+/// A check that may be answered without a hash.
+struct RecallCheck {
+    credentials: BasicCredentials,
+    /// The digest of a password that may be an API key; `None` for any other, which the cache may remember.
+    key_digest: Option<String>,
+}
+
+impl Accounts {
+    /// The users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without a
+    /// line in the audit log, read with one statement for each. Everything else goes to `verify_credentials`; nothing is
+    /// refused here. Here they count only towards the end of what is cached for the name. Those that may be keys do not
+    /// count, as no key is cached.
+    pub(crate) async fn recall(
+        &self,
+        checks: Vec<Option<BasicCredentials>>,
+    ) -> Result<Vec<Option<AuthenticatedUser>>, AccountError> {
+        let checks: Vec<Option<RecallCheck>> = checks
+            .into_iter()
+            .map(|credentials| self.recall_check(credentials?))
+            .collect();
+        let mut usernames = Vec::with_capacity(checks.len());
+        let mut digests = Vec::new();
+        for check in checks.iter().flatten() {
+            match &check.key_digest {
+                Some(digest) => digests.push(digest.clone()),
+                None => usernames.push(check.credentials.username.clone()),
+            }
+        }
+        let (stored, keys) = tokio::try_join!(
+            self.reads.credentials.get_all(usernames),
+            self.reads.tokens.get_all(digests)
+        )?;
+        let recall = async |check: RecallCheck| {
+            let credentials = check.credentials;
+            let Some(digest) = check.key_digest else {
+                let stored = stored.value.get(&credentials.username);
+                let stored = stored.and_then(|found| found.as_ref().ok());
+                return self.recall_password(&credentials, stored);
+            };
+            let key = keys.value.get(&digest);
+            let found = Timed {
+                at: keys.at,
+                value: key.and_then(|found| found.as_ref().ok()).cloned(),
+            };
+            let admit = async { self.admit_key_of(&credentials.username, found) };
+            RequestContext::with_client_address(credentials.origin.client_address, admit).await
+        };
+        let mut recalled = Vec::with_capacity(checks.len());
+        for check in checks {
+            recalled.push(match check {
+                Some(check) => recall(check).await,
+                None => None,
+            });
+        }
+        Ok(recalled)
+    }
+
+    /// The check of these credentials, unless they are invalid or `verify_credentials` would refuse them for a limit.
+    fn recall_check(&self, credentials: BasicCredentials) -> Option<RecallCheck> {
+        let key_digest = credentials.key_digest();
+        if key_digest.is_none() {
+            let username = &credentials.username;
+            let client = credentials.origin.client_key();
+            if check_username(username).is_err() || self.login_limiter.is_full(username, client) {
+                return None;
+            }
+        }
+        Some(RecallCheck {
+            credentials,
+            key_digest,
+        })
+    }
+
+    /// The user of a password that is remembered for this client.
+    fn recall_password(
+        &self,
+        credentials: &BasicCredentials,
+        stored: Option<&Credentials>,
+    ) -> Option<AuthenticatedUser> {
+        let active = stored.filter(|stored| !stored.user.disabled);
+        // For an unknown name too: it costs as much as another.
+        let hash = active.map(|stored| stored.password_hash.expose_secret());
+        let password = credentials.password.expose_secret();
+        let client = credentials.origin.client_key();
+        let key = self
+            .cache
+            .key(&credentials.username, hash, password, client);
+        let recalled = self.cache.recall(&key, credentials.origin.deadline);
+        if recalled == Recall::TooManyMisses {
+            note_guess(stored.map(|stored| &stored.user));
+        }
+        let user = &active?.user;
+        if !recalled.is_hit() || user.second_factor {
+            return None;
+        }
+        metrics::BASIC_CACHE_HITS.inc();
+        metrics::count_login("basic", None);
+        Some(self.authenticated(user.clone()))
+    }
+}
+
+/// Counts a guess in batches, and warns about the first of a user. A name that no user has is only counted: it is the text
+/// of a client, and may be a password.
+fn note_guess(user: Option<&User>) {
+    metrics::count_limit_refusal("basic");
+    let Some(user) = user else { return };
+    if GUESSED.is_due(user.id) {
+        tracing::warn!(
+            user_id = user.id,
+            username = user.username,
+            "a hundred wrong passwords in a minute, in batches of HTTP Basic"
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The right to watch, which is checked again for as long as a stream runs.
+
+use crate::accounts::{error::AccountError, service::Accounts};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{pin::pin, time::Duration};
+use tokio::time::{Instant, timeout};
+
+/// How often a stream checks that its caller may still watch.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The caller of a stream.
+#[derive(Clone, Debug)]
+pub(crate) enum Watcher {
+    /// An admin.
+    Bearer(SecretString),
+    /// A service that the operator trusts, by this name.
+    Service(String),
+}
+
+impl Accounts {
+    /// The name under which the watcher's streams count, while the watcher may watch.
+    pub(super) async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
+        match watcher {
+            Watcher::Bearer(token) => {
+                let admin = self.authorize_admin(token.expose_secret()).await?;
+                Ok(format!("user {}", admin.user.id))
+            }
+            Watcher::Service(name) => Ok(format!("service {name}")),
+        }
+    }
+}
+
+/// The right of a caller to watch.
+pub(super) struct WatchAccess {
+    accounts: Accounts,
+    watcher: Watcher,
+    /// When the watcher was last found to be allowed to watch.
+    checked_at: Instant,
+}
+
+impl WatchAccess {
+    /// The right of a watcher who was just found to be allowed to watch.
+    pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
+        Self {
+            accounts,
+            watcher,
+            checked_at: Instant::now(),
+        }
+    }
+
+    /// Fails if the watcher may not watch any more.
+    pub(super) async fn check(&mut self) -> Result<(), AccountError> {
+        self.accounts.check_watcher(&self.watcher).await?;
+        self.checked_at = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for something, however long it takes, only while the watcher may watch.
+    pub(super) async fn check_during<F: Future>(
+        &mut self,
+        work: F,
+    ) -> Result<F::Output, AccountError> {
+        let mut work = pin!(work);
+        loop {
+            if self.checked_at.elapsed() >= CHECK_INTERVAL {
+                self.check().await?;
+            }
+            if let Ok(output) = timeout(CHECK_INTERVAL, &mut work).await {
+                return Ok(output);
+            }
+        }
+    }
+}

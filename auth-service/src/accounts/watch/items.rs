@@ -1,0 +1,83 @@
+//! What a stream sends, and the receiver of it.
+
+use crate::{
+    accounts::error::AccountError,
+    store::{SealReference, UserChange},
+};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::sync::{mpsc, oneshot};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WatchItem {
+    Change(UserChange),
+    Progress {
+        revision: i64,
+        seal: Option<SealReference>,
+    },
+}
+
+/// The items of a stream.
+pub(crate) struct WatchItems {
+    /// Behind the items there may be an error that does not overtake them.
+    items: mpsc::Receiver<Result<WatchItem, AccountError>>,
+    /// Why the stream ends; `None` once that is known.
+    error: Option<oneshot::Receiver<AccountError>>,
+}
+
+impl WatchItems {
+    pub(super) fn new(
+        items: mpsc::Receiver<Result<WatchItem, AccountError>>,
+        error: oneshot::Receiver<AccountError>,
+    ) -> Self {
+        Self {
+            items,
+            error: Some(error),
+        }
+    }
+
+    /// The next item, or why there is none. An error overtakes the items that wait: a caller who may not watch any more
+    /// gets none of them. `None` if the replica stops.
+    pub(crate) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<WatchItem, AccountError>>> {
+        if let Some(error) = &mut self.error
+            && let Poll::Ready(error) = Pin::new(error).poll(context)
+        {
+            self.error = None;
+            if let Ok(error) = error {
+                self.discard_items();
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+        match self.items.poll_recv(context) {
+            // The error may have been sent since it was asked for.
+            Poll::Ready(None) => {
+                let error = self
+                    .error
+                    .take()
+                    .and_then(|mut error| error.try_recv().ok());
+                Poll::Ready(error.map(Err))
+            }
+            item => {
+                if let Poll::Ready(Some(Err(_))) = item {
+                    self.items.close();
+                }
+                item
+            }
+        }
+    }
+
+    fn discard_items(&mut self) {
+        self.items.close();
+        while self.items.try_recv().is_ok() {}
+    }
+
+    #[cfg(test)]
+    pub(in crate::accounts) async fn recv(&mut self) -> Option<Result<WatchItem, AccountError>> {
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+}

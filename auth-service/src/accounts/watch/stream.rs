@@ -1,0 +1,215 @@
+//! One stream: a snapshot of all users, and then their changes.
+
+use super::{
+    access::{WatchAccess, Watcher},
+    items::WatchItem,
+};
+use crate::{
+    accounts::{error::AccountError, record::unreadable::warn_unreadable, service::Accounts},
+    store::{SEAL_INTERVAL, SealReference, Snapshot, UserChange},
+    user::User,
+};
+use futures_util::TryStreamExt as _;
+use rolegate_proto::Reason;
+use std::{convert::Infallible, time::Duration};
+use tokio::{
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::{Instant, timeout, timeout_at},
+};
+
+/// A snapshot ends after this time, and one more second for each [`MIN_USERS_PER_SECOND`] users: a caller who takes them
+/// more slowly must not keep its permit, nor the state of the database.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
+const MIN_USERS_PER_SECOND: u64 = 1000;
+/// How often a caller learns how far the record is, once more after the last change.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Where a stream goes on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WatchStart {
+    /// The last revision that the caller has stored; `None` for all users first.
+    pub(crate) revision: Option<i64>,
+    /// The last seal that the caller has seen: a record without it is not the one that the caller knows.
+    pub(crate) seal: Option<SealReference>,
+}
+
+/// How far a stream is in the record.
+struct StreamPosition {
+    /// No change up to this revision is left to send.
+    revision: i64,
+    /// The last seal that the stream has seen.
+    seal: Option<SealReference>,
+}
+
+pub(super) struct WatchStream {
+    accounts: Accounts,
+    access: WatchAccess,
+    items: mpsc::Sender<Result<WatchItem, AccountError>>,
+}
+
+impl WatchStream {
+    pub(super) fn new(
+        accounts: Accounts,
+        watcher: Watcher,
+        items: mpsc::Sender<Result<WatchItem, AccountError>>,
+    ) -> Self {
+        Self {
+            access: WatchAccess::new(accounts.clone(), watcher),
+            accounts,
+            items,
+        }
+    }
+
+    /// Sends until something fails.
+    pub(super) async fn send_all(
+        &mut self,
+        start: WatchStart,
+        snapshot_permit: Option<OwnedSemaphorePermit>,
+    ) -> AccountError {
+        let sent = async {
+            let position = match start.revision {
+                Some(revision) => StreamPosition {
+                    revision,
+                    seal: start.seal,
+                },
+                None => self.send_snapshot().await?,
+            };
+            drop(snapshot_permit);
+            self.send_changes(position).await
+        };
+        let Err(error) = sent.await;
+        error
+    }
+
+    /// Sends all users of one moment, and the revision of the last change that they show.
+    async fn send_snapshot(&mut self) -> Result<StreamPosition, AccountError> {
+        let snapshot = self.accounts.store.snapshot();
+        let mut snapshot = self.access.check_during(snapshot).await??;
+        let began = Instant::now();
+        let deadline = |count: u64| {
+            began + SNAPSHOT_TIMEOUT + Duration::from_secs(count / MIN_USERS_PER_SECOND)
+        };
+        let mut count = 0_u64;
+        while let Some(users) = self
+            .access
+            .check_during(snapshot.users.try_next())
+            .await??
+        {
+            for user in users {
+                count += 1;
+                self.send_by(deadline(count), snapshot_item(user)).await?;
+            }
+        }
+        let Snapshot { revision, seal, .. } = snapshot;
+        let position = StreamPosition { revision, seal };
+        self.send_by(deadline(count), position.to_item()).await?;
+        Ok(position)
+    }
+
+    /// Sends the changes behind a position, for as long as the watcher may watch and the record has the seals that were
+    /// seen: another database may take the place of the one that this stream began with.
+    async fn send_changes(
+        &mut self,
+        mut position: StreamPosition,
+    ) -> Result<Infallible, AccountError> {
+        let mut newest_change = self.accounts.watches.changed.subscribe();
+        let mut reported_revision = position.revision;
+        let mut progress_at = Instant::now() + PROGRESS_INTERVAL;
+        loop {
+            self.access.check().await?;
+            let is_progress_due = Instant::now() >= progress_at;
+            let has_changed = *newest_change.borrow_and_update() > position.revision;
+            if (has_changed || is_progress_due) && self.send_batch(&mut position).await? {
+                continue;
+            }
+            if is_progress_due {
+                progress_at = Instant::now() + PROGRESS_INTERVAL;
+                if position.revision > reported_revision {
+                    reported_revision = position.revision;
+                    self.send(position.to_item()).await?;
+                }
+            }
+            let _ = timeout(2 * SEAL_INTERVAL, newest_change.changed()).await;
+        }
+    }
+
+    /// Sends the changes of one read, and moves the position behind them. Returns whether there were any, so there may be
+    /// more.
+    async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
+        let read = self
+            .accounts
+            .read_changes(position.revision, position.seal.as_ref());
+        let batch = self.access.check_during(read).await??;
+        position.seal = SealReference::new(&batch.newest);
+        let last = batch.changes.last().map(|change| change.revision);
+        for change in batch.changes {
+            match change.content {
+                Ok(content) => self.send(WatchItem::Change(content)).await?,
+                Err(problem) => {
+                    let revision = change.revision;
+                    warn_unreadable(revision, &problem);
+                    let error = AccountError::UnreadableChange { revision };
+                    let Err(error) = self.end_behind_items(error).await;
+                    return Err(error);
+                }
+            }
+        }
+        position.revision = last.unwrap_or(position.revision.max(batch.newest.revision));
+        Ok(last.is_some())
+    }
+
+    /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
+    async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
+        self.send_result(Ok(item)).await
+    }
+
+    /// Does the same within a deadline, so that a slow caller leaves the permit for snapshots to others.
+    async fn send_by(&mut self, deadline: Instant, item: WatchItem) -> Result<(), AccountError> {
+        timeout_at(deadline, self.send(item))
+            .await
+            .map_err(|_| Reason::Overloaded)?
+    }
+
+    async fn send_result(
+        &mut self,
+        item: Result<WatchItem, AccountError>,
+    ) -> Result<(), AccountError> {
+        match self.access.check_during(self.items.reserve()).await? {
+            Ok(permit) => {
+                permit.send(item);
+                Ok(())
+            }
+            Err(_gone) => Err(Reason::Internal.into()),
+        }
+    }
+
+    /// Ends with an error behind the items that wait, which the caller takes for as long as it may watch.
+    async fn end_behind_items(&mut self, error: AccountError) -> Result<Infallible, AccountError> {
+        self.send_result(Err(error)).await?;
+        self.access.check_during(self.items.closed()).await?;
+        Err(Reason::Internal.into())
+    }
+}
+
+impl StreamPosition {
+    fn to_item(&self) -> WatchItem {
+        WatchItem::Progress {
+            revision: self.revision,
+            seal: self.seal.clone(),
+        }
+    }
+}
+
+/// A user of a snapshot, as a change without a revision.
+fn snapshot_item(user: User) -> WatchItem {
+    WatchItem::Change(UserChange {
+        revision: 0,
+        seal: None,
+        created_at: Some(user.created_at.unwrap_or_default()),
+        user_id: user.id,
+        username: user.username,
+        role: user.role,
+        disabled: user.disabled,
+        deleted: false,
+    })
+}

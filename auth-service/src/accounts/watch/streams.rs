@@ -1,0 +1,71 @@
+//! All streams of this replica, and how many there may be.
+
+use parking_lot::Mutex;
+use rolegate_program::shutdown::Shutdown;
+use std::{collections::HashMap, sync::Arc};
+use tokio::sync::{Semaphore, watch};
+
+/// The streams of one caller.
+const MAX_STREAMS_PER_CALLER: usize = 8;
+const MAX_STREAMS: usize = 256;
+/// The number of snapshots at the same time. Each keeps a state of the database.
+const MAX_SNAPSHOTS: usize = 2;
+/// The number of streams that read the record at the same time. While the record is locked each waits with a connection,
+/// which changes need.
+const MAX_RECORD_READS: usize = 2;
+
+/// The streams of this replica.
+pub(crate) struct Watches {
+    /// The last change of a user that is sealed: a reason to look.
+    pub(in crate::accounts) changed: watch::Sender<i64>,
+    streams_by_caller: Mutex<HashMap<String, usize>>,
+    pub(super) snapshots: Arc<Semaphore>,
+    pub(in crate::accounts) record_reads: Semaphore,
+    /// Ends all streams when it stops.
+    pub(super) end: Shutdown,
+}
+
+/// The permit of a stream, which counts among those of its caller until it is dropped.
+pub(super) struct StreamPermit {
+    watches: Arc<Watches>,
+    caller: String,
+}
+
+impl Watches {
+    pub(in crate::accounts) fn new() -> Self {
+        Self {
+            changed: watch::Sender::new(0),
+            streams_by_caller: Mutex::default(),
+            snapshots: Arc::new(Semaphore::new(MAX_SNAPSHOTS)),
+            record_reads: Semaphore::new(MAX_RECORD_READS),
+            end: Shutdown::new(),
+        }
+    }
+
+    /// Counts one more stream of this caller, unless there are too many.
+    pub(super) fn try_acquire_stream(self: &Arc<Self>, caller: String) -> Option<StreamPermit> {
+        let mut streams = self.streams_by_caller.lock();
+        let total: usize = streams.values().sum();
+        let own = streams.entry(caller.clone()).or_default();
+        if total >= MAX_STREAMS || *own >= MAX_STREAMS_PER_CALLER {
+            return None;
+        }
+        *own += 1;
+        Some(StreamPermit {
+            watches: Arc::clone(self),
+            caller,
+        })
+    }
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        let mut streams = self.watches.streams_by_caller.lock();
+        if let Some(own) = streams.get_mut(&self.caller) {
+            *own -= 1;
+            if *own == 0 {
+                streams.remove(&self.caller);
+            }
+        }
+    }
+}
