@@ -1,6 +1,6 @@
 //! The connections of an open file: transactions, reads, and a probe while writes fail.
 
-mod clock;
+mod file_clock;
 
 use super::{clock::CachedClock, open_files::OpenFiles};
 use crate::{
