@@ -60,6 +60,8 @@ IGNORED_FILES = {"tests.rs", "test_support.rs", "fuzzing.rs"}
 def without_comments_and_tests(text):
     """The code of a file without what is only compiled for tests."""
     text = re.sub(r"//[^\n]*", "", text)
+    # A visibility names a module without importing it.
+    text = re.sub(r"\bpub\(in [^)]*\)", "pub", text)
     return re.sub(r"#\[cfg\(test\)\]\s*(#\[[^\]]*\]\s*)*(pub(\([^)]*\))?\s+)?mod \w+ \{.*\Z", "", text, flags=re.DOTALL)
 
 
@@ -83,7 +85,7 @@ def named_paths(code):
     """The paths that the code names, as lists of segments."""
     for match in re.finditer(r"\buse ([^;]*);", code):
         yield from expand([], match[1])
-    for match in re.finditer(r"(?<![\w:])(\w+(?:::\w+)+)", code):
+    for match in re.finditer(r"(?<![\w:])(\w+(?:::\w+)+)", re.sub(r"\buse [^;]*;", "", code)):
         yield match[1].split("::")
 
 
