@@ -1,6 +1,6 @@
 //! Sessions at two replicas: an end is final, none lives idle or too long, and one in use goes on.
 //!
-//! Describes, of `auth-service/src`: `accounts/{authorize,sessions}.rs` (a decision, the end of idle sessions),
+//! Describes, of `auth-service/src`: `accounts/authorize.rs` and `accounts/sessions/idle.rs` (a decision, the end of idle sessions),
 //! `opaque_token.rs` (`is_active_at`), and `store/sql/{opaque_tokens,usage_writer}.rs` (uses are written once a
 //! minute). The clock counts minutes, fewer than those of the product. It steps back once, or the store
 //! cannot write for a while; both replicas notice that, because each writes once a minute that it could. The stored pauses
