@@ -17,6 +17,14 @@
 //! - `call_origin`: client address and deadline of a call; [`user`]: the user types; `roles`: the roles
 //!   that exist.
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::too_many_lines,
+        reason = "a test tells its story in order, with its values in sight"
+    )
+)]
+
 pub mod accounts;
 mod actor;
 mod audit;

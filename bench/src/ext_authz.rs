@@ -45,6 +45,10 @@ pub(crate) struct ExtAuthzOptions {
 }
 
 /// Runs the benchmark and prints the results.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one measurement, in order"
+)]
 pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::progress("starting PostgreSQL and auth-service");

@@ -54,6 +54,10 @@ pub(crate) struct FloodOptions {
 }
 
 /// Runs the benchmark and writes the report.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one measurement, in order"
+)]
 pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     if options.closed {
         let (rounds, seconds) = if options.quick { (3, 4) } else { (10, 6) };

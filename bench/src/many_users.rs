@@ -53,6 +53,10 @@ struct State {
 }
 
 /// Runs the benchmark and prints the results.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one measurement, in order"
+)]
 pub(crate) async fn many_users(options: ManyUsersOptions) -> Result<(), Failure> {
     let (users, rounds, seconds) = if options.quick {
         (1_000_000, 1, 2)

@@ -35,6 +35,10 @@ pub(crate) struct PeersOptions {
 }
 
 /// Runs the benchmark and prints the results.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one measurement, in order"
+)]
 pub(crate) async fn peers(options: PeersOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let packages = install::install().await?;

@@ -39,6 +39,10 @@ pub(crate) struct ProxyOptions {
 }
 
 /// Runs the benchmark and prints the results.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the steps of one measurement, in order"
+)]
 pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     console::progress("starting PostgreSQL, auth-service, gateway and nginx");

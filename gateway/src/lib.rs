@@ -15,6 +15,14 @@
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 //! - `fuzzing`: what fuzz targets reach; compiled for them only.
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::too_many_lines,
+        reason = "a test tells its story in order, with its values in sight"
+    )
+)]
+
 mod basic;
 mod bearer;
 mod commands;

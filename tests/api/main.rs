@@ -1,5 +1,10 @@
 //! What clients of the API see: the same cases in every deployment.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "a test tells its story in order, with its values in sight"
+)]
+
 mod access;
 mod account_page;
 mod additions;

@@ -1,5 +1,10 @@
 //! Failures, starts, restarts and shutdowns.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "a test tells its story in order, with its values in sight"
+)]
+
 mod auth_outage;
 mod bad_settings;
 mod client_conformance;

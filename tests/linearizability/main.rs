@@ -10,6 +10,11 @@
 //! read behind another. `LINEARIZABILITY_HISTORY` names a file to which each operation is appended, for
 //! `tests/specifications` to replay.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "a test tells its story in order, with its values in sight"
+)]
+
 mod failover;
 mod held_answer;
 mod history;

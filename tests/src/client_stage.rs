@@ -104,6 +104,7 @@ impl ClientStage {
     /// # Panics
     ///
     /// For a kind that the table does not describe.
+    #[expect(clippy::too_many_lines, reason = "a table of kinds")]
     pub async fn user(&mut self, kind: &str) -> CaseUser {
         self.cases += 1;
         if !self.is_whole {

@@ -10,6 +10,11 @@
 //! `USER_CHANGES_SEED` repeats the choices of a run. `failover` does the same while PostgreSQL fails over.
 //! `tests/mutants/run` plants faults into the product and expects that this finds them.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "a test tells its story in order, with its values in sight"
+)]
+
 mod check;
 mod dice;
 mod failover;

@@ -14,6 +14,14 @@
 //! - [`interstitial`]: small pages in the place of an application's.
 //! - `domain`, [`headers`]: domain names, and values of headers.
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::too_many_lines,
+        reason = "a test tells its story in order, with its values in sight"
+    )
+)]
+
 pub mod brand;
 pub mod clear_site_data;
 pub mod cookie;

@@ -17,6 +17,14 @@
 //! - [`Store`], [`register_metrics`]: what the stores of all services have in common, and their metrics.
 //! - [`BatchedReads`]: concurrent reads by key share one statement; [`Timed`]: the time of the database.
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::too_many_lines,
+        reason = "a test tells its story in order, with its values in sight"
+    )
+)]
+
 mod batched_reads;
 mod database;
 mod dialect;

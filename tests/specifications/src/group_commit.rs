@@ -163,6 +163,10 @@ impl Model for Specification<Mistake> {
         extend(!state.is_restarted, Action::Restart);
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the transitions of a model, one by one"
+    )]
     fn next_state(&self, state: &State, action: Action) -> Option<State> {
         let mut next = state.clone();
         let writer = READERS + usize::from(state.last_role);
