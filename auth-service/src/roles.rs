@@ -1,5 +1,6 @@
 //! The roles that exist here: the three that always exist, and those of the setting `EXTRA_ROLES`.
 
+use crate::store::RoleUsage;
 use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::str::FromStr;
@@ -40,17 +41,16 @@ impl Roles {
             .unwrap_or_default()
     }
 
-    /// Fails if one of these names, each with a number of users and of API keys, is of no role: all of them
-    /// would act as `user`.
-    pub(crate) fn check(&self, in_use: Vec<(String, i64, i64)>) -> Result<(), SettingError> {
+    /// Fails if one of these roles in use is missing: the users and API keys that have it would act as `user`.
+    pub(crate) fn check(&self, in_use: Vec<RoleUsage>) -> Result<(), SettingError> {
         let mut names = Vec::new();
         let mut users = 0;
         let mut keys = 0;
-        for (name, users_with_it, keys_with_it) in in_use {
-            if self.find(&name).is_none() {
-                users += users_with_it;
-                keys += keys_with_it;
-                names.push(name);
+        for usage in in_use {
+            if self.find(&usage.role).is_none() {
+                users += usage.users;
+                keys += usage.api_keys;
+                names.push(usage.role);
             }
         }
         names.dedup();
@@ -104,6 +104,7 @@ impl FromStr for Roles {
 #[cfg(test)]
 mod tests {
     use super::Roles;
+    use crate::store::RoleUsage;
     use rolegate_proto::Role;
     use std::collections::HashSet;
 
@@ -168,7 +169,11 @@ mod tests {
         let used = |names: &[(&str, i64, i64)]| {
             names
                 .iter()
-                .map(|&(name, users, keys)| (name.to_owned(), users, keys))
+                .map(|&(name, users, api_keys)| RoleUsage {
+                    role: name.to_owned(),
+                    users,
+                    api_keys,
+                })
                 .collect()
         };
         let some = used(&[("admin", 1, 0), ("admin", 0, 2), ("editor", 7, 0)]);

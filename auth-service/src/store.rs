@@ -61,7 +61,7 @@ pub(crate) use sql::{open, open_beside};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
 pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{NAME, UserStore};
-pub use user_store::{NewPasswordLink, NewUser, Rename, UserFilter, UserUpdate};
+pub use user_store::{NewPasswordLink, NewUser, Rename, RoleUsage, UserFilter, UserUpdate};
 pub use write_error::WriteError;
 pub use writer::Writer;
 

@@ -1,6 +1,9 @@
 //! What `doctor` asks a database of users, without changing it.
 
-use super::tables::{ROLES_IN_USE, SECOND_FACTOR_KEY_IDS, TABLES};
+use super::{
+    RoleUsage,
+    tables::{ROLES_IN_USE, SECOND_FACTOR_KEY_IDS, TABLES},
+};
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection, TableRow};
 
@@ -9,8 +12,8 @@ use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection, TableR
 pub struct UserFacts {
     /// Whether the user `admin` exists.
     pub admin_exists: bool,
-    /// The stored roles, each with the number of users and of API keys that have it; a role may come twice.
-    pub roles_in_use: Vec<(String, i64, i64)>,
+    /// The stored roles, each with the number of users and of API keys that have it.
+    pub roles_in_use: Vec<RoleUsage>,
     /// The ids of the keys that the secrets of second factors are encrypted with.
     pub second_factor_key_ids: Vec<String>,
     /// How many users a time in the future locks out.

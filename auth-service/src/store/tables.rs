@@ -30,8 +30,8 @@ pub(super) const TABLES: Tables = Tables {
     sqlite: migrations!("sqlite"),
 };
 
-/// The stored roles, each with the number of users and of API keys that have it; a role may come twice.
-pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GROUP BY role UNION ALL
+/// Selects rows of `RoleUsage`.
+pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*) AS users, 0 AS api_keys FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
 
 /// The ids of the keys that the secrets of second factors are encrypted with.

@@ -10,7 +10,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::{StoreError, Timed};
+use rolegate_sql_store::{StoreError, Timed, row};
 use secrecy::SecretString;
 
 /// The label of this store in metrics.
@@ -75,6 +75,19 @@ pub struct UserFilter {
     pub search: String,
 }
 
+row! {
+    /// How many users and API keys have a role. A role may come twice: once for its users, once for its keys.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct RoleUsage {
+        /// Its name, perhaps of a role that the settings do not have any more.
+        pub role: String,
+        /// The number of users.
+        pub users: i64,
+        /// The number of API keys.
+        pub api_keys: i64,
+    }
+}
+
 /// A database of users.
 ///
 /// Reads by key take many keys, for `BatchedReads`; they return rows in any order and omit unknown
@@ -102,9 +115,8 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     /// The highest cost of the bcrypt hashes. Reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
-    /// The stored roles in order, each with the number of users and of API keys that have it. A role may
-    /// come twice.
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError>;
+    /// The stored roles in order, each with the number of users and of API keys that have it.
+    async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError>;
 
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
     /// operator.

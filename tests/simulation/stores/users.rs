@@ -5,9 +5,9 @@ pub mod faults;
 
 use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser,
-    OneTimeCodeUse, Seal, SessionEnd, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor,
-    TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate,
-    WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore,
+    OneTimeCodeUse, RoleUsage, Seal, SessionEnd, Snapshot, StoreError, StoredPasswordLink,
+    StoredSecondFactor, TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore,
+    UserUpdate, WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore,
     tests::memory::MemoryStore,
 };
 use crate::{
@@ -109,7 +109,7 @@ disturbed!(UserStore {
     read users_by_id(ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
     read credentials_by_username(names: &[String]) -> Result<Timed<Vec<Credentials>>, StoreError>;
     read highest_password_cost() -> Result<Option<u32>, StoreError>;
-    read roles_in_use() -> Result<Vec<(String, i64, i64)>, StoreError>;
+    read roles_in_use() -> Result<Vec<RoleUsage>, StoreError>;
     write set_role(actor: Option<i64>, id: i64, role: Role, entry: Write) -> Result<User, WriteError>;
     write update(actor: Option<i64>, id: i64, update: UserUpdate, entry: Write) -> Result<User, WriteError>;
     write revoke_tokens(id: i64, writer: Writer, entry: Write) -> Result<User, WriteError>;

@@ -61,7 +61,7 @@ async fn last_logins(
 /// Refuses a role that neither the settings nor a user or a key has.
 async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failure> {
     let in_use = operator.store.roles_in_use().await?;
-    let is_used = in_use.iter().any(|(name, ..)| name == role.as_str());
+    let is_used = in_use.iter().any(|usage| usage.role == role.as_str());
     if is_used || operator.roles.contains(&role) {
         return Ok(());
     }

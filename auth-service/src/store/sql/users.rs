@@ -10,7 +10,7 @@ use super::{
 use crate::{
     audit::Write,
     store::{
-        NewUser, StoreError, UserFilter, UserStore, UserUpdate, WriteError, Writer,
+        NewUser, RoleUsage, StoreError, UserFilter, UserStore, UserUpdate, WriteError, Writer,
         admin_check::{AdminCount, require_admin},
         list_query::list,
         tables::ROLES_IN_USE,
@@ -115,7 +115,7 @@ impl UserStore for SqlStore {
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }
 
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
+    async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError> {
         self.database
             .read(self.database.statement(ROLES_IN_USE))
             .await

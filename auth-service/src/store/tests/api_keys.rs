@@ -274,14 +274,14 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     }
     let used = store.roles_in_use().await.expect("read");
     let sum = |role: &str| {
-        let of_role = used.iter().filter(|it| it.0 == role);
-        of_role.fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2))
+        let of_role = used.iter().filter(|it| it.role == role);
+        of_role.fold((0, 0), |sum, it| (sum.0 + it.users, sum.1 + it.api_keys))
     };
     assert_eq!(
         [sum("user"), sum("author"), sum("admin")],
         [(2, 0), (1, 1), (0, 1)]
     );
-    assert!(used.is_sorted_by_key(|it| &it.0), "{used:?}");
+    assert!(used.is_sorted_by_key(|it| &it.role), "{used:?}");
 }
 
 pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn UserStore) {

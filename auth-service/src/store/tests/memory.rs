@@ -5,8 +5,8 @@ mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, StoreError, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate, WriteError,
-    Writer,
+    NewUser, RoleUsage, StoreError, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate,
+    WriteError, Writer,
     additions::{ADDITION_SECONDS, Additions},
     admin_check::{AdminCount, require_admin},
 };
@@ -361,19 +361,27 @@ impl UserStore for MemoryStore {
         })
     }
 
-    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
+    async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError> {
         let users = self.users()?;
-        let of_users = users.by_id.values().map(|row| (row.user.role, 1, 0));
-        let of_keys = users
-            .tokens
-            .values()
-            .filter_map(|(_, key)| Some((key.role?, 0, 1)));
-        let mut used: Vec<_> = of_users
-            .chain(of_keys)
-            .map(|(role, users, keys)| (role.to_string(), users, keys))
-            .collect();
-        used.sort_unstable();
-        Ok(used)
+        let mut in_use = Vec::new();
+        for row in users.by_id.values() {
+            in_use.push(RoleUsage {
+                role: row.user.role.to_string(),
+                users: 1,
+                api_keys: 0,
+            });
+        }
+        for (_, token) in users.tokens.values() {
+            if let Some(role) = token.role {
+                in_use.push(RoleUsage {
+                    role: role.to_string(),
+                    users: 0,
+                    api_keys: 1,
+                });
+            }
+        }
+        in_use.sort_unstable();
+        Ok(in_use)
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
