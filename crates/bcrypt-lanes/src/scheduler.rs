@@ -29,7 +29,7 @@ pub(crate) struct Scheduler {
     loads: Vec<Load>,
     /// How many lanes each client has; no entry is zero.
     lanes_of: HashMap<ClientKey, usize>,
-    /// Only the counters are used.
+    /// The counters of the statistics; [`Self::stats`] computes the rest.
     counters: Stats,
 }
 
@@ -55,28 +55,30 @@ impl Scheduler {
         }
     }
 
-    /// Loses the queued jobs and all later ones.
+    /// Drops the queued jobs and all later ones, whose callers learn that the engine has stopped.
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
         while self.queue.pop().is_some() {}
     }
 
-    /// Queues a job, or completes it with [`EngineError::Refused`].
+    /// Queues a job. Completes it with [`EngineError::Refused`] if it would be late, or a job of another client that has
+    /// to make room for it.
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
         if self.stopping {
             return;
         }
-        let refused = match self.admit(job.admission_request(), now) {
-            Ok(position) => self.queue.push(job, position).map(|job| {
-                let position = self.fair_position(job.admission_request(), now);
-                (job, refuse(self.wait(position), position))
-            }),
-            Err(refusal) => Some((job, refusal)),
+        let (refused_job, refusal) = match self.find_position(job.admission_request(), now) {
+            Ok(position) => {
+                let Some(displaced) = self.queue.push(job, position) else {
+                    return;
+                };
+                let position = self.fair_position(displaced.admission_request(), now);
+                (displaced, refusal(self.estimate_wait(position), position))
+            }
+            Err(refusal) => (job, refusal),
         };
-        if let Some((job, refusal)) = refused {
-            self.counters.refused += 1;
-            job.answer(Err(refusal));
-        }
+        self.counters.refused += 1;
+        refused_job.answer(Err(refusal));
     }
 
     /// Whether such a job would be admitted now. A negative result counts as refused.
@@ -85,17 +87,17 @@ impl Scheduler {
         request: AdmissionRequest,
         now: Instant,
     ) -> Result<(), EngineError> {
-        let refusal = match self.admit(request, now) {
+        let refusal = match self.find_position(request, now) {
             Ok(_) if self.queue.has_capacity_for(request.client) => return Ok(()),
-            Ok(position) => refuse(self.wait(position), position),
+            Ok(position) => refusal(self.estimate_wait(position), position),
             Err(refusal) => refusal,
         };
         self.counters.refused += 1;
         Err(refusal)
     }
 
-    /// The position of a job, unless it would miss its deadline there.
-    fn admit(
+    /// The position of a job, unless it would miss its due time there.
+    fn find_position(
         &mut self,
         request: AdmissionRequest,
         now: Instant,
@@ -108,12 +110,13 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(overrun) => Err(refuse(overrun, position)),
+            Some(overrun) => Err(refusal(overrun, position)),
             None => Ok(position),
         }
     }
 
-    /// By how much a job at this position would miss its due time.
+    /// By how much a job at this position would miss its due time, which is before its deadline: at the deadline,
+    /// its caller has gone.
     ///
     /// A job that can start at once is always admitted, whatever the estimate says: the deadline
     /// bounds the cost of an error, and running it corrects a wrong estimate.
@@ -126,7 +129,7 @@ impl Scheduler {
         if self.lanes_busy() + self.queue.len() < self.lanes_total() {
             return None;
         }
-        let done = self.wait(position) + self.run_time(request.work);
+        let done = self.estimate_wait(position) + self.run_time(request.work);
         let time_left = request.due.saturating_duration_since(now);
         match done.checked_sub(time_left) {
             Some(overrun) if !overrun.is_zero() => Some(overrun),
@@ -135,18 +138,19 @@ impl Scheduler {
     }
 
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
-        let running = self.running();
+        let running = self.running_iterations();
         self.queue
-            .position(request.client, request.work, |ahead, job| {
-                let AdmissionRequest { work, due, .. } = job.admission_request();
-                let done = |ahead| {
+            .position(request.client, request.work, |ahead, queued| {
+                let AdmissionRequest { work, due, .. } = queued.admission_request();
+                let time_to_finish = |ahead| {
                     self.throughput
                         .time_for(running + ahead, self.lanes_total())
                         + self.run_time(work)
                 };
-                // A machine that others slowed down has jobs that nothing saves: they protect no place.
-                done(ahead) <= job.deadline.saturating_duration_since(now)
-                    && done(ahead + request.work) > due.saturating_duration_since(now)
+                // A queued job that misses its deadline anyway, on a machine that others slowed down, does not hold
+                // the new one back.
+                time_to_finish(ahead) <= queued.deadline.saturating_duration_since(now)
+                    && time_to_finish(ahead + request.work) > due.saturating_duration_since(now)
             })
     }
 
@@ -155,9 +159,9 @@ impl Scheduler {
     ///
     /// The work its client has queued counts twice, so that a client that floods leaves as much room
     /// as it takes, and a new client is admitted.
-    fn wait(&self, position: QueuePosition) -> Duration {
+    fn estimate_wait(&self, position: QueuePosition) -> Duration {
         self.throughput.time_for(
-            self.running() + position.ahead + position.own,
+            self.running_iterations() + position.ahead + position.own,
             self.lanes_total(),
         )
     }
@@ -168,11 +172,11 @@ impl Scheduler {
     }
 
     /// Remaining iterations in all lanes.
-    fn running(&self) -> u64 {
+    fn running_iterations(&self) -> u64 {
         self.loads.iter().map(|load| load.work).sum()
     }
 
-    /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
+    /// Completes queued jobs whose deadline has passed, because it may be long before a lane becomes free.
     pub(crate) fn expire(&mut self, now: Instant) {
         if self
             .queue
@@ -228,7 +232,7 @@ impl Scheduler {
     /// together. A flood of one client then holds all lanes for the time of a hash, begins its next jobs at
     /// once, and a job of another client would wait up to as long as it runs.
     fn take_newcomer(&mut self, worker: usize, now: Instant) -> Option<Job> {
-        if !self.newcomers_may_pass(now) {
+        if !self.can_admit_newcomer(now) {
             return None;
         }
         let job = self
@@ -242,9 +246,9 @@ impl Scheduler {
         Some(job)
     }
 
-    /// Whether one client floods, and the queued jobs have twice the time that they need: admitted jobs
-    /// are not delayed past their deadlines.
-    fn newcomers_may_pass(&self, now: Instant) -> bool {
+    /// Whether a newcomer may go before queued jobs: one client floods, and the queued jobs have twice the time that
+    /// they need, so none is delayed past its deadline.
+    fn can_admit_newcomer(&self, now: Instant) -> bool {
         let lanes = self.lanes_total();
         let many = lanes.div_ceil(FLOOD_SHARE).max(2);
         let has_flood = self.lanes_of.values().any(|lanes| *lanes >= many);
@@ -253,7 +257,7 @@ impl Scheduler {
         }
         let time = self
             .throughput
-            .time_for(self.running() + self.queue.work(), lanes);
+            .time_for(self.running_iterations() + self.queue.work(), lanes);
         self.queue
             .earliest_deadline()
             .is_none_or(|deadline| now + 2 * time <= deadline)
@@ -305,10 +309,10 @@ impl Scheduler {
     }
 }
 
-fn refuse(retry_after: Duration, position: QueuePosition) -> EngineError {
-    let retry_after = retry_after.max(MIN_RETRY_AFTER);
+fn refusal(retry_after: Duration, position: QueuePosition) -> EngineError {
     EngineError::Refused {
-        retry_after,
+        retry_after: retry_after.max(MIN_RETRY_AFTER),
+        // A client with queued jobs is refused for its share; one without, because others fill the queue.
         is_full: position.own == 0,
     }
 }
