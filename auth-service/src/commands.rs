@@ -17,7 +17,9 @@ use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
     doctor::Doctor,
-    program::{CommonSettings, Failure, Program, print},
+    failure::Failure,
+    output::print,
+    program::{CommonSettings, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };

@@ -14,7 +14,7 @@ use rolegate_grpc_server::{
     GrpcServer,
     message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
 };
-use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingError};
+use rolegate_program::{cidr_set::CidrSet, failure::Failure, settings::SettingError};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
     envoy_auth_v3::authorization_server::AuthorizationServer,

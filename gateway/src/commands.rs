@@ -7,8 +7,9 @@ use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
     doctor::Doctor,
+    failure::Failure,
     notice::Notice,
-    program::{CommonSettings, Failure, Program},
+    program::{CommonSettings, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };

@@ -11,7 +11,7 @@ pub(crate) mod variant;
 
 use operations::{complete_operation, operations};
 use responses::{REASON_SCHEMA, reason_schema};
-use rolegate_program::program::version;
+use rolegate_program::version::version;
 use tags::describe_tags;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, Server, security::SecurityScheme};
 use variant::Variant;

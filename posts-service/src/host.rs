@@ -13,7 +13,7 @@ use rolegate_grpc_server::{
 };
 use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_program::{
-    cidr_set::CidrSet, program::Failure, secret::SecretSource, shutdown::Shutdown,
+    cidr_set::CidrSet, failure::Failure, secret::SecretSource, shutdown::Shutdown,
 };
 use rolegate_proto::{
     POSTS_DESCRIPTORS,

@@ -4,7 +4,7 @@
 pub(crate) mod deleted_authors;
 
 use crate::post::{Post, PostAuthor, PostContent};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 pub use rolegate_sql_store::Database;
 use rolegate_sql_store::{
     DatabaseUrl, FileClock, Inspection, Migration, Statement, Store as _, StoreError, Tables, row,

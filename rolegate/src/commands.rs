@@ -21,7 +21,8 @@ use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
     doctor::Doctor,
-    program::{CommonSettings, Failure, Program},
+    failure::Failure,
+    program::{CommonSettings, Program},
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };

@@ -15,7 +15,7 @@ use rolegate_auth_service::{
 };
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
-    cidr_set::CidrSet, program::Failure, reload_signal::ReloadSignal, settings::SettingError,
+    cidr_set::CidrSet, failure::Failure, reload_signal::ReloadSignal, settings::SettingError,
     shutdown::Shutdown,
 };
 use rolegate_sql_store::DatabaseUrl;

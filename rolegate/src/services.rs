@@ -7,7 +7,7 @@ use rolegate_grpc_server::{GrpcServer, InMemoryCallers, InMemoryStreams};
 use rolegate_http_server::readiness::Readiness;
 use rolegate_posts_client::PostsClient;
 use rolegate_posts_service::host::{self, HostOptions};
-use rolegate_program::{cidr_set::CidrSet, program::Failure, shutdown::Shutdown};
+use rolegate_program::{cidr_set::CidrSet, failure::Failure, shutdown::Shutdown};
 
 /// The clients within this process, and their connections for the servers.
 pub(crate) struct Connections {

@@ -11,7 +11,7 @@ use axum::{
 use http::{HeaderMap, StatusCode, header};
 use parking_lot::Mutex;
 use rolegate_auth_client::{ActingClient, AuthClient, CallContext, CallError, testing::Control};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_sql_store::advance_clock;
 use secrecy::SecretString;
 use serde_json::{Value, json};

@@ -18,8 +18,8 @@ use rolegate_grpc_server::InMemoryCallers;
 use rolegate_http_server::{http_server, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
+    failure::{Failure, exit},
     notice::Notice,
-    program::{Failure, exit},
     settings::SettingError,
     shutdown::{Shutdown, termination_signal},
 };

@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use rolegate_auth_service::{secret_generation, settings::ServiceSettings};
 use rolegate_gateway::settings::PublicSettings;
 use rolegate_program::{
-    program::Failure,
+    failure::Failure,
     settings::{SettingError, one_line},
 };
 use rolegate_telemetry::logs::LogFilter;

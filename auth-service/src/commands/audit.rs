@@ -12,7 +12,7 @@ use crate::{
 };
 use clap::Subcommand;
 use list::ListArguments;
-use rolegate_program::{program::Failure, settings::SettingError};
+use rolegate_program::{failure::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 

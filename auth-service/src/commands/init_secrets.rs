@@ -6,7 +6,7 @@ mod secret_folder;
 
 use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
 use database_secrets::DatabaseFolders;
-use rolegate_program::{program::Failure, settings::SettingError};
+use rolegate_program::{failure::Failure, settings::SettingError};
 use rotation::Rotation;
 use secrecy::SecretString;
 use secret_folder::SecretFolder;

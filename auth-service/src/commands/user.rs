@@ -28,7 +28,7 @@ use import::ImportArguments;
 use keys::NewKey;
 use operator::Operator;
 use rolegate_program::{
-    program::Failure,
+    failure::Failure,
     settings::{SettingError, number_between},
 };
 use rolegate_proto::Role;

@@ -4,7 +4,7 @@ use super::{
     RoleUsage,
     tables::{ROLES_IN_USE, SECOND_FACTOR_KEY_IDS, TABLES},
 };
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection, TableRow};
 
 /// What the rows of a database show. An older schema, or a file whose clock does not tell the time, shows only a part.

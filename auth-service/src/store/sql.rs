@@ -23,7 +23,7 @@ pub(super) mod user_rows;
 mod users;
 
 use super::{UserStore, maintenance::Maintenance, tables::TABLES};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, FileClock};
 use sql_store::SqlStore;
 use std::sync::Arc;

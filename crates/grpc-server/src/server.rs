@@ -14,7 +14,7 @@ use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
     descriptors,
-    program::Failure,
+    failure::Failure,
     settings::SettingError,
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };

@@ -6,18 +6,14 @@ use crate::{
     command_line::{self, Command, PREFIX, Stop},
     descriptors,
     doctor::Doctor,
+    failure::{Failure, exit},
     healthcheck,
-    output::check_printed,
+    output::{check_printed, print},
     process,
     reload_signal::ReloadSignal,
     settings::{SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
-    version::set_commit,
-};
-pub use crate::{
-    failure::{Failure, Incomplete, exit},
-    output::{print, print_secret},
-    version::version,
+    version::{set_commit, version},
 };
 use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
 use std::{

@@ -10,7 +10,7 @@ use crate::{
     statement::{Connection, Statement},
 };
 use futures_util::future::LocalBoxFuture;
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use sqlx::Connection as _;
 
 /// The state of a database.

@@ -1,7 +1,7 @@
 //! Reports on an inspected database for `doctor`.
 
 use crate::{DatabaseUrl, Inspection, Schema};
-use rolegate_program::{doctor::Doctor, program::Failure};
+use rolegate_program::{doctor::Doctor, failure::Failure};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Far more than time synchronization leaves, far less than the lifetime of an access token.

@@ -13,7 +13,7 @@ use crate::{
     url::READS,
 };
 use futures_util::future::LocalBoxFuture;
-use rolegate_program::{program::Failure, settings::SettingError};
+use rolegate_program::{failure::Failure, settings::SettingError};
 use std::{fs::File, io, path::Path, time::Duration};
 use tempfile::tempfile_in;
 

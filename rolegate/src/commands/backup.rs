@@ -4,10 +4,7 @@ use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
 use clap::Args;
 use rolegate_auth_service::{commands::user::end_all_restored, store as users};
 use rolegate_posts_service::store as posts;
-use rolegate_program::{
-    program::{Failure, print},
-    settings::SettingError,
-};
+use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_sql_store::{
     DatabaseTarget, DatabaseUrl, Inspection, Schema,
     sqlite::{DatabaseCopy, Replacement, file_exists},

@@ -8,7 +8,7 @@ use rolegate_posts_service::{
     host::{self, HostOptions},
     settings::Settings as PostsSettings,
 };
-use rolegate_program::{program::Failure, shutdown::Shutdown};
+use rolegate_program::{failure::Failure, shutdown::Shutdown};
 use std::{future::Future, time::Duration};
 
 /// Wrong passwords a minute, of a username at a client.

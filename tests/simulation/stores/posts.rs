@@ -8,7 +8,7 @@ use crate::post::{Post, PostAuthor, PostContent};
 use async_trait::async_trait;
 use deleted_authors::Position;
 use faults::{read, write};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Inspection, Store, StoreError, StoreStatus};
 use std::{
     cell::RefCell,

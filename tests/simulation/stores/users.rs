@@ -17,7 +17,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use faults::{read, write};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus, Timed, unix_millis};
 use secrecy::SecretString;

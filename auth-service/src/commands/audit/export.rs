@@ -6,7 +6,7 @@ use crate::{
     store::{AuditRow, Maintenance},
 };
 use humantime::format_rfc3339_millis;
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use serde_json::{Value, json};
 use std::{
     fmt::Display,

@@ -11,7 +11,8 @@ use crate::{
 };
 use clap::Args;
 use rolegate_program::{
-    program::{Failure, print},
+    failure::Failure,
+    output::print,
     settings::{SettingError, number_between},
 };
 

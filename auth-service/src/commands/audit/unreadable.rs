@@ -1,7 +1,7 @@
 //! Rows of the record that cannot be read: each is named on stderr, and the command goes on with the others.
 
 use crate::commands::terminal_text::escape;
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use std::{
     fmt::Display,
     io::{self, Write as _},

@@ -7,7 +7,7 @@ use crate::{
     store::{AuditRow, RecordContents, Seal, SealReference, SealedRecord, StoreError},
 };
 use beginning::Beginning;
-use rolegate_program::program::{Failure, print};
+use rolegate_program::{failure::Failure, output::print};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Write as _},

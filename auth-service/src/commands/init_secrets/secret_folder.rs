@@ -1,8 +1,8 @@
 //! A folder of secret files that only its owner can replace.
 
 use rolegate_program::{
+    output::print,
     private_folder::{self, current_user},
-    program::print,
     secret,
     settings::SettingError,
 };

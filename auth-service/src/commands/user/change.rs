@@ -10,10 +10,7 @@ use crate::{
     settings::ServiceSettings,
     store::Writer,
 };
-use rolegate_program::{
-    program::{Failure, print},
-    settings::SettingError,
-};
+use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_proto::{Reason, Role};
 use rolegate_sql_store::DatabaseTarget;
 use std::path::Path;

@@ -14,10 +14,7 @@ use crate::{
     store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, WriteError},
 };
 use clap::Args;
-use rolegate_program::{
-    program::{Failure, print},
-    settings::SettingError,
-};
+use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_proto::Role;
 use std::{path::PathBuf, sync::Arc};
 

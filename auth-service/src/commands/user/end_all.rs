@@ -5,7 +5,7 @@ use crate::{
     audit::{Change, Write},
     store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Maintenance},
 };
-use rolegate_program::program::{Failure, print};
+use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 

@@ -6,7 +6,7 @@ use crate::{
     commands::terminal_text::escape,
     store::Maintenance,
 };
-use rolegate_program::program::{Failure, print};
+use rolegate_program::{failure::Failure, output::print};
 use std::io::{self, Write as _};
 
 /// Where an erased name is left in an SQLite file.

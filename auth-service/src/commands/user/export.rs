@@ -2,7 +2,7 @@
 
 use super::{operator::Operator, user_line::UserLine};
 use crate::store::Maintenance;
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
 use tempfile::{SpooledTempFile, spooled_tempfile};

@@ -13,7 +13,7 @@ use crate::{
 use clap::Args;
 use reader::{Batch, Reader};
 use report::Report;
-use rolegate_program::program::{Failure, Incomplete};
+use rolegate_program::failure::{Failure, Incomplete};
 use rolegate_sql_store::DatabaseTarget;
 use secrecy::ExposeSecret;
 use std::{

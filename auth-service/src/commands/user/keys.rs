@@ -13,7 +13,8 @@ use crate::{
 };
 use clap::Args;
 use rolegate_program::{
-    program::{Failure, print, print_secret},
+    failure::Failure,
+    output::{print, print_secret},
     settings::SettingError,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};

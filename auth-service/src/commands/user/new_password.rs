@@ -2,7 +2,7 @@
 //! list of processes.
 
 use crate::{call_origin::CallOrigin, password::Hasher, settings::ServiceSettings};
-use rolegate_program::{program::Failure, secret, settings::SettingError};
+use rolegate_program::{failure::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{io, path::Path, time::Duration};

@@ -6,7 +6,7 @@ use crate::{
     store::{self, FileClock, Maintenance, UserStore, WriteError},
     user::{Credentials, User},
 };
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use std::sync::Arc;
 

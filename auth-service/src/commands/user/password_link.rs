@@ -10,7 +10,7 @@ use crate::{
     opaque_token::{self, GeneratedToken},
     store::WriteError,
 };
-use rolegate_program::program::{Failure, print_secret};
+use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::{
     store::StoreError,
     user::Credentials,
 };
-use rolegate_program::program::{Failure, print};
+use rolegate_program::{failure::Failure, output::print};
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use std::{collections::HashMap, slice};

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::DatabaseUrl;
 use folder::{LockedFolder, remove_abandoned};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},

@@ -8,7 +8,7 @@ use super::{
     path::with_suffix,
 };
 use crate::sql_error::{BUSY, LOCKED, sqlite_code};
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
     ConnectOptions, Connection,

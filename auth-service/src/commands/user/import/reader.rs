@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::{commands::user::user_line::LineReader, store::UserRecord};
-use rolegate_program::{program::Failure, settings::SettingError};
+use rolegate_program::{failure::Failure, settings::SettingError};
 use std::{
     collections::HashSet,
     hash::{BuildHasher, RandomState},

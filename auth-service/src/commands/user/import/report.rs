@@ -1,7 +1,7 @@
 //! What an import tells the operator.
 
 use crate::password::HashCounts;
-use rolegate_program::program::print;
+use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
 use std::io::{self, Write};
 

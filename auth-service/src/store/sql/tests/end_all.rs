@@ -10,7 +10,7 @@ use crate::{
     user::User,
 };
 use async_trait::async_trait;
-use rolegate_program::program::Failure;
+use rolegate_program::failure::Failure;
 use rolegate_proto::{
     Role,
     limits::{API_KEY_PREFIX, SESSION_PREFIX},
