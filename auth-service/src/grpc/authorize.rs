@@ -1,29 +1,27 @@
-//! The arguments of `Authorize`, and the batches of them and of credentials.
+//! The calls that decide about a token, and how their decisions are counted.
 
 use super::{AuthGrpc, RpcResult};
 use crate::{
-    accounts::{AccountError, AuthorizationRequest, BasicCredentials, Requirement, TokenSource},
+    accounts::{AccountError, AuthenticatedUser, AuthorizationRequest, Requirement, TokenSource},
     actor::Actor,
-    call_origin::CallOrigin,
     metrics,
 };
 use rolegate_grpc_server::{actor, is_trusted_caller};
 use rolegate_proto::{
     Role,
     auth_v1::{
-        self as wire, AllowedRoles, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeResponse,
-        BatchVerifyCredentialsResponse, VerifyCredentialsRequest, VerifyCredentialsResponse,
-        authorize_outcome::Outcome, authorize_request::Requirement as WireRequirement,
+        self as wire, AllowedRoles, AuthorizeOutcome, authorize_outcome::Outcome,
+        authorize_request::Requirement as WireRequirement,
     },
-    limits::{MAX_AUTHORIZE_BATCH, MAX_CREDENTIALS_BATCH},
+    limits::MAX_AUTHORIZE_BATCH,
 };
 use rolegate_telemetry::request_context::RequestContext;
 use tonic::{Extensions, Request, Response};
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
-/// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
-/// be ignored.
+/// Reads a requirement. Rejects a missing one, which must not admit every user, and unknown roles, which
+/// must not be ignored.
 fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::request;
     match wire {
@@ -58,10 +56,10 @@ pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 }
 
 impl AuthGrpc {
-    /// What is asked, with the client address that a trusted caller reports.
-    pub(super) fn authorization_request(
+    /// Reads what is asked, with the client address that a trusted caller reports.
+    fn authorization_request(
         &self,
-        item: AuthorizeRequest,
+        item: wire::AuthorizeRequest,
         call: &Extensions,
     ) -> Result<AuthorizationRequest, AccountError> {
         let mut client_address = None;
@@ -79,78 +77,6 @@ impl AuthGrpc {
             },
             requirement: requirement(item.requirement)?,
             client_address,
-        })
-    }
-
-    /// The outcomes of the items of a batch, in their order.
-    pub(super) async fn decide_all(
-        &self,
-        items: Vec<AuthorizeRequest>,
-        call: &Extensions,
-    ) -> Result<BatchAuthorizeResponse, AccountError> {
-        if items.len() > MAX_AUTHORIZE_BATCH {
-            return Err(AccountError::request("a batch has at most 256 items"));
-        }
-        let requests = items
-            .into_iter()
-            .map(|item| self.authorization_request(item, call))
-            .collect();
-        let outcomes = self.accounts.authorize_batch(requests).await?;
-        Ok(BatchAuthorizeResponse {
-            outcomes: outcomes.into_iter().map(count_outcome).collect(),
-        })
-    }
-
-    /// The users of the credentials that are remembered, or API keys, in the order of the items.
-    pub(super) async fn recall(
-        &self,
-        items: Vec<VerifyCredentialsRequest>,
-        call: &Extensions,
-        origin: CallOrigin,
-    ) -> Result<BatchVerifyCredentialsResponse, AccountError> {
-        if items.len() > MAX_CREDENTIALS_BATCH {
-            return Err(AccountError::request("a batch has at most 256 items"));
-        }
-        // Any other caller could guess what is remembered, and no guess would count.
-        let is_trusted = is_trusted_caller(call, &self.trusted);
-        let checks = items
-            .into_iter()
-            .map(|item| {
-                if is_trusted {
-                    self.basic_credentials(item, origin)
-                } else {
-                    None
-                }
-            })
-            .collect();
-        let recalled = self.accounts.recall(checks).await?;
-        let outcomes = recalled
-            .into_iter()
-            .map(|user| VerifyCredentialsResponse {
-                user: user.map(Into::into),
-            })
-            .collect();
-        Ok(BatchVerifyCredentialsResponse { outcomes })
-    }
-
-    /// The credentials of an item, with the client address that it reports. `None` if it names an unknown role, which is an
-    /// error after the check of the credentials.
-    fn basic_credentials(
-        &self,
-        item: VerifyCredentialsRequest,
-        origin: CallOrigin,
-    ) -> Option<BasicCredentials> {
-        let roles = roles(&item.role_names).ok()?;
-        self.accounts.require_known_roles(&roles).ok()?;
-        let reported = item.client_address.and_then(|address| address.parse().ok());
-        Some(BasicCredentials {
-            username: item.username,
-            password: item.password.into(),
-            accept_api_keys: item.accept_api_keys,
-            origin: CallOrigin {
-                client_address: reported.or(origin.client_address),
-                ..origin
-            },
         })
     }
 
@@ -182,7 +108,17 @@ impl AuthGrpc {
         request: Request<wire::BatchAuthorizeRequest>,
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
         let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
-        Ok(Response::new(self.decide_all(items, &call).await?))
+        if items.len() > MAX_AUTHORIZE_BATCH {
+            return Err(AccountError::request("a batch has at most 256 items").into());
+        }
+        let requests = items
+            .into_iter()
+            .map(|item| self.authorization_request(item, &call))
+            .collect();
+        let outcomes = self.accounts.authorize_batch(requests).await?;
+        Ok(Response::new(wire::BatchAuthorizeResponse {
+            outcomes: outcomes.into_iter().map(count_outcome).collect(),
+        }))
     }
 
     pub(super) async fn get_current_user(
@@ -196,7 +132,7 @@ impl AuthGrpc {
     }
 }
 
-/// The outcome of an item, which is counted.
+/// Counts the decision about an item of a batch, and converts it.
 fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
     let outcome = match outcome {
         Ok(actor) => {
@@ -212,6 +148,19 @@ fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
     AuthorizeOutcome {
         outcome: Some(outcome),
     }
+}
+
+/// Counts the decision about a bearer whom Envoy asks about as one of `Authorize`. Returns the user.
+pub(super) fn count_bearer(
+    bearer: Result<Actor, AccountError>,
+    requirement: &Result<Requirement, AccountError>,
+) -> Result<AuthenticatedUser, AccountError> {
+    metrics::count_authorization(match (&bearer, requirement) {
+        (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
+        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.ineffective_role)),
+        (Err(error), _) | (_, Err(error)) => Some(error.reason()),
+    });
+    bearer.map(AuthenticatedUser::from)
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 //! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
 //! `failure_mode_allow` is set.
 
-mod bearer_count;
 pub(crate) mod cookie;
 pub(crate) mod request;
 mod response;
 
-use super::{AuthGrpc, call_origin::read_origin};
+use super::{AuthGrpc, authorize::count_bearer, call_origin::read_origin};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement},
     audit,
@@ -16,7 +15,6 @@ use crate::{
     store::StoreError,
     user::User,
 };
-use bearer_count::count_bearer;
 use cookie::has_authorization;
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;

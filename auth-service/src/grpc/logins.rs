@@ -2,11 +2,13 @@
 
 use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::read_origin};
 use crate::{
-    accounts::{AccountError, BasicCredentials},
+    accounts::{AccountError, BasicCredentials, SessionOutcome, SessionRequest, SessionUse},
+    call_origin::CallOrigin,
     metrics,
 };
-use rolegate_proto::{Reason, auth_v1 as wire};
-use secrecy::ExposeSecret as _;
+use rolegate_grpc_server::is_trusted_caller;
+use rolegate_proto::{Reason, auth_v1 as wire, limits::MAX_CREDENTIALS_BATCH};
+use secrecy::{ExposeSecret as _, SecretString};
 use tonic::{Request, Response};
 
 impl AuthGrpc {
@@ -72,13 +74,59 @@ impl AuthGrpc {
         }))
     }
 
+    /// Finds the users of the credentials that are cached, or API keys, in the order of the items.
     pub(super) async fn batch_verify_credentials(
         &self,
         request: Request<wire::BatchVerifyCredentialsRequest>,
     ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
         let origin = read_origin(&request);
         let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
-        Ok(Response::new(self.recall(items, &call, origin).await?))
+        if items.len() > MAX_CREDENTIALS_BATCH {
+            return Err(AccountError::request("a batch has at most 256 items").into());
+        }
+        // Any other caller could guess what is cached, and no guess would count.
+        let is_trusted = is_trusted_caller(&call, &self.trusted);
+        let checks = items
+            .into_iter()
+            .map(|item| {
+                if is_trusted {
+                    self.basic_credentials(item, origin)
+                } else {
+                    None
+                }
+            })
+            .collect();
+        let recalled = self.accounts.recall(checks).await?;
+        let outcomes = recalled
+            .into_iter()
+            .map(|user| wire::VerifyCredentialsResponse {
+                user: user.map(Into::into),
+            })
+            .collect();
+        Ok(Response::new(wire::BatchVerifyCredentialsResponse {
+            outcomes,
+        }))
+    }
+
+    /// Reads the credentials of an item, with the client address that it reports. `None` if it names an unknown role,
+    /// which is an error after the check of the credentials.
+    fn basic_credentials(
+        &self,
+        item: wire::VerifyCredentialsRequest,
+        origin: CallOrigin,
+    ) -> Option<BasicCredentials> {
+        let roles = roles(&item.role_names).ok()?;
+        self.accounts.require_known_roles(&roles).ok()?;
+        let reported = item.client_address.and_then(|address| address.parse().ok());
+        Some(BasicCredentials {
+            username: item.username,
+            password: item.password.into(),
+            accept_api_keys: item.accept_api_keys,
+            origin: CallOrigin {
+                client_address: reported.or(origin.client_address),
+                ..origin
+            },
+        })
     }
 
     pub(super) async fn create_session(
@@ -96,5 +144,61 @@ impl AuthGrpc {
         };
         metrics::count_login("session", reason);
         Ok(Response::new(outcome?))
+    }
+
+    async fn new_session(
+        &self,
+        message: wire::CreateSessionRequest,
+        origin: CallOrigin,
+    ) -> Result<wire::CreateSessionResponse, AccountError> {
+        let wire::CreateSessionRequest {
+            username,
+            password,
+            otp,
+            name,
+            user_agent,
+            for_domain,
+            for_application,
+            with_application,
+            place,
+            pending_sign_in,
+        } = message;
+        let session_use = match (for_domain, for_application, with_application) {
+            (false, false, false) => SessionUse::Api,
+            (true, false, false) => SessionUse::Domain,
+            (false, true, false) => SessionUse::Application,
+            (false, false, true) => SessionUse::ApiAndApplication,
+            (true, false, true) => SessionUse::ApiAndDomain,
+            _ => return Err(AccountError::request("for_application is given alone")),
+        };
+        let new = SessionRequest {
+            name,
+            user_agent,
+            session_use,
+            place,
+            pending: pending_sign_in,
+        };
+        let outcome = self
+            .accounts
+            .create_session(&username, password.into(), new, otp.as_deref(), origin)
+            .await?;
+        let exposed = |token: SecretString| token.expose_secret().to_owned();
+        let created = match outcome {
+            SessionOutcome::Created(created) => created,
+            SessionOutcome::CodeRequired { pending_sign_in } => {
+                return Ok(wire::CreateSessionResponse {
+                    pending_sign_in: Some(exposed(pending_sign_in)),
+                    ..wire::CreateSessionResponse::default()
+                });
+            }
+        };
+        let id = created.session.id;
+        Ok(wire::CreateSessionResponse {
+            token: exposed(created.token),
+            session: Some(self.session(created.session, Some(id))),
+            user: Some(created.user.into()),
+            application_token: created.application_token.map(exposed),
+            pending_sign_in: None,
+        })
     }
 }

@@ -25,7 +25,7 @@ impl From<User> for auth_v1::User {
     }
 }
 
-/// Unix seconds in a message.
+/// Converts Unix seconds for a message.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
 }
@@ -43,7 +43,7 @@ impl From<auth_v1::ListUsersRequest> for UserPageRequest {
     }
 }
 
-/// A page of users, with their times or without.
+/// Converts a page of users, with their times or without.
 pub(super) fn page(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
     let UserPage { users, next_after } = page;
     let times = |listed: &ListedUser| auth_v1::UserTimes {
@@ -95,7 +95,7 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
     }
 }
 
-/// The role of an optional field; `Some(None)` for a malformed one.
+/// Reads the role of an optional field; `Some(None)` for a malformed one.
 #[expect(
     clippy::option_option,
     reason = "absent and malformed are not the same"
@@ -132,29 +132,9 @@ impl From<OpaqueToken> for auth_v1::ApiKey {
     }
 }
 
-/// A session that is not used ends at `idle_expires_at`; `current` is that of the actor.
-pub(super) fn session(
-    session: OpaqueToken,
-    idle_expires_at: u64,
-    current: Option<i64>,
-) -> auth_v1::Session {
-    auth_v1::Session {
-        id: session.id,
-        user_id: session.user_id,
-        name: Some(session.name).filter(|name| !name.is_empty()),
-        created_at: Some(timestamp(session.created_at)),
-        last_used_at: session.last_used_at.map(timestamp),
-        client_address: session.client_address,
-        user_agent: session.user_agent,
-        expires_at: session.expires_at.map(timestamp),
-        idle_expires_at: Some(timestamp(idle_expires_at)),
-        current: current == Some(session.id),
-    }
-}
-
 pub(super) fn timestamp(unix_seconds: u64) -> Timestamp {
     Timestamp {
-        seconds: unix_seconds.try_into().unwrap_or(i64::MAX),
+        seconds: seconds(unix_seconds),
         nanos: 0,
     }
 }

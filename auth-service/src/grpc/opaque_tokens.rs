@@ -2,13 +2,10 @@
 
 use super::{
     AuthGrpc, RpcResult,
-    message::{self, optional_role},
+    message::{optional_role, timestamp},
 };
 use crate::{
-    accounts::{
-        AccountError, ApiKeyRequest, SessionOutcome, SessionRequest, SessionUse, TokensToDelete,
-    },
-    call_origin::CallOrigin,
+    accounts::{AccountError, ApiKeyRequest, TokensToDelete},
     opaque_token::{OpaqueToken, TokenKind},
     store::SessionEnd,
 };
@@ -16,70 +13,25 @@ use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
 };
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tonic::{Request, Response};
 
 impl AuthGrpc {
-    pub(super) async fn new_session(
-        &self,
-        message: wire::CreateSessionRequest,
-        origin: CallOrigin,
-    ) -> Result<wire::CreateSessionResponse, AccountError> {
-        let wire::CreateSessionRequest {
-            username,
-            password,
-            otp,
-            name,
-            user_agent,
-            for_domain,
-            for_application,
-            with_application,
-            place,
-            pending_sign_in,
-        } = message;
-        let session_use = match (for_domain, for_application, with_application) {
-            (false, false, false) => SessionUse::Api,
-            (true, false, false) => SessionUse::Domain,
-            (false, true, false) => SessionUse::Application,
-            (false, false, true) => SessionUse::ApiAndApplication,
-            (true, false, true) => SessionUse::ApiAndDomain,
-            _ => return Err(AccountError::request("for_application is given alone")),
-        };
-        let new = SessionRequest {
-            name,
-            user_agent,
-            session_use,
-            place,
-            pending: pending_sign_in,
-        };
-        let outcome = self
-            .accounts
-            .create_session(&username, password.into(), new, otp.as_deref(), origin)
-            .await?;
-        let exposed = |token: SecretString| token.expose_secret().to_owned();
-        let created = match outcome {
-            SessionOutcome::Created(created) => created,
-            SessionOutcome::CodeRequired { pending_sign_in } => {
-                return Ok(wire::CreateSessionResponse {
-                    pending_sign_in: Some(exposed(pending_sign_in)),
-                    ..wire::CreateSessionResponse::default()
-                });
-            }
-        };
-        let id = created.session.id;
-        Ok(wire::CreateSessionResponse {
-            token: exposed(created.token),
-            session: Some(self.session(created.session, Some(id))),
-            user: Some(created.user.into()),
-            application_token: created.application_token.map(exposed),
-            pending_sign_in: None,
-        })
-    }
-
-    /// `current` is the session of the actor.
-    pub(super) fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
+    /// Converts a session. `current_id` is that of the actor's session.
+    pub(super) fn session(&self, session: OpaqueToken, current_id: Option<i64>) -> wire::Session {
         let idle_expires_at = self.accounts.idle_expires_at(&session);
-        message::session(session, idle_expires_at, current)
+        wire::Session {
+            id: session.id,
+            user_id: session.user_id,
+            name: Some(session.name).filter(|name| !name.is_empty()),
+            created_at: Some(timestamp(session.created_at)),
+            last_used_at: session.last_used_at.map(timestamp),
+            client_address: session.client_address,
+            user_agent: session.user_agent,
+            expires_at: session.expires_at.map(timestamp),
+            idle_expires_at: Some(timestamp(idle_expires_at)),
+            current: current_id == Some(session.id),
+        }
     }
 
     pub(super) async fn revoke_tokens(

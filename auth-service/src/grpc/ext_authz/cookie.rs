@@ -1,13 +1,12 @@
 //! Browsers: the session in a cookie, and the way to the page to sign in at.
 
 use super::{
-    bearer_count::count_bearer,
     request::{self, values},
     response::Refusal,
 };
 use crate::{
     accounts::{AccountError, AuthenticatedUser, Requirement, TokenSource},
-    grpc::AuthGrpc,
+    grpc::{AuthGrpc, authorize::count_bearer},
     user::User,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
