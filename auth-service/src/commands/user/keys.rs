@@ -20,6 +20,16 @@ use rolegate_program::{
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use std::{sync::Arc, time::Duration};
 
+const HEADING: [&str; 7] = [
+    "ID",
+    "PREFIX",
+    "ROLE",
+    "CREATED",
+    "EXPIRES",
+    "LAST USED",
+    "NAME",
+];
+
 #[derive(Debug, Args)]
 pub struct NewKey {
     /// Name of the user, case-sensitive
@@ -97,18 +107,7 @@ pub(super) async fn list(operator: &Operator, username: &str) -> Result<(), Fail
     let user = operator.find(username).await?;
     let keys = keys_of_user(operator, user.id).await?;
     let role_width = operator.roles.max_name_len();
-    print_columns(
-        &KeyColumns {
-            id: "ID",
-            prefix: "PREFIX",
-            role: "ROLE",
-            created: "CREATED",
-            expires: "EXPIRES",
-            last_used: "LAST USED",
-            name: "NAME",
-        },
-        role_width,
-    );
+    print_columns(HEADING, role_width);
     for key in &keys {
         print_key(key, role_width);
     }
@@ -116,46 +115,28 @@ pub(super) async fn list(operator: &Operator, username: &str) -> Result<(), Fail
 }
 
 fn print_key(key: &OpaqueToken, role_width: usize) {
-    let name = quote(&key.name);
-    let creator = match &key.created_by {
-        Some(admin) => format!("  (created by {})", quote(admin)),
-        None => String::new(),
-    };
+    let id = key.id.to_string();
+    let prefix = quote_unless_word(&key.prefix);
+    let role = key.role.as_ref().map_or("-", Role::as_str);
+    let created = rfc3339_or_dash(Some(key.created_at));
+    let expires = rfc3339_or_dash(key.expires_at);
+    let last_used = rfc3339_or_dash(key.last_used_at);
+    let mut name = quote(&key.name);
+    if let Some(admin) = &key.created_by {
+        let creator = format!("  (created by {})", quote(admin));
+        name += &creator;
+    }
     print_columns(
-        &KeyColumns {
-            id: &key.id.to_string(),
-            prefix: &quote_unless_word(&key.prefix),
-            role: key.role.as_ref().map_or("-", |role| role.as_str()),
-            created: &rfc3339_or_dash(Some(key.created_at)),
-            expires: &rfc3339_or_dash(key.expires_at),
-            last_used: &rfc3339_or_dash(key.last_used_at),
-            name: &format!("{name}{creator}"),
-        },
+        [&id, &prefix, role, &created, &expires, &last_used, &name],
         role_width,
     );
 }
 
-/// A line of the list of keys.
-struct KeyColumns<'a> {
-    id: &'a str,
-    prefix: &'a str,
-    role: &'a str,
-    created: &'a str,
-    expires: &'a str,
-    last_used: &'a str,
-    name: &'a str,
-}
-
-fn print_columns(columns: &KeyColumns<'_>, role_width: usize) {
-    let KeyColumns {
-        id,
-        prefix,
-        role,
-        created,
-        expires,
-        last_used,
-        name,
-    } = columns;
+/// Prints a line of the list, in the order of the heading.
+fn print_columns(
+    [id, prefix, role, created, expires, last_used, name]: [&str; HEADING.len()],
+    role_width: usize,
+) {
     print(&format!(
         "{id:>8}  {prefix:<8}  {role:<role_width$}  {created:<20}  {expires:<20}  {last_used:<20}  {name}"
     ));

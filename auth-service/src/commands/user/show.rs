@@ -12,12 +12,14 @@ use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use std::{collections::HashMap, slice};
 
+const HEADING: [&str; 6] = ["ID", "ROLE", "STATE", "CREATED", "LAST SIGN-IN", "USERNAME"];
+
 /// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
 pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), Failure> {
     if let Some(role) = role {
         require_known_role(operator, role).await?;
     }
-    print_heading(operator);
+    print_columns(operator, HEADING);
     let mut last_id = Some(0);
     while let Some(id) = last_id {
         let users = operator.maintenance.users_after(id, role).await?;
@@ -45,7 +47,7 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
     let found = operator.credentials(username).await?;
     let last_logins = last_logins(operator, slice::from_ref(&found)).await?;
     let last_login_at = last_logins.get(&found.user.id).copied();
-    print_heading(operator);
+    print_columns(operator, HEADING);
     print_user(operator, &found, last_login_at, 0);
     Ok(())
 }
@@ -68,20 +70,6 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
     Err(operator.roles.unknown_role().into())
 }
 
-fn print_heading(operator: &Operator) {
-    print_columns(
-        operator,
-        &UserColumns {
-            id: "ID",
-            role: "ROLE",
-            state: "STATE",
-            created: "CREATED",
-            last_sign_in: "LAST SIGN-IN",
-            username: "USERNAME",
-        },
-    );
-}
-
 /// Prints a user. The name is quoted, and what is invisible in it is escaped. `keys` is the number of API keys that have
 /// the role of the list, if the user has another one.
 fn print_user(
@@ -102,38 +90,22 @@ fn print_user(
         let note = format!("  (API keys with it: {keys})");
         username += &note;
     }
+    let id = user.id.to_string();
+    let state = if user.disabled { "disabled" } else { "enabled" };
+    let created = rfc3339_or_dash(user.created_at);
+    let last_sign_in = rfc3339_or_dash(last_login_at);
+    let role = user.role.as_str();
     print_columns(
         operator,
-        &UserColumns {
-            id: &user.id.to_string(),
-            role: user.role.as_str(),
-            state: if user.disabled { "disabled" } else { "enabled" },
-            created: &rfc3339_or_dash(user.created_at),
-            last_sign_in: &rfc3339_or_dash(last_login_at),
-            username: &username,
-        },
+        [&id, role, state, &created, &last_sign_in, &username],
     );
 }
 
-/// A line of the list of users.
-struct UserColumns<'a> {
-    id: &'a str,
-    role: &'a str,
-    state: &'a str,
-    created: &'a str,
-    last_sign_in: &'a str,
-    username: &'a str,
-}
-
-fn print_columns(operator: &Operator, columns: &UserColumns<'_>) {
-    let UserColumns {
-        id,
-        role,
-        state,
-        created,
-        last_sign_in,
-        username,
-    } = columns;
+/// Prints a line of the list, in the order of the heading.
+fn print_columns(
+    operator: &Operator,
+    [id, role, state, created, last_sign_in, username]: [&str; HEADING.len()],
+) {
     let role_width = operator.roles.max_name_len();
     print(&format!(
         "{id:>8}  {role:<role_width$}  {state:<8}  {created:<20}  {last_sign_in:<20}  {username}"

@@ -122,16 +122,8 @@ pub(crate) struct UserLine<'u> {
     role: &'u str,
     disabled: bool,
     tokens_not_before: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    tokens_marked_until: u64,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_marked_until: Option<u64>,
 }
 
 impl<'u> UserLine<'u> {
@@ -145,7 +137,7 @@ impl<'u> UserLine<'u> {
             role: user.role.as_str(),
             disabled: user.disabled,
             tokens_not_before: user.tokens_not_before,
-            tokens_marked_until: user.tokens_marked_until,
+            tokens_marked_until: (user.tokens_marked_until > 0).then_some(user.tokens_marked_until),
         }
     }
 }
