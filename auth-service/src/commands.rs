@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod doctor;
 mod init_secrets;
+mod terminal;
 mod terminal_text;
 mod timestamp;
 pub mod user;

@@ -2,7 +2,6 @@
 //! to the database is the authorization.
 
 mod change;
-mod confirmation;
 mod create;
 mod end_all;
 mod erase_audit;
@@ -18,6 +17,7 @@ pub(crate) mod user_line;
 pub use end_all::end_all_restored;
 
 use crate::{
+    commands::terminal::confirm,
     roles::Roles,
     settings::ServiceSettings,
     store::{ApiKeys, FileClock},
@@ -136,7 +136,7 @@ pub fn run(
         let roles = &settings.extra_roles;
         let role = named_role(&command, roles)?;
         if let UserCommand::EndAll { keys, yes: false } = &command
-            && !confirmation::is_given(end_all::question(api_keys(*keys))).await?
+            && !confirm(end_all::question(api_keys(*keys))).await?
         {
             return Err("nothing was ended".into());
         }
@@ -190,8 +190,8 @@ async fn execute(
         UserCommand::Create(new) => create::run(operator, new, role_of_user, settings).await,
         UserCommand::List { role } => show::list(operator, role).await,
         UserCommand::Show(user) => show::run(operator, &user.username).await,
-        UserCommand::Disable(user) => change::disable(operator, &user.username).await,
-        UserCommand::Enable(user) => change::enable(operator, &user.username).await,
+        UserCommand::Disable(user) => change::set_disabled(operator, &user.username, true).await,
+        UserCommand::Enable(user) => change::set_disabled(operator, &user.username, false).await,
         UserCommand::Delete { username, yes } => change::delete(operator, &username, yes).await,
         UserCommand::Rename {
             username,

@@ -1,11 +1,8 @@
 //! Rows of the record that cannot be read: each is named on stderr, and the command goes on with the others.
 
-use crate::commands::terminal_text::escape;
+use crate::commands::{terminal::print_note, terminal_text::escape};
 use rolegate_program::failure::Failure;
-use std::{
-    fmt::Display,
-    io::{self, Write as _},
-};
+use std::fmt::Display;
 
 /// Counts the rows that could not be read.
 #[derive(Debug, Default)]
@@ -30,8 +27,7 @@ impl UnreadableRows {
     }
 }
 
-/// Writes a line to stderr.
+/// Writes a line to stderr, without what could forge another one.
 pub(super) fn warn(text: &str) {
-    // An operator who closed stderr does not want to know.
-    let _ = writeln!(io::stderr(), "{}", escape(text));
+    print_note(&escape(text));
 }

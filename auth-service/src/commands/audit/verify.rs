@@ -3,15 +3,12 @@
 mod beginning;
 
 use crate::{
-    commands::timestamp::rfc3339,
+    commands::{terminal::print_note, timestamp::rfc3339},
     store::{AuditRow, RecordContents, Seal, SealReference, SealedRecord, StoreError},
 };
 use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Write as _},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Verifies the record. `held` is the seal that the operator has from the log.
 pub(super) async fn run(
@@ -45,6 +42,7 @@ pub(super) async fn run(
     for problem in &problems {
         print(problem);
     }
+    // Notes go to stderr: scripts read the one line of an intact record on stdout.
     let is_new = oldest.is_first() && begins_at.is_none();
     if !problems.is_empty() {
         print(&beginning.describe(&oldest, begins_at));
@@ -61,11 +59,6 @@ pub(super) async fn run(
         0 => Ok(()),
         count => Err(tampered(count)),
     }
-}
-
-/// Writes to stderr: scripts read the one line of an intact record on stdout.
-fn print_note(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn tampered(problems: usize) -> Failure {

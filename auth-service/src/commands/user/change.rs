@@ -1,12 +1,13 @@
 //! The commands that change one user. The operator may disable, demote and delete the last admin too.
 
 use super::{
-    confirmation, new_password,
+    new_password,
     operator::{Operator, Store, username_taken},
 };
 use crate::{
     accounts::{self, ADMIN_USERNAME, InitialPassword},
     audit::{Change, Initiator},
+    commands::terminal::confirm,
     settings::ServiceSettings,
     store::Writer,
 };
@@ -67,19 +68,11 @@ pub(super) async fn remove_second_factor(
     Ok(())
 }
 
-pub(super) async fn disable(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let user_id = set_disabled(operator, username, true).await?;
-    print(&format!("User {user_id} ({username:?}) is disabled now."));
-    Ok(())
-}
-
-pub(super) async fn enable(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let user_id = set_disabled(operator, username, false).await?;
-    print(&format!("User {user_id} ({username:?}) is enabled now."));
-    Ok(())
-}
-
-async fn set_disabled(operator: &Operator, username: &str, disabled: bool) -> Result<i64, Failure> {
+pub(super) async fn set_disabled(
+    operator: &Operator,
+    username: &str,
+    disabled: bool,
+) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let set = move |store: Store, id, write| async move {
         store.set_disabled(None, id, disabled, write).await
@@ -87,7 +80,9 @@ async fn set_disabled(operator: &Operator, username: &str, disabled: bool) -> Re
     operator
         .change(&user, Change::set_disabled(disabled), set)
         .await?;
-    Ok(user.id)
+    let state = if disabled { "disabled" } else { "enabled" };
+    print(&format!("User {} ({username:?}) is {state} now.", user.id));
+    Ok(())
 }
 
 pub(super) async fn rename(
@@ -159,7 +154,7 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let question = format!("Delete user {} ({username:?}) and every API key?", user.id);
-    if !yes && !confirmation::is_given(&question).await? {
+    if !yes && !confirm(&question).await? {
         return Err("nothing was deleted".into());
     }
     let delete = |store: Store, id, write| async move { store.delete(None, id, write).await };

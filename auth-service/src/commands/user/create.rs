@@ -1,13 +1,14 @@
 //! `user create`.
 
 use super::{
-    new_password::{self, prompt},
+    new_password,
     operator::{Operator, username_taken},
     password_link::print_link,
 };
 use crate::{
     accounts::check_new_username,
     audit::{Change, Write},
+    commands::terminal::print_note,
     opaque_token::{self, GeneratedToken},
     password::NO_PASSWORD,
     settings::ServiceSettings,
@@ -75,7 +76,7 @@ async fn create_with_link(
         link: Some(NewPasswordLink { digest, expires_at }),
     };
     let created = insert(operator, new).await?;
-    prompt(&format!("{created}\n"));
+    print_note(&created);
     print_link(username, sign_in_url, &token, expires_at)
 }
 

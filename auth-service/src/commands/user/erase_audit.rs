@@ -3,11 +3,10 @@
 use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
-    commands::terminal_text::escape,
+    commands::{terminal::print_note, terminal_text::escape},
     store::Maintenance,
 };
 use rolegate_program::{failure::Failure, output::print};
-use std::io::{self, Write as _};
 
 /// Where an erased name is left in an SQLite file.
 const LEFT_IN_SQLITE: &str = "The file keeps what was erased in free pages and in its log until you run VACUUM and \
@@ -63,7 +62,7 @@ async fn erase_user(maintenance: &Maintenance, id: i64) -> Result<usize, Failure
         erasure.erased
     ));
     for problem in &erasure.kept {
-        let _ = writeln!(io::stderr(), "{}", escape(problem));
+        print_note(&escape(problem));
     }
     Ok(erasure.kept.len())
 }

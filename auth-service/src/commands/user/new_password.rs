@@ -1,7 +1,10 @@
 //! Reads a new password from a file, a pipe or the terminal. Never an argument: those show in the
 //! list of processes.
 
-use crate::{call_origin::CallOrigin, password::Hasher, settings::ServiceSettings};
+use crate::{
+    call_origin::CallOrigin, commands::terminal::print_prompt, password::Hasher,
+    settings::ServiceSettings,
+};
 use rolegate_program::{failure::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -44,11 +47,11 @@ async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
 
 /// Reads a password twice, because what is typed is not echoed.
 async fn read_twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
-    prompt("New password (not echoed): ");
+    print_prompt("New password (not echoed): ");
     let first = read_line(&mut input)
         .await
         .map_err(|error| unreadable(&error))?;
-    prompt("The same again: ");
+    print_prompt("The same again: ");
     let second = read_line(&mut input)
         .await
         .map_err(|error| unreadable(&error))?;
@@ -83,12 +86,6 @@ async fn read_line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString>
     let mut text = Zeroizing::new(String::new());
     input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
-}
-
-/// Writes to stderr: stdout is for the outcome.
-pub(super) fn prompt(text: &str) {
-    use std::io::Write as _;
-    let _ = write!(io::stderr(), "{text}");
 }
 
 /// Turns the echo of the terminal off until it is dropped.

@@ -1,12 +1,9 @@
 //! `user password-link`.
 
-use super::{
-    new_password::prompt,
-    operator::{Operator, not_found},
-};
+use super::operator::{Operator, not_found};
 use crate::{
     audit::{Change, Write},
-    commands::timestamp::rfc3339_or_dash,
+    commands::{terminal::print_note, timestamp::rfc3339_or_dash},
     opaque_token::{self, GeneratedToken},
     store::WriteError,
 };
@@ -56,12 +53,12 @@ pub(super) fn print_link(
         "nobody knows it: create another with user password-link, which ends it",
     )?;
     if link.expose_secret().starts_with('/') {
-        prompt(
+        print_note(
             "Send it with the address of your server before it, such as https://auth.example.org; with that address in \
-             SIGN_IN_URL the command prints all of it.\n",
+             SIGN_IN_URL the command prints all of it.",
         );
     }
     let end = rfc3339_or_dash(Some(expires_at));
-    prompt(&format!("It is good once, until {end}.\n"));
+    print_note(&format!("It is good once, until {end}."));
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! What an import tells the operator.
 
-use crate::password::HashCounts;
+use crate::{commands::terminal::print_note, password::HashCounts};
 use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
-use std::io::{self, Write};
 
 /// How many lines with the same reason or warning are printed, where only their number is of use.
 const MAX_ALIKE: u64 = 20;
@@ -27,7 +26,7 @@ impl Report {
     /// Counts and prints a bad line. The reason must not quote the hash.
     pub(super) fn add_bad_line(&mut self, number: u64, reason: &str) {
         self.bad += 1;
-        print_error(&format!("line {number}: {reason}"));
+        print_note(&format!("line {number}: {reason}"));
     }
 
     /// Counts a line that is bad because the user exists. An import that is repeated has nothing but those.
@@ -45,7 +44,7 @@ impl Report {
     pub(super) fn add_similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
-            print_error(&format!(
+            print_note(&format!(
                 "line {number}: warning: {username:?} differs in case only"
             ));
         }
@@ -57,12 +56,12 @@ impl Report {
             existing, similar, ..
         } = self;
         if *existing > 0 {
-            print_error(&format!(
+            print_note(&format!(
                 "{existing} users exist already; --skip-existing skips them"
             ));
         }
         if *similar > 0 {
-            print_error(&format!(
+            print_note(&format!(
                 "warning: {similar} usernames differ from those of earlier lines in case only; they \
                  are different users"
             ));
@@ -102,8 +101,4 @@ impl Report {
         lines.extend(self.hashes.sentences());
         print(&lines.join("\n"));
     }
-}
-
-fn print_error(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
 }
