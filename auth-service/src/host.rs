@@ -77,9 +77,12 @@ impl AuthService {
     async fn start(config: Config) -> Result<Self, Failure> {
         let keyring = config.keys.read()?;
         let blocklist = match config.blocklist {
-            Some(path) => Some(load_blocklist(path).await?),
+            Some(path) => Some(spawn_blocking(move || BlocklistFile::load(&path)).await??),
             None => None,
         };
+        if let Some(blocklist) = &blocklist {
+            blocklist.log();
+        }
         let mut policy = config.policy;
         policy.passwords.blocklist.clone_from(&blocklist);
         if !token::self_test() {
@@ -151,12 +154,6 @@ impl AuthService {
             }
         }
     }
-}
-
-async fn load_blocklist(path: PathBuf) -> Result<BlocklistFile, Failure> {
-    let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await??;
-    blocklist.log();
-    Ok(blocklist)
 }
 
 fn register_metrics(hasher: &Hasher, store: &Arc<dyn UserStore>) {

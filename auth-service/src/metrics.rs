@@ -10,87 +10,85 @@ use rolegate_telemetry::metrics::{
 use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 
-type Metric<M> = LazyLock<M>;
-
-static LOGINS: Metric<IntCounterVec> = Metric::new(|| {
+static LOGINS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "Password checks by method (login, basic) and outcome: OK or an error reason.";
     counter_vec("rolegate_logins_total", help, &["method", "outcome"])
 });
 
-static AUTHORIZATIONS: Metric<IntCounterVec> = Metric::new(|| {
+static AUTHORIZATIONS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "Authorizations by outcome: OK or an error reason.";
     counter_vec("rolegate_authorizations_total", help, &["outcome"])
 });
 
-static ALLOWED: Metric<IntCounter> = Metric::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
+static ALLOWED: LazyLock<IntCounter> = LazyLock::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
 
-pub(crate) static TOKENS_ISSUED: Metric<IntCounter> =
-    Metric::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
+pub(crate) static TOKENS_ISSUED: LazyLock<IntCounter> =
+    LazyLock::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
 
-static API_KEYS_PRESENTED: Metric<IntCounterVec> = Metric::new(|| {
+static API_KEYS_PRESENTED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "API keys presented, by outcome: accepted (also where the role was insufficient) or \
                 refused.";
     counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
 });
 
-static ACCEPTED: Metric<IntCounter> =
-    Metric::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
+static ACCEPTED: LazyLock<IntCounter> =
+    LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
 
-static REFUSED: Metric<IntCounter> =
-    Metric::new(|| API_KEYS_PRESENTED.with_label_values(&["refused"]));
+static REFUSED: LazyLock<IntCounter> =
+    LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["refused"]));
 
-pub(crate) static API_KEYS_CREATED: Metric<IntCounter> =
-    Metric::new(|| counter("rolegate_api_keys_created_total", "API keys created."));
+pub(crate) static API_KEYS_CREATED: LazyLock<IntCounter> =
+    LazyLock::new(|| counter("rolegate_api_keys_created_total", "API keys created."));
 
-pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
+pub(crate) static BASIC_CACHE_HITS: LazyLock<IntCounter> = LazyLock::new(|| {
     counter(
         "rolegate_basic_cache_hits_total",
         "Basic checks answered from the credential cache.",
     )
 });
 
-static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
+static LIMITS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "Attempts refused by a rate limit.";
     counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
 
-pub(crate) static HASHING_WAIT: Metric<Histogram> = Metric::new(|| {
+pub(crate) static HASHING_WAIT: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Time that a password waited for a lane.";
     histogram("rolegate_hashing_wait_seconds", help, LATENCY_BUCKETS)
 });
 
-pub(crate) static HASHING_RUN: Metric<Histogram> = Metric::new(|| {
+pub(crate) static HASHING_RUN: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Time that a password took to hash.";
     histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
-static HASHING_QUEUED: Metric<IntGauge> = Metric::new(|| {
+static HASHING_QUEUED: LazyLock<IntGauge> = LazyLock::new(|| {
     gauge(
         "rolegate_hashing_queued_jobs",
         "Passwords waiting for a lane.",
     )
 });
 
-static HASHING_BUSY: Metric<IntGauge> =
-    Metric::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."));
+static HASHING_BUSY: LazyLock<IntGauge> =
+    LazyLock::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."));
 
-static HASHING_LANES: Metric<IntGauge> =
-    Metric::new(|| gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."));
+static HASHING_LANES: LazyLock<IntGauge> =
+    LazyLock::new(|| gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."));
 
-static HASHING_JOBS: Metric<IntCounterVec> = Metric::new(|| {
+static HASHING_JOBS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
                 (cancelled).";
     counter_vec("rolegate_hashing_jobs_total", help, &["outcome"])
 });
 
-static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
+static HASHING_PANICS: LazyLock<IntCounter> = LazyLock::new(|| {
     counter(
         "rolegate_hashing_panics_total",
         "Hashing threads restarted after a panic.",
     )
 });
 
-static OLDEST_UNSEALED: Metric<IntGauge> = Metric::new(|| {
+static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
     let help = "Seconds that the oldest row of the record has waited to be sealed.";
     gauge("rolegate_audit_oldest_unsealed_seconds", help)
 });
