@@ -53,8 +53,8 @@ impl From<AuditPage> for wire::ListAuditResponse {
 }
 
 impl AuthGrpc {
-    /// A token that is sent counts, so that a service can act for less than it may.
-    pub(super) fn watcher<M>(&self, request: &Request<M>) -> Watcher {
+    /// Finds out who follows the changes. A token that is sent counts, so that a service can act for less than it may.
+    fn watcher<M>(&self, request: &Request<M>) -> Watcher {
         let token = actor::optional_token(request.metadata());
         if token.is_none()
             && let Some(service) = named_caller(request.extensions(), &self.watchers)

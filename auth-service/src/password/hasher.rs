@@ -3,7 +3,7 @@
 use super::{
     foreign_checks::{CheckTerms, ForeignChecks},
     foreign_hash::ForeignHash,
-    pepper::{Peppers, UnknownPepper},
+    pepper::Peppers,
     validation::{Password, PresentedPassword},
 };
 use crate::{call_origin::CallOrigin, metrics};
@@ -164,7 +164,11 @@ impl Hasher {
         }
         let password = password.and_then(PresentedPassword::valid);
         let input = match (hash, password) {
-            (Some(hash), Some(password)) => self.peppers.prepare_stored(hash, password).map(Some),
+            (Some(hash), Some(password)) => self
+                .peppers
+                .prepare_stored(hash, password)
+                .map(Some)
+                .ok_or(HashError::UnknownPepper),
             _ => Ok(None),
         };
         // Without an input the work is that of an unknown name, which must not be told apart.
@@ -254,12 +258,6 @@ fn observe<T>(done: Timed<T>) -> T {
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
     metrics::HASHING_RUN.observe(done.ran.as_secs_f64());
     done.value
-}
-
-impl From<UnknownPepper> for HashError {
-    fn from(UnknownPepper: UnknownPepper) -> Self {
-        Self::UnknownPepper
-    }
 }
 
 impl From<EngineError> for HashError {

@@ -65,10 +65,6 @@ pub(super) struct StoredHashInput<'h> {
     pub(super) is_exact: bool,
 }
 
-/// A stored hash has a pepper that is not configured.
-#[derive(Debug)]
-pub(super) struct UnknownPepper;
-
 impl Peppers {
     /// Accepts these secrets, newest first. New hashes have the first.
     pub(crate) fn new(secrets: &[SecretString]) -> Self {
@@ -146,28 +142,29 @@ impl Peppers {
         Some(hash)
     }
 
+    /// Prepares the check of a password against a stored hash. `None` if its pepper is not configured.
     pub(super) fn prepare_stored<'h>(
         &self,
         stored: &'h str,
         password: &Password,
-    ) -> Result<StoredHashInput<'h>, UnknownPepper> {
+    ) -> Option<StoredHashInput<'h>> {
         if let Some(hash) = stored.strip_prefix(WORDPRESS) {
-            return Ok(prepare_wordpress(hash, password));
+            return Some(prepare_wordpress(hash, password));
         }
         let current = self.current().map(|pepper| pepper.id.as_str());
         let peppered = stored
             .strip_prefix(SCHEME)
             .and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = peppered else {
-            return Ok(StoredHashInput {
+            return Some(StoredHashInput {
                 hash: stored,
                 text: Zeroizing::new(password.expose().to_owned()),
                 is_outdated: current.is_some(),
                 is_exact: true,
             });
         };
-        let pepper = self.find(id).ok_or(UnknownPepper)?;
-        Ok(StoredHashInput {
+        let pepper = self.find(id)?;
+        Some(StoredHashInput {
             hash,
             text: pepper.apply(password),
             is_outdated: current != Some(id),

@@ -26,7 +26,9 @@ pub(super) async fn run(
     let mut verification = Verification::new(held);
     verification.check_beginning(&beginning, &oldest);
     if uncovered > 0 {
-        verification.add_problem(format!("{uncovered} rows are outside of all seals"));
+        verification
+            .problems
+            .push(format!("{uncovered} rows are outside of all seals"));
     }
     verification.check_reach(&oldest);
     let last = verification.check_seals(&mut record, &oldest).await?;
@@ -105,13 +107,9 @@ impl Verification {
         }
     }
 
-    fn add_problem(&mut self, text: String) {
-        self.problems.push(text);
-    }
-
     fn check_beginning(&mut self, beginning: &Beginning, oldest: &Seal) {
         if let Beginning::Unexplained = beginning {
-            self.add_problem(format!(
+            self.problems.push(format!(
                 "the rows up to revision {}, of {} and before, are missing, and the record does not say that retention \
                  has removed them",
                 oldest.revision,
@@ -123,7 +121,7 @@ impl Verification {
     /// Checks that the record reaches back to the seal that the operator holds.
     fn check_reach(&mut self, oldest: &Seal) {
         if let Some(held) = self.held.take_if(|held| held.revision < oldest.revision) {
-            self.add_problem(format!(
+            self.problems.push(format!(
                 "the seal {} cannot be compared: the record begins behind revision {}",
                 held.revision, oldest.revision
             ));
@@ -162,19 +160,19 @@ impl Verification {
         }
         match seal.next(rows) {
             Ok(computed) if computed == *next => {}
-            Ok(_) => self.add_problem(format!(
+            Ok(_) => self.problems.push(format!(
                 "revisions {} to {}: a row or the seal was changed",
                 seal.revision + 1,
                 next.revision
             )),
-            Err(tampering) => self.add_problem(tampering.to_string()),
+            Err(tampering) => self.problems.push(tampering.to_string()),
         }
     }
 
     fn check_row(&mut self, row: &AuditRow) {
         self.rows += 1;
         if let Err(tampering) = row.check_former_username() {
-            self.add_problem(tampering.to_string());
+            self.problems.push(tampering.to_string());
         }
         for id in row.erased_ids().into_iter().flatten() {
             self.erasures.insert(id, row.revision);
@@ -189,7 +187,7 @@ impl Verification {
         if let Some(held) = self.held.take_if(|held| held.revision == seal.revision)
             && held.digest != seal.digest
         {
-            self.add_problem(format!(
+            self.problems.push(format!(
                 "the seal of revision {} is not the held one",
                 seal.revision
             ));
@@ -199,7 +197,7 @@ impl Verification {
     /// Checks that a seal was found to compare with the one that the operator holds.
     fn check_held_seal_exists(&mut self) {
         if let Some(held) = self.held.take() {
-            self.add_problem(format!(
+            self.problems.push(format!(
                 "there is no seal at revision {} any more",
                 held.revision
             ));
@@ -224,7 +222,7 @@ impl Verification {
         if !last.is_first() {
             // Retention may have removed all rows, which is no problem by itself.
             if !self.problems.is_empty() {
-                self.add_problem(format!(
+                self.problems.push(format!(
                     "the record was emptied: it has no rows, although its seals reach to revision {}",
                     last.revision
                 ));
@@ -234,7 +232,7 @@ impl Verification {
         // The record of a database that had users before begins behind revision 1.
         let is_from_the_beginning = oldest.revision == 0;
         if is_from_the_beginning && pending == 0 && users > 0 {
-            self.add_problem(format!(
+            self.problems.push(format!(
                 "the record was emptied: it has no rows, although there are {users} users, whose creation it would have"
             ));
         }

@@ -88,8 +88,7 @@ fn sign_with_next(
     signing: &SecretString,
     accepted: &SecretString,
 ) -> Result<(), SettingError> {
-    let next = folder.read_after(NEXT, "accept")?;
-    require_accepted(folder, accepted, &next, NEXT)?;
+    let next = read_accepted(folder, NEXT, "accept", accepted)?;
     if signing.expose_secret() == next.expose_secret() {
         // This was done before: the previous secret must not be overwritten.
         return Ok(());
@@ -102,8 +101,7 @@ fn sign_with_previous(
     folder: &SecretFolder<'_>,
     accepted: &SecretString,
 ) -> Result<(), SettingError> {
-    let previous = folder.read_after(PREVIOUS, "sign")?;
-    require_accepted(folder, accepted, &previous, PREVIOUS)?;
+    let previous = read_accepted(folder, PREVIOUS, "sign", accepted)?;
     folder.replace(SIGNING, &previous)
 }
 
@@ -141,17 +139,23 @@ fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     Err(folder.invalid(SIGNING, problem))
 }
 
-fn require_accepted(
+/// Reads the secret `name`, which the step `creator` creates and auth-services must accept before it signs.
+fn read_accepted(
     folder: &SecretFolder<'_>,
-    accepted: &SecretString,
-    secret: &SecretString,
     name: &str,
-) -> Result<(), SettingError> {
-    if split(accepted).any(|it| it == secret.expose_secret()) {
-        return Ok(());
+    creator: &str,
+    accepted: &SecretString,
+) -> Result<SecretString, SettingError> {
+    if !folder.contains(name) {
+        let problem = format!("does not exist; use --rotate {creator}, and reload, first");
+        return Err(folder.invalid(name, problem));
     }
-    let problem = format!("is not in {ACCEPTED}; use --rotate accept, and reload, first");
-    Err(folder.invalid(name, problem))
+    let secret = folder.read(name)?;
+    if split(accepted).all(|it| it != secret.expose_secret()) {
+        let problem = format!("is not in {ACCEPTED}; use --rotate accept, and reload, first");
+        return Err(folder.invalid(name, problem));
+    }
+    Ok(secret)
 }
 
 /// Splits a file of accepted secrets, as auth-service reads it.

@@ -59,19 +59,6 @@ impl<'a> SecretFolder<'a> {
         Ok(secret)
     }
 
-    /// Reads the secret `name`, which `--rotate` with the value `before` creates.
-    pub(super) fn read_after(
-        &self,
-        name: &str,
-        before: &str,
-    ) -> Result<SecretString, SettingError> {
-        if self.contains(name) {
-            return self.read(name);
-        }
-        let problem = format!("does not exist; use --rotate {before}, and reload, first");
-        Err(self.invalid(name, problem))
-    }
-
     /// Returns the time since the secret `name` was written; zero if that is in the future.
     pub(super) fn age(&self, name: &str) -> Result<Duration, SettingError> {
         let written = fs::metadata(self.path.join(name))

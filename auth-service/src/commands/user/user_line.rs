@@ -23,16 +23,6 @@ const MAX_SECONDS_AHEAD: i64 = 3600;
 /// How much further the time of a mark may lie ahead: a mark ends a day after a time that a wrong clock was ahead.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
-const FIELDS: [&str; 7] = [
-    "id",
-    "username",
-    "password_hash",
-    "role",
-    "disabled",
-    "tokens_not_before",
-    "tokens_marked_until",
-];
-
 /// What an import needs to know to read a line.
 pub(crate) struct LineReader {
     pub(crate) peppers: Peppers,
@@ -49,7 +39,7 @@ impl LineReader {
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let fields = Fields::parse(line, &FIELDS)?;
+        let fields = Fields::parse(line)?;
         let username = fields.text("username")?;
         check_new_username(username).map_err(|error| error.to_string())?;
         let password_hash = self.read_password_hash(&fields)?;

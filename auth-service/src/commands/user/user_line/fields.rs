@@ -7,6 +7,16 @@ use serde::{
 use serde_json::{Map, Value};
 use std::fmt;
 
+const NAMES: [&str; 7] = [
+    "id",
+    "username",
+    "password_hash",
+    "role",
+    "disabled",
+    "tokens_not_before",
+    "tokens_marked_until",
+];
+
 /// The fields of an object. An error quotes no value, which could be a hash.
 #[derive(Default)]
 pub(super) struct Fields {
@@ -16,17 +26,17 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Parses an object that has no other fields than `known`.
-    pub(super) fn parse(line: &[u8], known: &[&str]) -> Result<Self, String> {
+    /// Parses an object that has no other fields than those of a user.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let fields: Self = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
         if fields
             .values
             .keys()
-            .any(|name| !known.contains(&name.as_str()))
+            .any(|name| !NAMES.contains(&name.as_str()))
         {
-            let known = known.join(", ");
-            return Err(format!("has an unknown field; the fields are {known}"));
+            let names = NAMES.join(", ");
+            return Err(format!("has an unknown field; the fields are {names}"));
         }
         if let Some(name) = &fields.duplicate {
             return Err(format!("has {name} twice"));
