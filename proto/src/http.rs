@@ -30,6 +30,13 @@ macro_rules! http_reasons {
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
             }
+
+            /// The name in the header, and the status.
+            #[deprecated(note = "use `as_str` and `http_status`")]
+            #[must_use]
+            pub const fn http(self) -> (&'static str, u16) {
+                (self.as_str(), self.http_status())
+            }
         }
     };
 }

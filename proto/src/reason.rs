@@ -42,6 +42,13 @@ macro_rules! reasons {
                 match self { $(Self::$variant => $detail),+ }
             }
 
+            /// Its HTTP status, and the text of `{"detail": …}`.
+            #[deprecated(note = "use `http_status` and `http_detail`")]
+            #[must_use]
+            pub const fn http(self) -> (u16, Option<&'static str>) {
+                (self.http_status(), self.http_detail())
+            }
+
             /// The reason with this name; `None` for one of a later version.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
