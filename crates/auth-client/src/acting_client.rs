@@ -4,7 +4,6 @@ mod api_keys;
 mod audit;
 mod current_user;
 mod passwords;
-mod role_fields;
 mod second_factor;
 mod sessions;
 mod users;

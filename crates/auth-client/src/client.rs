@@ -8,7 +8,7 @@ pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};
 use crate::{
     acting_client::ActingClient,
     connections::Connections,
-    credential_checks::{AcceptedPassword, BasicCredentials, CredentialChecks},
+    credential_checks::{AcceptedPassword, CredentialChecks},
     decisions::{DecisionBatcher, Requirement, authorize_request, decision_batcher},
     user::User,
     user_changes::{UserWatcher, watch_users},
@@ -120,15 +120,9 @@ impl AuthClient {
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
-        let credentials = BasicCredentials {
-            username,
-            password,
-            accept,
-            roles,
-        };
         self.shared
             .credential_checks
-            .verify(credentials, context)
+            .verify(username, password, accept, roles, context)
             .await
     }
 
@@ -178,7 +172,7 @@ impl AuthClient {
         }
         // An auth-service of the version before has read the first only.
         for session in others {
-            acting_for(session).end_cookie_session().await?;
+            acting_for(session).end_cookie_sessions(&[], false).await?;
         }
         Ok(())
     }

@@ -40,26 +40,6 @@ pub enum AcceptedPassword {
     PasswordOrApiKey,
 }
 
-/// The credentials of one request with HTTP Basic.
-pub(crate) struct BasicCredentials<'a> {
-    pub(crate) username: &'a str,
-    pub(crate) password: &'a SecretString,
-    pub(crate) accept: AcceptedPassword,
-    pub(crate) roles: &'a [Role],
-}
-
-impl BasicCredentials<'_> {
-    fn to_message(&self, client_address: Option<String>) -> VerifyCredentialsRequest {
-        VerifyCredentialsRequest {
-            username: self.username.to_owned(),
-            password: self.password.expose_secret().to_owned(),
-            role_names: self.roles.iter().map(Role::to_string).collect(),
-            client_address,
-            accept_api_keys: self.accept == AcceptedPassword::PasswordOrApiKey,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct CredentialChecks {
     connections: Arc<Connections>,
@@ -92,23 +72,33 @@ impl CredentialChecks {
 
     pub(crate) async fn verify(
         &self,
-        credentials: BasicCredentials<'_>,
+        username: &str,
+        password: &SecretString,
+        accept: AcceptedPassword,
+        roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
         let deadline = Instant::now() + PASSWORD_TIMEOUT;
+        let message = |client_address: Option<String>| VerifyCredentialsRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+            role_names: roles.iter().map(Role::to_string).collect(),
+            client_address,
+            accept_api_keys: accept == AcceptedPassword::PasswordOrApiKey,
+        };
         let _in_progress = Arc::clone(&self.in_progress);
         let digest = self.hash.hash_one((
-            credentials.username,
-            credentials.password.expose_secret(),
-            credentials.accept,
+            username,
+            password.expose_secret(),
+            accept,
             context.client_address,
         ));
         let can_share_call = self.has_others_in_progress()
-            && credentials.roles.len() <= MAX_ROLES
+            && roles.len() <= MAX_ROLES
             && self.cached_digests.lock().contains(&digest);
-        if can_share_call && let Some(batcher) = self.batchers.batcher_for(credentials.username) {
+        if can_share_call && let Some(batcher) = self.batchers.batcher_for(username) {
             let client_address = context.client_address.map(|address| address.to_string());
-            let request = credentials.to_message(client_address);
+            let request = message(client_address);
             match batcher.submit(request, context.request_id).await {
                 Ok(Some(user)) => return Ok(user),
                 Err(error) if error != CallError::DeadlineExceeded => return Err(error),
@@ -117,8 +107,8 @@ impl CredentialChecks {
             }
         }
         let remaining = deadline.saturating_duration_since(Instant::now());
-        let client = self.connections.password_client_for(credentials.username);
-        let request = context.request(credentials.to_message(None));
+        let client = self.connections.password_client_for(username);
+        let request = context.request(message(None));
         let response = call(remaining, &client, request, Client::verify_credentials).await;
         // Credentials that were not in the cache this time are not batched the next time: a replica may cache none.
         if can_share_call || response.is_err() {

@@ -1,6 +1,6 @@
 //! API keys.
 
-use super::{ActingClient, convert_all, role_fields::RoleFields};
+use super::{ActingClient, convert_all, users::RoleFields};
 use crate::{
     connections::Client,
     response_time::{optional_time, required_time},

@@ -50,37 +50,23 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Ends these sessions from the cookies of a browser, of which the first is the credential of the call. Returns
-    /// whether all of them have ended: an auth-service of the version before reads only the credential of the call.
+    /// Ends the sessions from the cookies of a browser: the bearer, and `sessions`. Returns whether all of `sessions`
+    /// have ended: an auth-service of the version before reads only the credential of the call. An invalid session has
+    /// ended, or never was one, so it is no error.
     pub(crate) async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],
         with_pairs: bool,
     ) -> Result<bool, CallError> {
         let tokens = sessions.iter();
-        self.end_cookies(RevokeTokensRequest {
+        let request = RevokeTokensRequest {
             user_id: None,
             with_pairs,
             from_cookie: true,
             cookie_sessions: tokens
                 .map(|token| token.expose_secret().to_owned())
                 .collect(),
-        })
-        .await
-    }
-
-    /// Ends the session of the bearer, which comes from a cookie.
-    pub(crate) async fn end_cookie_session(&self) -> Result<(), CallError> {
-        self.end_cookies(RevokeTokensRequest {
-            from_cookie: true,
-            ..RevokeTokensRequest::default()
-        })
-        .await?;
-        Ok(())
-    }
-
-    /// An invalid session has ended, or never was one, so it is no error.
-    async fn end_cookies(&self, request: RevokeTokensRequest) -> Result<bool, CallError> {
+        };
         match self.call(request, Client::revoke_tokens).await {
             Ok(response) => Ok(response.cookie_sessions_ended),
             Err(error) if error.reason() == Some(Reason::TokenInvalid) => Ok(false),

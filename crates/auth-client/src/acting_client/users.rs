@@ -1,6 +1,6 @@
 //! Users and their roles.
 
-use super::{ActingClient, convert_all, passwords::PasswordLink, role_fields::RoleFields};
+use super::{ActingClient, convert_all, passwords::PasswordLink};
 use crate::{connections::Client, response_time::optional_time, user::User};
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
@@ -71,6 +71,27 @@ pub struct UserPage {
     pub times: Vec<UserTimes>,
     /// The `after` of the next page; `None` on the last.
     pub next: Option<i64>,
+}
+
+/// A role in a request: its name, and its number for an auth-service of the version before.
+#[derive(Default)]
+pub(super) struct RoleFields {
+    pub(super) name: String,
+    pub(super) number: i32,
+}
+
+impl RoleFields {
+    /// `None` stands for a malformed name. Its fields name no role, which auth-service rejects after its earlier
+    /// checks.
+    pub(super) fn new(role: Option<Role>) -> Self {
+        match role {
+            Some(role) => Self {
+                name: role.to_string(),
+                number: role.request_number(),
+            },
+            None => Self::default(),
+        }
+    }
 }
 
 impl ActingClient {
