@@ -1,7 +1,7 @@
 //! A gRPC server with health, reflection, limits and telemetry.
 //!
 //! - [`GrpcServer`]: one service on its store, with `grpc.health.v1` and reflection; `readiness_monitor`:
-//!   its `service_health` follows the store.
+//!   its readiness and its health follow the store.
 //! - [`ServiceProgram`]: a service that runs as a program of its own; [`HostSettings`]: its flags.
 //! - `connection`: TCP sockets and streams within the process, and their limits.
 //! - `call_layer`: metrics, trace and request context of every call.
@@ -21,7 +21,6 @@ pub mod message_limits;
 mod program;
 mod readiness_monitor;
 mod server;
-mod service_health;
 mod unfinished_messages;
 
 pub use caller::{IGNORED as IGNORED_ADDRESSES, certificate_name, is_trusted_caller, named_caller};

@@ -1,11 +1,11 @@
 //! Readiness and gRPC health that follow the store.
 
-use crate::service_health::ServiceHealth;
 use rolegate_http_server::readiness::Readiness;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_sql_store::Store;
 use rolegate_telemetry::logs::error_chain;
 use std::time::Duration;
+use tonic_health::{ServingStatus, server::HealthReporter};
 
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -52,6 +52,42 @@ impl ReadinessMonitor<'_> {
             self.readiness.set_write_problem(write_problem);
             self.health.set_serving(self.readiness.is_ready()).await;
             tokio::time::sleep(PING_INTERVAL).await;
+        }
+    }
+}
+
+/// The health that gRPC clients watch (`grpc.health.v1`). Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct ServiceHealth {
+    pub(crate) reporter: HealthReporter,
+    /// The server as a whole, whose name is empty, and its service by name.
+    names: [&'static str; 2],
+}
+
+impl ServiceHealth {
+    pub(crate) fn new(reporter: HealthReporter, service: &'static str) -> Self {
+        Self {
+            reporter,
+            names: ["", service],
+        }
+    }
+
+    pub(crate) async fn set_serving(&self, is_serving: bool) {
+        let status = if is_serving {
+            ServingStatus::Serving
+        } else {
+            ServingStatus::NotServing
+        };
+        for name in self.names {
+            self.reporter.set_service_status(name, status).await;
+        }
+    }
+
+    /// Ends the streams of health watchers, which have no end of their own and would hold up the drain.
+    pub(crate) async fn release_watchers(&self) {
+        let mut reporter = self.reporter.clone();
+        for name in self.names {
+            reporter.clear_service_status(name).await;
         }
     }
 }

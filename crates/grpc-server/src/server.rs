@@ -6,8 +6,7 @@ use crate::{
     caller::IGNORED,
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
-    readiness_monitor::ReadinessMonitor,
-    service_health::ServiceHealth,
+    readiness_monitor::{ReadinessMonitor, ServiceHealth},
 };
 use futures_util::future::BoxFuture;
 use rolegate_http_server::{listener::Listener, readiness::Readiness};

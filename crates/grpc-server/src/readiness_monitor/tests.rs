@@ -1,5 +1,4 @@
-use super::ReadinessMonitor;
-use crate::service_health::ServiceHealth;
+use super::{ReadinessMonitor, ServiceHealth};
 use async_trait::async_trait;
 use rolegate_http_server::readiness::Readiness;
 use rolegate_program::shutdown::Shutdown;
