@@ -142,7 +142,7 @@ fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Teleme
 /// Sets what the operating system allows this process and keeps of it, before it has a secret in memory.
 fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
-    metrics::register_process(P::PROGRAM, version());
+    metrics::process::register(P::PROGRAM, version());
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
     Ok(())

@@ -18,7 +18,7 @@ pub struct LogOnce<K> {
 }
 
 /// What happens to a new key when the log remembers as many as it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum WhenFull {
     Silence,
     EvictOldest,

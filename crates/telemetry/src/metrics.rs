@@ -1,19 +1,19 @@
 //! Metrics in Prometheus' text format (version 0.0.4), in the default registry of the process.
 //!
 //! A metric is registered once, in a `LazyLock` beside what it counts, and is touched before the program
-//! serves, so that a scrape finds it at zero. Labels never hold text that a client chose.
-//!
-//! - `registry`: registers, updates and writes metrics.
-//! - `process`: the metrics that every Prometheus client has of its process.
+//! serves, so that a scrape finds it at zero. Labels never hold text that a client chose. [`process`] has
+//! the metrics that every program has.
 
-mod process;
-mod registry;
+pub mod process;
 
 pub use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
-pub use registry::{
-    advance_to, before_scrape, counter, counter_vec, gauge, gauge_vec, histogram, histogram_vec,
-    observe_size, set_count, text,
+
+use parking_lot::Mutex;
+use prometheus::{
+    TextEncoder, register_histogram, register_histogram_vec, register_int_counter,
+    register_int_counter_vec, register_int_gauge, register_int_gauge_vec,
 };
+use std::collections::BTreeMap;
 
 /// Upper bounds of latencies in seconds: from a role decision to the timeout of a call.
 pub const LATENCY_BUCKETS: &[f64] = &[
@@ -23,18 +23,82 @@ pub const LATENCY_BUCKETS: &[f64] = &[
 /// Upper bounds of batch sizes.
 pub const SIZE_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Registers the metrics of the process and `rolegate_build_info`, once in a process. An info metric is 1
-/// by convention.
-pub fn register_process(program: &str, version: &str) {
-    process::register();
-    let help = "Always 1; program and version are in the labels.";
-    let build = gauge_vec("rolegate_build_info", help, &["program", "version"]);
-    build.with_label_values(&[program, version]).set(1);
+/// Why a registration cannot fail: names are literals of this workspace, and each is registered in one place.
+const REGISTERED: &str = "the name of a metric is valid and unique";
+
+type Collector = Box<dyn Fn() + Send + Sync>;
+
+/// What runs before each scrape, by name.
+static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
+
+/// Registers a counter; its name ends in `_total`.
+pub fn counter(name: &str, help: &str) -> IntCounter {
+    register_int_counter!(name, help).expect(REGISTERED)
+}
+
+/// Registers a counter with labels.
+pub fn counter_vec(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    register_int_counter_vec!(name, help, labels).expect(REGISTERED)
+}
+
+/// Registers a gauge.
+pub fn gauge(name: &str, help: &str) -> IntGauge {
+    register_int_gauge!(name, help).expect(REGISTERED)
+}
+
+/// Registers a gauge with labels.
+pub fn gauge_vec(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+    register_int_gauge_vec!(name, help, labels).expect(REGISTERED)
+}
+
+/// Registers a histogram.
+pub fn histogram(name: &str, help: &str, buckets: &[f64]) -> Histogram {
+    register_histogram!(name, help, buckets.to_vec()).expect(REGISTERED)
+}
+
+/// Registers a histogram with labels.
+pub fn histogram_vec(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
+    register_histogram_vec!(name, help, labels, buckets.to_vec()).expect(REGISTERED)
+}
+
+/// Observes the size of a batch.
+#[expect(clippy::cast_precision_loss, reason = "no batch is larger than 2^52")]
+pub fn observe_size(histogram: &Histogram, size: usize) {
+    histogram.observe(size as f64);
+}
+
+/// Sets a gauge to a count.
+pub fn set_count(gauge: &IntGauge, count: usize) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// Advances a counter to a total that is counted elsewhere. Never decreases it.
+pub fn advance_to(counter: &IntCounter, total: u64) {
+    counter.inc_by(total.saturating_sub(counter.get()));
+}
+
+/// Runs `collect` before each scrape, to update metrics from elsewhere. Replaces the collector of the
+/// same name.
+pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
+    COLLECTORS.lock().insert(name.into(), Box::new(collect));
+}
+
+/// Writes all metrics, as `text/plain; version=0.0.4`.
+pub fn text() -> String {
+    for collect in COLLECTORS.lock().values() {
+        collect();
+    }
+    TextEncoder::new()
+        .encode_to_string(&prometheus::gather())
+        .unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot encode metrics");
+            String::new()
+        })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{advance_to, before_scrape, counter, register_process, text};
+    use super::{advance_to, before_scrape, counter, text};
 
     #[test]
     fn a_scrape_runs_collectors_and_counters_never_decrease() {
@@ -44,34 +108,5 @@ mod tests {
         assert!(text().contains("\ntest_scrapes_total 3\n"), "{}", text());
         advance_to(&counter, 2);
         assert_eq!(counter.get(), 3);
-    }
-
-    #[test]
-    fn a_scrape_describes_the_process() {
-        register_process("tests", "1.2.3");
-        let text = text();
-        assert!(
-            text.contains(r#"rolegate_build_info{program="tests",version="1.2.3"} 1"#),
-            "{text}"
-        );
-        let value = |name: &str| {
-            let value = text
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .expect(name);
-            value.trim().parse::<i64>().expect("a number")
-        };
-        assert!(
-            value("process_start_time_seconds") > 1_700_000_000,
-            "{text}"
-        );
-        assert!(value("process_resident_memory_bytes") > 100_000, "{text}");
-        assert!(value("process_virtual_memory_bytes") >= value("process_resident_memory_bytes"));
-        assert!(value("process_cpu_seconds_total") >= 0, "{text}");
-        assert!(
-            (3..value("process_max_fds")).contains(&value("process_open_fds")),
-            "{text}"
-        );
-        assert!(value("process_threads") > 1, "{text}");
     }
 }

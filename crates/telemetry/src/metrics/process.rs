@@ -1,12 +1,21 @@
-//! The metrics that every Prometheus client has of its process, from proc(5).
+//! The metrics that every program has: its version, and what every Prometheus client has of its process, from proc(5).
 
-use super::registry::{advance_to, before_scrape, counter, gauge, set_count};
+use super::{advance_to, before_scrape, counter, gauge, gauge_vec, set_count};
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// Registers the metrics; a system without `/proc` has none.
-pub(super) fn register() {
+/// Registers the metrics of the process and `rolegate_build_info`, once in a process. An info metric is 1
+/// by convention.
+pub fn register(program: &str, version: &str) {
+    register_usage();
+    let help = "Always 1; program and version are in the labels.";
+    let build = gauge_vec("rolegate_build_info", help, &["program", "version"]);
+    build.with_label_values(&[program, version]).set(1);
+}
+
+/// Registers what the process uses; a system without `/proc` has no such metrics.
+fn register_usage() {
     let Some(at_start) = Usage::read() else {
         return;
     };
@@ -101,7 +110,8 @@ fn boot_time() -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::Usage;
+    use super::{Usage, register};
+    use crate::metrics::text;
 
     #[test]
     fn the_name_of_a_program_may_look_like_other_fields() {
@@ -118,5 +128,34 @@ mod tests {
         for invalid in ["", "7 (a) S 1 7", "7 (a", &text.replace("9200", "?")] {
             assert_eq!(Usage::parse(invalid, 100, 4096), None, "{invalid}");
         }
+    }
+
+    #[test]
+    fn a_scrape_describes_the_process() {
+        register("tests", "1.2.3");
+        let text = text();
+        assert!(
+            text.contains(r#"rolegate_build_info{program="tests",version="1.2.3"} 1"#),
+            "{text}"
+        );
+        let value = |name: &str| {
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect(name);
+            value.trim().parse::<i64>().expect("a number")
+        };
+        assert!(
+            value("process_start_time_seconds") > 1_700_000_000,
+            "{text}"
+        );
+        assert!(value("process_resident_memory_bytes") > 100_000, "{text}");
+        assert!(value("process_virtual_memory_bytes") >= value("process_resident_memory_bytes"));
+        assert!(value("process_cpu_seconds_total") >= 0, "{text}");
+        assert!(
+            (3..value("process_max_fds")).contains(&value("process_open_fds")),
+            "{text}"
+        );
+        assert!(value("process_threads") > 1, "{text}");
     }
 }
