@@ -1,4 +1,4 @@
-//! The services and the gateway in one process: opened in order, served together.
+//! The services and the gateway in one process: opened one after the other, served together.
 
 use crate::{databases::Databases, listeners::Listeners, settings::Settings};
 use rolegate_auth_client::AuthClient;
@@ -51,8 +51,8 @@ impl Services {
         })
     }
 
-    /// Serves until `shutdown`. TCP callers of gRPC stop with the clients of the gateway. In memory, posts-service
-    /// serves the gateway to its end, and auth-service serves both to their ends.
+    /// Serves until `shutdown`, with which all TCP listeners stop. Within the process, the gateway ends first, then
+    /// posts-service, then auth-service: each serves its callers in memory until they have ended.
     pub(crate) async fn serve(
         &self,
         listeners: Listeners,
@@ -60,8 +60,8 @@ impl Services {
         readiness: Readiness,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
-        let auth_shutdown = Shutdown::new();
-        let posts_shutdown = Shutdown::new();
+        let posts_ended = Shutdown::new();
+        let gateway_ended = Shutdown::new();
         let serve_gateway = async {
             listeners
                 .gateway
@@ -71,31 +71,31 @@ impl Services {
                     shutdown.clone(),
                 )
                 .await;
-            posts_shutdown.stop_now();
+            gateway_ended.stop_now();
         };
-        // The readiness of posts is not that of the process: without posts, users can still be served.
+        // A database of posts that fails does not make the process unready, because users can still be served.
         let posts_readiness = readiness.of_another_store();
         let serve_posts = async {
             let callers = Some(InMemoryCallers {
                 streams: connections.posts_streams,
-                shutdown: posts_shutdown.clone(),
+                shutdown: gateway_ended.clone(),
             });
             let outcome = if let Some(posts) = &self.posts {
                 posts
                     .serve(listeners.posts, callers, posts_readiness, shutdown)
                     .await
             } else {
-                posts_shutdown.stopping().await;
+                gateway_ended.stopping().await;
                 Ok(())
             };
-            auth_shutdown.stop_now();
+            posts_ended.stop_now();
             outcome
         };
         let serve_auth = self.auth.server.serve(
             listeners.auth,
             Some(InMemoryCallers {
                 streams: connections.auth_streams,
-                shutdown: auth_shutdown.clone(),
+                shutdown: posts_ended.clone(),
             }),
             readiness,
             shutdown,

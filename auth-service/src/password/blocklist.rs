@@ -1,4 +1,7 @@
-//! Common passwords, which users may not choose: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
+//! The passwords that users may not choose: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
+//!
+//! Each line is a password, compared exactly, or the SHA-1 digest of one in 40 hex digits, perhaps with `:COUNT` behind
+//! it, as public lists of leaked passwords have them.
 
 use parking_lot::{Mutex, RwLock};
 use rolegate_grpc_tls::explain;
@@ -13,11 +16,11 @@ use std::{
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The size of a line with its end, far more than a password may have.
+/// The largest size of a line with its end; a password may have far less.
 const MAX_LINE_BYTES: u64 = 4 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Hex digits of SHA-1, and of the NTLM digests that the same lists offer.
+/// Hex digits of SHA-1. The same lists also offer NTLM digests, of which a line with a count is recognized.
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
 /// Hex digits of the part of a digest that is kept.
@@ -25,14 +28,14 @@ const KEPT_DIGITS: usize = 16;
 
 /// The digests of the passwords in a file.
 struct Blocklist {
-    /// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. A password that is not listed is
-    /// taken for one that is with a probability of 2⁻⁶⁴ for each entry.
+    /// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. Another password is refused by
+    /// mistake with a probability of 2⁻⁶⁴ for each entry.
     digests: Vec<u64>,
 }
 
 impl Blocklist {
-    /// Reads the file twice, to count and to keep, so that nothing else takes memory. An error continues
-    /// the path of the file, and never quotes a line.
+    /// Reads the file twice, first to count the entries, so that the list takes no more memory than they need. The text of
+    /// an error follows the path of the file, such as "is not a file", and never quotes a line.
     fn read(path: &Path) -> Result<Self, String> {
         let mut file = open(path)?;
         let mut count = 0;
@@ -46,6 +49,7 @@ impl Blocklist {
         let mut seen = 0;
         for_each_digest(&file, |digest| {
             seen += 1;
+            // A file that grew must not make the list grow.
             if seen <= count {
                 digests.push(digest);
             }
@@ -159,8 +163,9 @@ fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String
     Ok(())
 }
 
-/// Reads the digest of a line, or computes that of the password on it; `None` for an empty line. Lines end in
-/// LF or CR LF. What is not UTF-8 is no password here and does no harm. An error continues the number of the line.
+/// Reads the digest of a line, or computes that of the password on it; `None` for an empty line. Lines end in LF or
+/// CR LF. A line that is not UTF-8 counts as a password that nobody can have. The text of an error follows the number of
+/// the line.
 fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str> {
     if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
         return Err("is longer than 4 KiB; there must be one password on each line");

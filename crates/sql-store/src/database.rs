@@ -111,7 +111,7 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
     // Its commit waits for the standby like that of a write, perhaps without an end.
     let read = pool.write(move |connection, commit| {
         Box::pin(async move {
-            commit.send()?;
+            commit.begin()?;
             fetch_from_primary(statement, connection, reads).await
         })
     });
@@ -131,7 +131,7 @@ async fn fetch_with(
 impl Store for Database {
     async fn ping(&self) -> Result<(), StoreError> {
         if let Engine::Sqlite(pools) = &self.engine {
-            pools.files.check()?;
+            pools.files.ensure_not_replaced()?;
         }
         let ping = Statement::new(&self.ping, self.dialect());
         self.read::<(i64,)>(ping).await.map(drop)

@@ -129,7 +129,7 @@ impl LongTransaction {
             OpenConnection::Sqlite { transaction, pools } => {
                 let commit = async {
                     transaction.commit().await?;
-                    pools.files.check()
+                    pools.files.ensure_not_replaced()
                 };
                 run_long("sqlite", commit).await
             }
@@ -160,7 +160,7 @@ async fn begin_in_postgres(pool: &Pool, purpose: Purpose) -> sqlx::Result<OpenCo
 }
 
 async fn begin_in_sqlite(pools: &Pools, purpose: Purpose) -> sqlx::Result<OpenConnection> {
-    pools.files.check()?;
+    pools.files.ensure_not_replaced()?;
     let transaction = match purpose {
         Purpose::Write => pools.writer.begin_with(IMMEDIATE).await?,
         Purpose::Snapshot => pools.readers.begin().await?,

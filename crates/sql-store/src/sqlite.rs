@@ -132,7 +132,7 @@ fn pool_options(files: &Arc<OpenFiles>) -> SqlitePoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .after_connect(move |_, _| {
-            let checked = files.check();
+            let checked = files.ensure_not_replaced();
             Box::pin(async { checked })
         })
 }

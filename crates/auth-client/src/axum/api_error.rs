@@ -20,8 +20,9 @@ pub struct ApiError {
     status: StatusCode,
     reason: &'static str,
     detail: Cow<'static, str>,
-    /// For the log, as the next; put into the extensions of the response, never into its body.
+    /// What the log says; in the extensions of the response, never in its body.
     cause: Option<Box<CallError>>,
+    /// What the log says, likewise.
     required_roles: Option<RequiredRoles>,
 }
 
@@ -54,7 +55,7 @@ impl ApiError {
         }
     }
 
-    /// An error of HTTP itself.
+    /// An error of the request as HTTP, before a service is asked.
     pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(status_of(reason.http_status()), reason.as_str(), detail)
     }
@@ -65,7 +66,7 @@ impl ApiError {
         Self::http(HttpReason::NotAuthenticated, "Not authenticated.")
     }
 
-    /// The same, with the roles that would have been enough, for the log.
+    /// This error, with the roles that would have been enough, for the log.
     #[must_use]
     pub fn requiring(self, roles: RequiredRoles) -> Self {
         Self {
@@ -92,7 +93,8 @@ impl ApiError {
         &self.detail
     }
 
-    /// The seconds of `Retry-After`; `None` if the response does not have that header.
+    /// The seconds of `Retry-After`, which responses with 429 and 503 have: the delay that auth-service names, else one
+    /// second.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         let delay = self.refusal().and_then(|refusal| refusal.retry_after);
@@ -100,7 +102,7 @@ impl ApiError {
     }
 }
 
-/// Every status of a reason is valid.
+/// Converts the status of a reason, all of which are valid.
 fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

@@ -111,7 +111,7 @@ impl Database {
                     Box::pin(async move {
                         let mut transaction = connection.begin_with(begin).await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
-                        commit.send()?;
+                        commit.begin()?;
                         transaction.commit().await?;
                         Ok(value)
                     })
@@ -132,7 +132,7 @@ async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreErr
         let statement = statement.clone();
         Box::pin(async move {
             // The server commits a lone statement with its execution.
-            commit.send()?;
+            commit.begin()?;
             statement.fetch(&mut Connection::Postgres(connection)).await
         })
     });

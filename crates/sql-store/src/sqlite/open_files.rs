@@ -51,7 +51,7 @@ impl OpenFiles {
     }
 
     /// Fails while a file is not at its path.
-    pub(crate) fn check(&self) -> sqlx::Result<()> {
+    pub(crate) fn ensure_not_replaced(&self) -> sqlx::Result<()> {
         let Some(files) = self.files.get() else {
             return Ok(());
         };
@@ -70,9 +70,9 @@ impl OpenFiles {
     }
 
     /// Fails if the last check did. Without a system call, for reads.
-    pub(super) fn last_check(&self) -> sqlx::Result<()> {
+    pub(super) fn ensure_not_known_replaced(&self) -> sqlx::Result<()> {
         if self.is_lost.load(Relaxed) {
-            self.check()
+            self.ensure_not_replaced()
         } else {
             Ok(())
         }

@@ -22,18 +22,20 @@ use tokio::time::Instant;
 /// process wrote after its first read.
 pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
-/// Writes are accepted again at most this long after the cause has ended.
+/// The time between two attempts to write while writes fail. Writes are accepted again at most so long after the cause
+/// has ended.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct Pools {
-    /// The one connection that writes.
+    /// A pool of one connection: SQLite lets one connection write at a time, so more would only wait for its lock. Other
+    /// processes have their own.
     pub(crate) writer: SqlitePool,
     /// The connections that read.
     pub(crate) readers: SqlitePool,
     pub(crate) files: Arc<OpenFiles>,
-    /// Set once the clock is started.
+    /// The clock of the file, once it is started: see [`FileClock`](crate::FileClock).
     pub(super) clock: Arc<OnceLock<CachedClock>>,
     pub(super) health: WriteHealth,
 }
@@ -62,13 +64,14 @@ impl Pools {
         let commit = Commit::default();
         let commit_of_task = commit.clone();
         let transaction = async move {
-            files.check()?;
+            files.ensure_not_replaced()?;
             let mut transaction = writer.begin_with(IMMEDIATE).await?;
             let value = statements(&mut transaction).await?;
-            commit_of_task.send()?;
+            // From here on, a timeout means an unknown outcome.
+            commit_of_task.begin()?;
             transaction.commit().await?;
-            // Without its name the file that has this write is lost.
-            files.check()?;
+            // If the file was deleted or replaced meanwhile, this write is in a file that nobody can open.
+            files.ensure_not_replaced()?;
             Ok(value)
         };
         let task = WriteTask {
@@ -85,7 +88,7 @@ impl Pools {
     /// The rows of a `SELECT`.
     pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
         let read = async {
-            self.files.last_check()?;
+            self.files.ensure_not_known_replaced()?;
             let mut reader = self.readers.acquire().await?;
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
         };
@@ -106,7 +109,8 @@ impl Pools {
     /// Finishes running statements and closes every connection.
     pub(crate) async fn close(&self) {
         if self.files.is_database_lost() {
-            // Closing would delete the log of the database that is at the path now.
+            // Closing the last connection would delete the WAL of the database that is at the path now. The clone that is
+            // never dropped keeps the connections open.
             std::mem::forget(self.clone());
             return;
         }

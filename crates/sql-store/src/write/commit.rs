@@ -14,20 +14,20 @@ pub(crate) struct Commit {
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
     #[default]
-    NotSent,
-    Sent(Instant),
+    NotBegun,
+    Begun(Instant),
     /// The commit must not be sent any more.
     Withdrawn,
 }
 
 impl Commit {
     /// Must be called before the statement that commits is sent. Fails if the write was withdrawn.
-    pub(crate) fn send(&self) -> sqlx::Result<()> {
+    pub(crate) fn begin(&self) -> sqlx::Result<()> {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {
             return Err(Error::PoolTimedOut);
         }
-        *stage = Stage::Sent(Instant::now());
+        *stage = Stage::Begun(Instant::now());
         Ok(())
     }
 
@@ -38,14 +38,14 @@ impl Commit {
         if matches!(*stage, Stage::Withdrawn) {
             return false;
         }
-        *stage = Stage::NotSent;
+        *stage = Stage::NotBegun;
         true
     }
 
     /// Forbids the commit, unless it was sent: then this is when.
     pub(super) fn withdraw(&self) -> Option<Instant> {
         let mut stage = self.stage.lock();
-        if let Stage::Sent(at) = *stage {
+        if let Stage::Begun(at) = *stage {
             return Some(at);
         }
         *stage = Stage::Withdrawn;
@@ -54,6 +54,6 @@ impl Commit {
 
     /// Whether the commit was sent, so that the write may have happened.
     pub(crate) fn was_sent(&self) -> bool {
-        matches!(*self.stage.lock(), Stage::Sent(_))
+        matches!(*self.stage.lock(), Stage::Begun(_))
     }
 }

@@ -1,9 +1,14 @@
 //! Removes what is older than `AUDIT_RETENTION_DAYS` from the record, and says so in the record.
 //!
-//! A clock that is ahead must not cost the record, so the time before which rows may be removed is kept in the database
-//! and moves at most two days an hour, whichever process moves it. A clock that was ahead for a moment must not keep the
-//! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side. Rows
-//! whose time cannot be believed, however many, are not looked at: they leave with the rows around them.
+//! Clocks are not trusted more than necessary:
+//!
+//! - Rows are removed that are older than a cutoff, which is kept in the database and moves at most two days an hour,
+//!   whichever process moves it. So a clock that is ahead does not cost the record.
+//! - Only a prefix of the record is removed, up to a seal, because `audit verify` checks what remains from there on. The
+//!   prefix ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a clock that was
+//!   ahead or behind for a moment does not keep the rows around it for ever.
+//! - Rows from before 2020 or from the future are not looked at, however many they are. They leave with the rows around
+//!   them.
 
 mod progress;
 
@@ -41,7 +46,7 @@ row! {
 /// What a row of the record says about rows that were removed.
 #[derive(Clone, Copy, Debug)]
 struct RecordedRemoval {
-    /// `None` if the row cannot be read: it must not stop retention.
+    /// `None` if the row cannot be read, which must not stop retention.
     removed_through: Option<i64>,
 }
 
@@ -69,21 +74,23 @@ row! {
 }
 
 impl SqlStore {
-    /// Removes rows that are older than this many days.
+    /// Removes rows that are older than this many days, by the clock of the database.
     pub(super) async fn remove_rows_older_than(&self, days: u32) -> Result<(), StoreError> {
         let oldest = self.seals().await?.oldest;
-        let progress = self.progress().await?;
-        let now = i64::try_from(progress.at).unwrap_or(i64::MAX);
+        let Timed {
+            at: now,
+            value: progress,
+        } = self.progress().await?;
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
         let limit = now - i64::from(days) * DAY_SECONDS;
         self.record_unrecorded_removal(&oldest, limit, days).await?;
-        let before = self.advance(progress.value, limit, now).await?;
-        if let Some(before) = before {
-            while self.remove_page(before, now, days).await? {}
+        if let Some(cutoff) = self.advance(progress, limit, now).await? {
+            while self.remove_page(cutoff, now, days).await? {}
         }
         Ok(())
     }
 
-    /// Moves the time before which rows may be removed, at most to `limit`. Returns it if there may be such rows.
+    /// Moves the cutoff, at most to `limit`. Returns it if this process is to remove rows now.
     async fn advance(
         &self,
         progress: Progress,
@@ -91,15 +98,16 @@ impl SqlStore {
         now: i64,
     ) -> Result<Option<i64>, StoreError> {
         if progress.moved_at > now {
+            // The clock was ahead at the last move.
             self.store_progress(progress, progress.restart(limit, now))
                 .await?;
             return Ok(None);
         }
         if progress.has_moved_lately(now) {
-            let before = progress.removed_before.min(limit);
+            let cutoff = progress.removed_before.min(limit);
             // Nothing more is removed in this hour, except what an interrupted removal has left.
-            let is_left = self.has_batch_from_before(before).await?;
-            return Ok(is_left.then_some(before));
+            let is_left = self.has_removable_batch(cutoff).await?;
+            return Ok(is_left.then_some(cutoff));
         }
         let Some(oldest_at) = self.oldest_at(now).await? else {
             return Ok(None);
@@ -112,13 +120,14 @@ impl SqlStore {
         Ok(is_stored.then_some(next.removed_before))
     }
 
-    /// Whether all rows of the first batch are from before this time. Later seals are never older.
-    async fn has_batch_from_before(&self, before: i64) -> Result<bool, StoreError> {
+    /// Whether all rows of the oldest batch are from before the cutoff. Later seals are never older.
+    async fn has_removable_batch(&self, cutoff: i64) -> Result<bool, StoreError> {
+        // The oldest seal is that of rows that were removed, or begins the record: the second one ends a batch.
         let first = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
         let first = self.database.read::<(i64,)>(first).await?.pop();
-        Ok(first.is_some_and(|(at,)| at < before))
+        Ok(first.is_some_and(|(at,)| at < cutoff))
     }
 
     /// The time of the oldest row. The database looks for it, and returns no page.
@@ -156,7 +165,7 @@ impl SqlStore {
         Ok(Timed { at, value })
     }
 
-    /// Stores the progress, if it is still what it was; whether it was.
+    /// Stores the progress if it is still what it was. Returns whether it was.
     async fn store_progress(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
         let update = self
             .database
@@ -171,34 +180,34 @@ impl SqlStore {
         Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
     }
 
-    /// Removes the rows of some seals; whether there may be more.
-    async fn remove_page(&self, before: i64, now: i64, days: u32) -> Result<bool, StoreError> {
+    /// Removes the rows of some seals. Returns whether there may be more.
+    async fn remove_page(&self, cutoff: i64, now: i64, days: u32) -> Result<bool, StoreError> {
         let rows = self.aged_rows(now).await?;
-        let removable = &rows[..count_removable(&rows, before)];
+        let removable = &rows[..count_removable(&rows, cutoff)];
         let Some(end) = removable.last() else {
             return Ok(false);
         };
-        let Some(last) = self.last_removable(end.revision, before).await? else {
+        let Some(last) = self.last_removable(end.revision, cutoff).await? else {
             return Ok(false);
         };
         if !self.has_other_rows_than_removals(last).await? {
-            // Their removal would need such a row again.
+            // Removing rows about removals would add another such row, without an end.
             return Ok(false);
         }
         let removal = Removal {
             removed_through: last,
-            removed_before: before,
+            removed_before: cutoff,
             retention_days: days,
         };
         self.record_removal(removal).await?;
-        while self.remove_seals(last).await? {}
+        while self.remove_sealed_rows(last).await? {}
         let is_full = encode_count(rows.len()) >= PAGE_ROWS;
         Ok(is_full && removable.len() == rows.len())
     }
 
-    /// The last seal up to this revision whose rows can be removed so that `audit verify` finds their age: the seal is
-    /// from before that time, or the next row is older than the seal, which a clock that was ahead has dated.
-    async fn last_removable(&self, end: i64, before: i64) -> Result<Option<i64>, StoreError> {
+    /// The last seal up to this revision that is older than the cutoff, or newer than the row after it, because its clock
+    /// was ahead. `audit verify` accepts either as the beginning of the record.
+    async fn last_removable(&self, end: i64, cutoff: i64) -> Result<Option<i64>, StoreError> {
         let last = self
             .database
             .statement(
@@ -209,7 +218,7 @@ impl SqlStore {
                 ORDER BY seal.revision DESC LIMIT 1",
             )
             .bind(end)
-            .bind(before);
+            .bind(cutoff);
         let last = self.database.read::<(i64,)>(last).await?.pop();
         Ok(last.map(|(revision,)| revision))
     }
@@ -273,8 +282,9 @@ impl SqlStore {
         .await
     }
 
-    /// Removes the rows of the oldest seals up to this revision, whose seal stays; whether there may be more.
-    async fn remove_seals(&self, through: i64) -> Result<bool, StoreError> {
+    /// Removes the rows of the oldest seals up to this revision, and these seals but for the last one, from which the
+    /// record goes on. Returns whether there may be more.
+    async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
         let select = self
             .database
             .statement(
