@@ -20,7 +20,8 @@ static AUTHORIZATIONS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_authorizations_total", help, &["outcome"])
 });
 
-static ALLOWED: LazyLock<IntCounter> = LazyLock::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
+static AUTHORIZATIONS_ALLOWED: LazyLock<IntCounter> =
+    LazyLock::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
 
 pub(crate) static TOKENS_ISSUED: LazyLock<IntCounter> =
     LazyLock::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
@@ -31,10 +32,10 @@ static API_KEYS_PRESENTED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
 });
 
-static ACCEPTED: LazyLock<IntCounter> =
+static API_KEYS_ACCEPTED: LazyLock<IntCounter> =
     LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
 
-static REFUSED: LazyLock<IntCounter> =
+static API_KEYS_REFUSED: LazyLock<IntCounter> =
     LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["refused"]));
 
 pub(crate) static API_KEYS_CREATED: LazyLock<IntCounter> =
@@ -47,7 +48,7 @@ pub(crate) static BASIC_CACHE_HITS: LazyLock<IntCounter> = LazyLock::new(|| {
     )
 });
 
-static LIMITS: LazyLock<IntCounterVec> = LazyLock::new(|| {
+static LIMIT_REFUSALS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "Attempts refused by a rate limit.";
     counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
@@ -108,21 +109,21 @@ pub(crate) fn count_login(method: &str, refusal: Option<Reason>) {
 /// Counts an authorization; `refusal` is `None` for a success.
 pub(crate) fn count_authorization(refusal: Option<Reason>) {
     match refusal {
-        None => ALLOWED.inc(),
+        None => AUTHORIZATIONS_ALLOWED.inc(),
         Some(reason) => AUTHORIZATIONS.with_label_values(&[reason.as_str()]).inc(),
     }
 }
 
 pub(crate) fn count_api_key(is_accepted: bool) {
     if is_accepted {
-        ACCEPTED.inc();
+        API_KEYS_ACCEPTED.inc();
     } else {
-        REFUSED.inc();
+        API_KEYS_REFUSED.inc();
     }
 }
 
 pub(crate) fn count_limit_refusal(limit: &str) {
-    LIMITS.with_label_values(&[limit]).inc();
+    LIMIT_REFUSALS.with_label_values(&[limit]).inc();
 }
 
 /// Notes how long the oldest row that is not sealed has waited; `None` if none waits.
@@ -146,11 +147,11 @@ pub(crate) fn oldest_unsealed_seconds() -> u64 {
 /// scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     for counter in [
-        &ALLOWED,
+        &AUTHORIZATIONS_ALLOWED,
         &TOKENS_ISSUED,
         &API_KEYS_CREATED,
-        &ACCEPTED,
-        &REFUSED,
+        &API_KEYS_ACCEPTED,
+        &API_KEYS_REFUSED,
         &BASIC_CACHE_HITS,
     ] {
         LazyLock::force(counter);
@@ -165,7 +166,7 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
         "additions",
         "basic",
     ] {
-        LIMITS.with_label_values(&[limit]);
+        LIMIT_REFUSALS.with_label_values(&[limit]);
     }
     LazyLock::force(&OLDEST_UNSEALED);
     before_scrape("audit", || {

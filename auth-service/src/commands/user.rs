@@ -25,7 +25,7 @@ use crate::{
 use clap::{Args, Subcommand};
 use create::CreateArguments;
 use import::ImportArguments;
-use keys::NewKey;
+use keys::CreateKeyArguments;
 use operator::Operator;
 use rolegate_program::{
     failure::Failure,
@@ -98,7 +98,7 @@ pub enum UserCommand {
         yes: bool,
     },
     /// Create an API key of a user, and print it
-    CreateKey(NewKey),
+    CreateKey(CreateKeyArguments),
     /// List the API keys of a user by ascending id
     Keys(Username),
     /// Delete an API key of a user

@@ -22,7 +22,7 @@ const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
 /// Reads a requirement. Rejects a missing one, which must not admit every user, and unknown roles, which
 /// must not be ignored.
-fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+fn parse_requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
@@ -37,7 +37,7 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
                     .collect::<Result<_, _>>()
                     .map_err(|_| invalid(MALFORMED_ROLES))
             } else {
-                roles(&role_names)
+                parse_roles(&role_names)
             }?;
             if roles.is_empty() {
                 return Err(invalid("role_names must have at least one name"));
@@ -47,7 +47,7 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
     }
 }
 
-pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
+pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
     let roles = names
         .iter()
         .map(|name| name.parse())
@@ -75,7 +75,7 @@ impl AuthGrpc {
             } else {
                 TokenSource::Bearer
             },
-            requirement: requirement(item.requirement)?,
+            requirement: parse_requirement(item.requirement)?,
             client_address,
         })
     }
@@ -165,7 +165,7 @@ pub(super) fn count_bearer(
 
 #[cfg(test)]
 mod tests {
-    use super::{Requirement, WireRequirement, requirement};
+    use super::{Requirement, WireRequirement, parse_requirement};
     use rolegate_proto::{
         Role,
         auth_v1::{AllowedRoles, AnyAuthenticated},
@@ -179,7 +179,7 @@ mod tests {
                 ..AllowedRoles::default()
             };
             assert!(
-                requirement(Some(WireRequirement::Roles(allowed))).is_err(),
+                parse_requirement(Some(WireRequirement::Roles(allowed))).is_err(),
                 "{roles:?}"
             );
         }
@@ -196,18 +196,18 @@ mod tests {
                 role_names,
             };
             assert!(
-                requirement(Some(WireRequirement::Roles(allowed))).is_err(),
+                parse_requirement(Some(WireRequirement::Roles(allowed))).is_err(),
                 "{names:?}"
             );
         }
-        assert!(requirement(None).is_err());
+        assert!(parse_requirement(None).is_err());
     }
 
     #[test]
     fn valid_requirements_are_converted() {
         let any = WireRequirement::AnyAuthenticated(AnyAuthenticated {});
         assert_eq!(
-            requirement(Some(any)).expect("valid"),
+            parse_requirement(Some(any)).expect("valid"),
             Requirement::AnyAuthenticated
         );
         let named = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -228,7 +228,8 @@ mod tests {
                 [editor, Role::ADMIN],
             ),
         ] {
-            let requirement = requirement(Some(WireRequirement::Roles(allowed))).expect("valid");
+            let requirement =
+                parse_requirement(Some(WireRequirement::Roles(allowed))).expect("valid");
             assert_eq!(requirement, Requirement::Roles(expected.to_vec()));
         }
     }

@@ -1,6 +1,6 @@
 //! Calls that check a password, or register one.
 
-use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::read_origin};
+use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::read_origin};
 use crate::{
     accounts::{AccountError, BasicCredentials, SessionOutcome, SessionRequest, SessionUse},
     call_origin::CallOrigin,
@@ -68,7 +68,8 @@ impl AuthGrpc {
             origin,
         };
         let user = self.accounts.verify_credentials(check).await?;
-        self.accounts.require_known_roles(&roles(&role_names)?)?;
+        self.accounts
+            .require_known_roles(&parse_roles(&role_names)?)?;
         Ok(Response::new(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
         }))
@@ -115,7 +116,7 @@ impl AuthGrpc {
         item: wire::VerifyCredentialsRequest,
         origin: CallOrigin,
     ) -> Option<BasicCredentials> {
-        let roles = roles(&item.role_names).ok()?;
+        let roles = parse_roles(&item.role_names).ok()?;
         self.accounts.require_known_roles(&roles).ok()?;
         let reported = item.client_address.and_then(|address| address.parse().ok());
         Some(BasicCredentials {
@@ -146,6 +147,7 @@ impl AuthGrpc {
         Ok(Response::new(outcome?))
     }
 
+    /// Logs in with a session, or begins a sign-in that waits for the second factor.
     async fn new_session(
         &self,
         message: wire::CreateSessionRequest,

@@ -44,7 +44,7 @@ impl From<auth_v1::ListUsersRequest> for UserPageRequest {
 }
 
 /// Converts a page of users, with their times or without.
-pub(super) fn page(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
+pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
     let UserPage { users, next_after } = page;
     let times = |listed: &ListedUser| auth_v1::UserTimes {
         created_at: listed.user.created_at.map(timestamp),

@@ -61,7 +61,9 @@ impl AuthGrpc {
             .accounts
             .list_users(actor::token(&metadata), message.into())
             .await?;
-        Ok(Response::new(message::page(page, with_times)))
+        Ok(Response::new(message::list_users_response(
+            page, with_times,
+        )))
     }
 
     pub(super) async fn batch_get_users(

@@ -88,7 +88,7 @@ pub(super) async fn run(
         highest_id,
     };
     if arguments.continue_ {
-        importer.import_good_lines(reader).await
+        importer.import_valid_lines(reader).await
     } else {
         importer.import_all_or_nothing(reader).await
     }
@@ -99,14 +99,14 @@ impl Importer<'_> {
     /// for the input.
     async fn import_all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
-        let free = self.check_lines(&mut reader, &mut report).await?;
+        let importable = self.check_lines(&mut reader, &mut report).await?;
         report.print_totals();
         if report.bad > 0 {
             let problem = format!("nothing was imported: {} bad lines", report.bad);
             return Err(problem.into());
         }
         if self.arguments.dry_run {
-            report.finish_dry_run(free);
+            report.finish_dry_run(importable);
             return Ok(());
         }
         reader.rewind().await?;
@@ -122,15 +122,15 @@ impl Importer<'_> {
         reader: &mut Reader,
         report: &mut Report,
     ) -> Result<usize, Failure> {
-        let mut free = 0;
+        let mut importable = 0;
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
-            self.keep_free(&mut batch, report).await?;
-            free += batch.len();
+            self.keep_importable(&mut batch, report).await?;
+            importable += batch.len();
             for line in &batch {
                 report.hashes.add(line.user.password_hash.expose_secret());
             }
         }
-        Ok(free)
+        Ok(importable)
     }
 
     /// Inserts all users in one transaction.
@@ -138,7 +138,7 @@ impl Importer<'_> {
         let mut import = self.operator.maintenance.import().await?;
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
             if self.arguments.skip_existing {
-                self.keep_free(&mut batch, report).await?;
+                self.keep_importable(&mut batch, report).await?;
             }
             insert(&mut import, batch, report).await?;
             if report.bad > 0 {
@@ -150,7 +150,7 @@ impl Importer<'_> {
     }
 
     /// Imports what it can, batch by batch.
-    async fn import_good_lines(&self, mut reader: Reader) -> Result<(), Failure> {
+    async fn import_valid_lines(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
         let outcome = self.import_batches(&mut reader, &mut report).await;
         report.print_totals();
@@ -168,7 +168,7 @@ impl Importer<'_> {
         report: &mut Report,
     ) -> Result<(), Failure> {
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
-            self.keep_free(&mut batch, report).await?;
+            self.keep_importable(&mut batch, report).await?;
             let began = Instant::now();
             self.import_batch(batch, report).await?;
             if matches!(self.operator.database.target, DatabaseTarget::Sqlite(_)) {
@@ -197,7 +197,7 @@ impl Importer<'_> {
     }
 
     /// Keeps the users whose names and ids are free, and reports the others.
-    async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
+    async fn keep_importable(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let existing_names = self.existing_names(batch).await?;
         let owners = self.owners_of_ids(batch).await?;
         batch.retain(|line| {

@@ -31,7 +31,7 @@ const HEADING: [&str; 7] = [
 ];
 
 #[derive(Debug, Args)]
-pub struct NewKey {
+pub struct CreateKeyArguments {
     /// Name of the user, case-sensitive
     username: String,
     /// What the key is for
@@ -52,7 +52,7 @@ fn parse_duration(text: &str) -> Result<Duration, &'static str> {
 /// Prints the key and nothing else, so that a script can keep it.
 pub(super) async fn create(
     operator: &Operator,
-    arguments: NewKey,
+    arguments: CreateKeyArguments,
     role: Option<Role>,
 ) -> Result<(), Failure> {
     let username = &arguments.username;

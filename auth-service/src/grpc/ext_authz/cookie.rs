@@ -29,10 +29,8 @@ impl AuthGrpc {
     /// Whether the browser of a person says that it asks for a page, and there is one to sign in at.
     pub(super) fn is_by_person(&self, attributes: &AttributeContext) -> bool {
         self.sign_in.is_some()
-            && request::http(attributes).is_some_and(|http| {
-                let headers = browser_headers(http);
-                browser_request(http, &headers).is_declared_navigation()
-            })
+            && Browser::read(attributes)
+                .is_some_and(|browser| browser.request().is_declared_navigation())
     }
 
     /// The user of the only valid session in the cookies, whatever else the request has.
@@ -41,13 +39,12 @@ impl AuthGrpc {
         attributes: &AttributeContext,
         requirement: &Result<Requirement, AccountError>,
     ) -> Result<AuthenticatedUser, Refusal> {
-        let (Some(sign_in), Some(http)) = (&self.sign_in, request::http(attributes)) else {
+        let Some(sign_in) = &self.sign_in else {
             return Err(Refusal::NotAuthenticated);
         };
-        let headers = browser_headers(http);
-        let browser = browser_request(http, &headers);
+        let browser = Browser::read(attributes).ok_or(Refusal::NotAuthenticated)?;
         let mut has_two_sessions = false;
-        let sessions = match sign_in.session_candidates(browser) {
+        let sessions = match sign_in.session_candidates(browser.request()) {
             Ok(sessions) => sessions,
             Err(CookieError::TooMany) => {
                 has_two_sessions = true;
@@ -80,7 +77,7 @@ impl AuthGrpc {
         } else if let Some(user) = authenticated {
             return Ok(user);
         }
-        let page = sign_in.redirect(browser, reason);
+        let page = sign_in.redirect(browser.request(), reason);
         Err(page.map_or(refusal, Refusal::SignIn))
     }
 
@@ -92,13 +89,11 @@ impl AuthGrpc {
         reason: Reason,
     ) -> Option<Interstitial> {
         let sign_in = self.sign_in.as_ref()?;
-        let http = request::http(attributes)?;
-        let headers = browser_headers(http);
-        let browser = browser_request(http, &headers);
-        if !browser.can_be_redirected() || has_authorization(attributes) {
+        let browser = Browser::read(attributes)?;
+        if !browser.request().can_be_redirected() || has_authorization(attributes) {
             return None;
         }
-        Some(sign_in.refused(browser, Some(&user.username), reason))
+        Some(sign_in.refused(browser.request(), Some(&user.username), reason))
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
@@ -106,12 +101,13 @@ impl AuthGrpc {
         if request::is_cookie_only(&attributes.context_extensions).unwrap_or(false) {
             return false;
         }
-        let (Some(sign_in), Some(http)) = (&self.sign_in, request::http(attributes)) else {
+        let Some(sign_in) = &self.sign_in else {
             return true;
         };
-        let headers = browser_headers(http);
         let has_authorization = has_authorization(attributes);
-        sign_in.allows_basic_challenge(browser_request(http, &headers), has_authorization)
+        Browser::read(attributes).is_none_or(|browser| {
+            sign_in.allows_basic_challenge(browser.request(), has_authorization)
+        })
     }
 }
 
@@ -122,19 +118,30 @@ pub(super) fn has_authorization(attributes: &AttributeContext) -> bool {
 
 /// Whether another site caused what may be a change, by which a browser sends the password that it remembers.
 pub(super) fn is_cross_site_change(attributes: &AttributeContext) -> bool {
-    request::http(attributes).is_some_and(|http| {
-        let headers = browser_headers(http);
-        browser_request(http, &headers).is_cross_site_change()
-    })
+    Browser::read(attributes).is_some_and(|browser| browser.request().is_cross_site_change())
 }
 
-fn browser_request<'a>(http: &'a HttpRequest, headers: &'a HeaderMap) -> BrowserRequest<'a> {
-    BrowserRequest {
-        method: Some(&http.method),
-        scheme: parse_scheme(&http.scheme),
-        host: Some(&http.host),
-        path: Some(&http.path),
-        headers,
+/// A request with the headers that say what a browser does.
+struct Browser<'a> {
+    http: &'a HttpRequest,
+    headers: HeaderMap,
+}
+
+impl<'a> Browser<'a> {
+    fn read(attributes: &'a AttributeContext) -> Option<Self> {
+        let http = request::http(attributes)?;
+        let headers = browser_headers(http);
+        Some(Self { http, headers })
+    }
+
+    fn request(&self) -> BrowserRequest<'_> {
+        BrowserRequest {
+            method: Some(&self.http.method),
+            scheme: parse_scheme(&self.http.scheme),
+            host: Some(&self.http.host),
+            path: Some(&self.http.path),
+            headers: &self.headers,
+        }
     }
 }
 

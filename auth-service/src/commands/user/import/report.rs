@@ -68,10 +68,10 @@ impl Report {
         }
     }
 
-    pub(super) fn finish_dry_run(&self, free: usize) {
+    pub(super) fn finish_dry_run(&self, importable: usize) {
         let skipped = self.skipped;
         self.print_counts(format!(
-            "{free} users can be imported, {skipped} are skipped because they exist."
+            "{importable} users can be imported, {skipped} are skipped because they exist."
         ));
     }
 
