@@ -62,7 +62,7 @@ pub struct AuthService {
     pub server: GrpcServer,
     keys: KeySource,
     tokens: Tokens,
-    blocklist: Option<BlocklistFile>,
+    blocklist: Option<Arc<BlocklistFile>>,
 }
 
 impl AuthService {
@@ -77,12 +77,13 @@ impl AuthService {
     async fn start(config: Config) -> Result<Self, Failure> {
         let keyring = config.keys.read()?;
         let blocklist = match config.blocklist {
-            Some(path) => Some(spawn_blocking(move || BlocklistFile::load(&path)).await??),
+            Some(path) => {
+                let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await??;
+                blocklist.log();
+                Some(Arc::new(blocklist))
+            }
             None => None,
         };
-        if let Some(blocklist) = &blocklist {
-            blocklist.log();
-        }
         let mut policy = config.policy;
         policy.passwords.blocklist.clone_from(&blocklist);
         if !token::self_test() {

@@ -27,7 +27,7 @@ use rolegate_program::{
 use rolegate_sign_in::settings::SignInSettings;
 use rolegate_sql_store::{DatabaseSettings, DatabaseUrl, ReadConsistency};
 use secrecy::SecretString;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 /// The internal gRPC service for users, passwords, tokens and roles
 #[derive(Debug, Parser)]
@@ -306,7 +306,7 @@ impl ServiceSettings {
     /// The rules for new passwords. Reads the blocklist.
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
         let blocklist = match &self.password_blocklist_file {
-            Some(file) => Some(BlocklistFile::load(file)?),
+            Some(file) => Some(Arc::new(BlocklistFile::load(file)?)),
             None => None,
         };
         Ok(PasswordRules {

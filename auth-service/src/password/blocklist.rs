@@ -11,7 +11,6 @@ use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
@@ -67,13 +66,8 @@ impl Blocklist {
     }
 }
 
-/// The passwords in a file. Clones share them.
-#[derive(Clone)]
+/// The passwords in a file, which can be read again.
 pub(crate) struct BlocklistFile {
-    shared: Arc<SharedBlocklist>,
-}
-
-struct SharedBlocklist {
     path: PathBuf,
     current: RwLock<Blocklist>,
     /// Held during a reload: two at once would take the memory of three lists.
@@ -83,23 +77,20 @@ struct SharedBlocklist {
 impl BlocklistFile {
     /// Reads the file. Blocks: 10 million lines take seconds.
     pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
-        let shared = SharedBlocklist {
+        Ok(Self {
             path: path.to_owned(),
             current: RwLock::new(read(path)?),
             reload: Mutex::default(),
-        };
-        Ok(Self {
-            shared: Arc::new(shared),
         })
     }
 
     /// Reads the file again. On an error the old passwords stay. Blocks.
     pub(crate) fn reload(&self) {
-        let _turn = self.shared.reload.lock();
-        match read(&self.shared.path) {
+        let _turn = self.reload.lock();
+        match read(&self.path) {
             Ok(new) => {
                 // The old list is dropped after the lock.
-                let _old = std::mem::replace(&mut *self.shared.current.write(), new);
+                let _old = std::mem::replace(&mut *self.current.write(), new);
                 self.log();
             }
             Err(error) => {
@@ -114,11 +105,11 @@ impl BlocklistFile {
 
     /// The number of lines with a password or a digest.
     pub(crate) fn count(&self) -> usize {
-        self.shared.current.read().digests.len()
+        self.current.read().digests.len()
     }
 
     pub(crate) fn contains(&self, password: &str) -> bool {
-        self.shared.current.read().contains(password)
+        self.current.read().contains(password)
     }
 }
 

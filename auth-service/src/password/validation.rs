@@ -2,7 +2,7 @@
 
 use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 /// The size that bcrypt reads; it ignores further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
@@ -39,7 +39,7 @@ pub(crate) enum PasswordError {
 pub(crate) struct PasswordRules {
     /// The minimum length in bytes.
     pub(crate) min_length: usize,
-    pub(crate) blocklist: Option<BlocklistFile>,
+    pub(crate) blocklist: Option<Arc<BlocklistFile>>,
 }
 
 impl PasswordRules {
