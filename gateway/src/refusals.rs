@@ -59,8 +59,8 @@ impl Refusals {
         }
     }
 
-    /// Makes the call of a login, unless the client has too many in progress.
-    pub(crate) async fn login<T>(
+    /// Runs the call of a login, unless the client has too many in progress, and paces its refusals.
+    pub(crate) async fn run_login<T>(
         &self,
         context: CallContext,
         call: impl Future<Output = Result<T, CallError>>,
@@ -71,18 +71,18 @@ impl Refusals {
             None => Err(CallError::local(Reason::Overloaded)),
         };
         drop(slot);
-        self.answer(context, outcome).await
+        self.pace(context, outcome).await
     }
 
-    /// The outcome of a call that checks or hashes a password: a refusal when the client's share allows
+    /// Returns the outcome of a call that checks or hashes a password: a refusal once the client's share allows
     /// it, anything else at once.
-    pub(crate) async fn answer<T>(
+    pub(crate) async fn pace<T>(
         &self,
         context: CallContext,
         outcome: Result<T, CallError>,
     ) -> Result<T, ApiError> {
         if outcome.as_ref().is_err_and(is_refusal) {
-            let delay = self.delay(client_key(context.client_address), Instant::now());
+            let delay = self.schedule_refusal(client_key(context.client_address), Instant::now());
             if !delay.is_zero() {
                 // Boxed: most requests need no room for a delay.
                 Box::pin(tokio::time::sleep(delay)).await;
@@ -91,8 +91,8 @@ impl Refusals {
         Ok(outcome?)
     }
 
-    /// How long the next refusal of this client has to wait.
-    fn delay(&self, client: IpAddr, now: Instant) -> Duration {
+    /// Schedules the next refusal of this client, and returns how long it has to wait.
+    fn schedule_refusal(&self, client: IpAddr, now: Instant) -> Duration {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.make_room(now);
         let client_due = schedule.clients.entry(client).or_insert(earliest(now));

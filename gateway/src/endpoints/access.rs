@@ -123,7 +123,7 @@ pub(crate) async fn basic_protected(
             context,
         )
         .await;
-    let user = state.refusals.answer(context, verified).await?;
+    let user = state.refusals.pace(context, verified).await?;
     Ok(welcome(&user))
 }
 

@@ -53,7 +53,7 @@ pub(crate) async fn register(
     JsonBody(RegisterRequest { username, password }): JsonBody<RegisterRequest>,
 ) -> JsonResult<Message> {
     let call = state.auth.register(&username, &password, context);
-    state.refusals.answer(context, call.await).await?;
+    state.refusals.pace(context, call.await).await?;
     Ok(message("User registered successfully."))
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn login(
         otp.as_ref().map(ExposeSecret::expose_secret),
         context,
     );
-    let (token, _) = state.refusals.login(context, call).await?;
+    let (token, _) = state.refusals.run_login(context, call).await?;
     Ok(Json(LoginResponse {
         access_token: token.expose_secret().to_owned(),
         token_type: "bearer",

@@ -106,7 +106,7 @@ pub(crate) async fn redeem_password_link(
     JsonBody(PasswordChoiceRequest { token, password }): JsonBody<PasswordChoiceRequest>,
 ) -> JsonResult<Message> {
     let call = state.auth.redeem_password_link(&token, &password, context);
-    state.refusals.answer(context, call.await).await?;
+    state.refusals.pace(context, call.await).await?;
     Ok(message("Password updated successfully."))
 }
 
@@ -150,7 +150,7 @@ pub(crate) async fn read_password_link(
     JsonBody(PasswordLinkRequest { token }): JsonBody<PasswordLinkRequest>,
 ) -> JsonResult<PasswordLinkOwner> {
     let call = state.auth.password_link(&token, context);
-    let (username, expires_at) = state.refusals.answer(context, call.await).await?;
+    let (username, expires_at) = state.refusals.pace(context, call.await).await?;
     Ok(Json(PasswordLinkOwner {
         username,
         expires_at: rfc3339(expires_at),

@@ -88,7 +88,7 @@ pub(crate) async fn change_password(
     JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> JsonResult<Message> {
     let call = client.change_password(&username, &request.current_password, &request.new_password);
-    state.refusals.answer(client.context(), call.await).await?;
+    state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn set_password(
     ItemBody(UserPath { user_id }, request): ItemBody<UserPath, PasswordUpdateRequest>,
 ) -> JsonResult<Message> {
     let call = client.set_password(user_id, &request.password);
-    state.refusals.answer(client.context(), call.await).await?;
+    state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
 }
 

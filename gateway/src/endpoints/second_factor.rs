@@ -78,7 +78,7 @@ pub(crate) async fn enrol_second_factor(
 ) -> Result<impl IntoResponse, ApiError> {
     let issuer = issuer(&state, &headers);
     let call = client.enrol_second_factor(&username, &current_password, issuer.as_deref());
-    let enrolment = state.refusals.answer(client.context(), call.await).await?;
+    let enrolment = state.refusals.pace(client.context(), call.await).await?;
     let reveal = |secret: &SecretString| secret.expose_secret().to_owned();
     let response = EnrolmentResponse {
         secret: reveal(&enrolment.secret),
@@ -137,7 +137,7 @@ pub(crate) async fn enable_second_factor(
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
 ) -> JsonResult<Message> {
     let call = client.enable_second_factor(&otp);
-    state.refusals.answer(client.context(), call.await).await?;
+    state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Second factor is on."))
 }
 
@@ -162,7 +162,7 @@ pub(crate) async fn disable_second_factor(
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
 ) -> JsonResult<Message> {
     let call = client.disable_second_factor(&otp);
-    state.refusals.answer(client.context(), call.await).await?;
+    state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Second factor is off."))
 }
 

@@ -121,7 +121,7 @@ async fn authenticate_basic(
         .auth
         .verify_credentials(username, password, accepted, roles, context)
         .await;
-    let verified = state.refusals.answer(context, verified).await;
+    let verified = state.refusals.pace(context, verified).await;
     let user = verified.map_err(ApiError::into_response)?;
     if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
         return Ok(user);

@@ -23,7 +23,7 @@ async fn is_asked(refusals: &Refusals, host: u8) -> bool {
         asked.store(true, Ordering::Relaxed);
         Ok(())
     };
-    let _ = refusals.login(context(host), call).await;
+    let _ = refusals.run_login(context(host), call).await;
     asked.into_inner()
 }
 
@@ -35,7 +35,7 @@ async fn a_client_has_32_logins_in_progress_at_most() {
         let refusals = refusals.clone();
         waiting.push(tokio::spawn(async move {
             refusals
-                .login(context(1), pending::<Result<(), CallError>>())
+                .run_login(context(1), pending::<Result<(), CallError>>())
                 .await
         }));
     }
@@ -53,23 +53,23 @@ fn a_client_gets_its_share_of_refusals_and_no_more() {
     let (flood, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
     let now = Instant::now();
     let at_once = (0..1000)
-        .filter(|_| refusals.delay(flood, now).is_zero())
+        .filter(|_| refusals.schedule_refusal(flood, now).is_zero())
         .count();
     assert_eq!(at_once, 50);
     assert_eq!(
-        refusals.delay(flood, now),
+        refusals.schedule_refusal(flood, now),
         Duration::from_secs(1),
         "at most"
     );
     assert_eq!(
-        refusals.delay(flood, now + 2 * MINUTE),
+        refusals.schedule_refusal(flood, now + 2 * MINUTE),
         Duration::ZERO,
         "a later one"
     );
     let later = now + 2 * MINUTE;
     let at_once = |client| {
         (0..100)
-            .filter(|_| refusals.delay(client, later).is_zero())
+            .filter(|_| refusals.schedule_refusal(client, later).is_zero())
             .count()
     };
     assert_eq!((at_once(flood), at_once(other)), (49, 50));
@@ -81,7 +81,7 @@ async fn refusals_beyond_the_share_are_answered_late() {
     let refuse = async || {
         let refused = Err(CallError::local(Reason::Overloaded));
         let started = tokio::time::Instant::now();
-        let outcome: Result<(), ApiError> = refusals.answer(context(1), refused).await;
+        let outcome: Result<(), ApiError> = refusals.pace(context(1), refused).await;
         assert_eq!(outcome.expect_err("refused").status(), 503);
         started.elapsed()
     };

@@ -131,7 +131,7 @@ async fn create_session(
         two_step,
         context,
     );
-    pages.gateway.refusals.login(context, call).await
+    pages.gateway.refusals.run_login(context, call).await
 }
 
 /// The page that the form was on, with what was typed. Once the pending sign-in has ended, the person begins again.

@@ -97,7 +97,7 @@ pub(crate) async fn create_session(
         TwoStepSignIn::default(),
         context,
     );
-    let step = state.refusals.login(context, call).await?;
+    let step = state.refusals.run_login(context, call).await?;
     let SignInStep::Done(NewSession { token, session, .. }) = step else {
         return Err(CallError::Malformed.into());
     };

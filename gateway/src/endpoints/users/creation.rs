@@ -65,15 +65,12 @@ pub(crate) async fn create_user(
     client: ActingClient,
     JsonBody(request): JsonBody<UserCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let UserCreationRequest {
-        username,
-        password,
-        role,
-    } = request;
     // auth-service rejects an unknown role, because the rules of name and password come first.
-    let role = role.map_or(Some(Role::USER), |role| role.parse().ok());
-    let call = client.create_user(&username, password.as_ref(), role);
-    let (user, link) = state.refusals.answer(client.context(), call.await).await?;
+    let role = request
+        .role
+        .map_or(Some(Role::USER), |role| role.parse().ok());
+    let call = client.create_user(&request.username, request.password.as_ref(), role);
+    let (user, link) = state.refusals.pace(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
     let response = NewUserResponse {
         user: user.into(),
