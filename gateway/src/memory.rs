@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
-/// Bytes of a body or response that nothing is reserved for.
-pub(crate) const FREE: usize = 4 * 1024;
+/// The greatest number of bytes of a body or response for which nothing is reserved.
+pub(crate) const MAX_UNRESERVED: usize = 4 * 1024;
 
 const MIB: usize = 1024 * 1024;
 
@@ -73,10 +73,10 @@ fn require(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
     reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
 }
 
-/// A response with this JSON of at most `max_json_bytes`, from a body with `text_bytes` of text. What building
+/// Writes a response with the JSON of at most `max_json_bytes`, from a body with `text_bytes` of text. What building
 /// it usually takes is reserved; 503 if too little memory becomes free for both. The JSON stays reserved
 /// until it is written.
-pub(crate) async fn json<T: Serialize>(
+pub(crate) async fn write_json<T: Serialize>(
     reservation: Reservation,
     body: &T,
     text_bytes: usize,
@@ -89,7 +89,7 @@ pub(crate) async fn json<T: Serialize>(
     }
     json.shrink_to_fit();
     let content_type = [(CONTENT_TYPE, "application/json")];
-    if json.len() <= FREE {
+    if json.len() <= MAX_UNRESERVED {
         return Ok((content_type, json).into_response());
     }
     let reservation = Arc::new(require(reservation.resize(json.len()).await)?);

@@ -3,7 +3,7 @@
 //! Nothing of the text is kept or logged, and the answer tells nothing that was not sent. It is for signed-in
 //! people, because drawing takes more work than asking; the console's cookie does not count in pages of others.
 
-use crate::extract::json_body::{invalid, read};
+use crate::extract::json_body::{invalid_body, read_body};
 use axum::{Json, extract::Request};
 use qrcodegen::{QrCode, QrCodeEcc};
 use rolegate_auth_client::axum::{ApiError, CurrentUser};
@@ -27,9 +27,10 @@ pub(crate) struct Picture {
 /// The picture of the text in the body.
 pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
-    let text = read(&head, body, MAX_TEXT_LEN).await?;
-    let text = str::from_utf8(&text).map_err(|_| invalid("Request body is not valid UTF-8."))?;
-    let picture = Picture::encode(text).ok_or_else(|| invalid("Request body is too long."))?;
+    let text = read_body(&head, body, MAX_TEXT_LEN).await?;
+    let text =
+        str::from_utf8(&text).map_err(|_| invalid_body("Request body is not valid UTF-8."))?;
+    let picture = Picture::encode(text).ok_or_else(|| invalid_body("Request body is too long."))?;
     Ok(Json(picture))
 }
 

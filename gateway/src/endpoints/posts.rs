@@ -39,9 +39,9 @@ use utoipa::{
 /// Bytes of a request: the longest post, however it is escaped.
 const MAX_BODY: usize = 4 * MAX_POST_BYTES;
 /// Bytes of a post, twice: the post, and its JSON. Escapes are reserved when they are counted.
-const MAX_POST: usize = 2 * MAX_POST_BYTES;
+const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
 /// Bytes of a page, twice: what fits, and the post that ends it.
-const MAX_PAGE: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
+const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
 /// Bytes of the names in a page, and of `next`.
 const PAGE_NAMES: usize = 64;
 
@@ -157,7 +157,9 @@ pub(crate) async fn list_posts(
 ) -> Result<Response, ApiError> {
     let query = query(&params)?;
     let limit = query.limit.map_or(usize::MAX, usize::from);
-    let bytes = limit.saturating_mul(MAX_POST).min(MAX_PAGE);
+    let bytes = limit
+        .saturating_mul(POST_RESERVATION)
+        .min(MAX_PAGE_RESERVATION);
     let reservation = memory::reserve(&memory, bytes).await?;
     let PostPage { posts, next } = posts.list(query, context).await?;
     let page = PostsResponse {
@@ -170,7 +172,7 @@ pub(crate) async fn list_posts(
 async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Response, ApiError> {
     let text: usize = page.posts.iter().map(PostResponse::text_size).sum();
     let posts: usize = page.posts.iter().map(PostResponse::json_size).sum();
-    memory::json(reservation, page, text, posts + PAGE_NAMES).await
+    memory::write_json(reservation, page, text, posts + PAGE_NAMES).await
 }
 
 /// Get a post
@@ -186,9 +188,9 @@ pub(crate) async fn get_post(
     Extension(context): Extension<CallContext>,
     PathIds(PostPath { id }): PathIds<PostPath>,
 ) -> Result<Response, ApiError> {
-    let reservation = memory::reserve(&memory, MAX_POST).await?;
+    let reservation = memory::reserve(&memory, POST_RESERVATION).await?;
     let post = PostResponse::from(posts.get_post(id, context).await?);
-    memory::json(reservation, &post, post.text_size(), post.json_size()).await
+    memory::write_json(reservation, &post, post.text_size(), post.json_size()).await
 }
 
 /// Create a post

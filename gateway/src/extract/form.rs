@@ -2,12 +2,11 @@
 
 use super::{
     body_headers::expect_media_type,
-    json_body::{MAX_BODY, invalid, read},
+    json_body::{MAX_BODY, invalid_body, invalid_field, read_body},
     query_params::QueryParams,
 };
 use axum::extract::Request;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::http::HttpReason;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const WRONG_TYPE: &str = "Content-Type must be application/x-www-form-urlencoded.";
@@ -21,9 +20,9 @@ impl Form {
     /// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400.
     pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(&head, body, MAX_BODY).await?;
+        let bytes = read_body(&head, body, MAX_BODY).await?;
         expect_media_type(&head.headers, WRONG_TYPE, |essence| essence == FORM)?;
-        let not_utf8 = || invalid("Request body is not valid UTF-8.");
+        let not_utf8 = || invalid_body("Request body is not valid UTF-8.");
         let text = String::from_utf8(bytes).map_err(|_| not_utf8())?;
         let fields = QueryParams::parse(&text).map_err(|_| not_utf8())?;
         Ok(Self { fields })
@@ -45,8 +44,4 @@ impl Form {
             invalid_field(format!("Field \"{name}\" is given more than once."))
         })
     }
-}
-
-fn invalid_field(detail: String) -> ApiError {
-    ApiError::http(HttpReason::FieldInvalid, detail)
 }

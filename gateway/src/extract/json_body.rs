@@ -6,7 +6,7 @@ use super::{
     body_headers::{expect_media_type, expect_no_coding},
     path_ids::PathIds,
 };
-use crate::memory::{BodyMemory, FREE};
+use crate::memory::{BodyMemory, MAX_UNRESERVED};
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request},
@@ -18,7 +18,7 @@ use object::{BodyError, ObjectDeserializer};
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::de::DeserializeOwned;
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a body, unless an endpoint says otherwise.
@@ -66,20 +66,21 @@ async fn read_json<T: DeserializeOwned>(
     body: Body,
     max: usize,
 ) -> Result<Result<T, ApiError>, ApiError> {
-    let bytes = read(head, body, max).await?;
+    let bytes = read_body(head, body, max).await?;
     expect_json(&head.headers)?;
     // serde_json does not check the encoding of ignored values.
-    let text = str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
+    let text =
+        str::from_utf8(&bytes).map_err(|_| invalid_body("Request body is not valid UTF-8."))?;
     match T::deserialize(ObjectDeserializer { text }) {
         Ok(value) => Ok(Ok(value)),
         Err(BodyError::Field { reason, detail }) => Ok(Err(ApiError::http(reason, detail))),
-        Err(BodyError::Malformed(detail)) => Err(invalid(detail)),
+        Err(BodyError::Malformed(detail)) => Err(invalid_body(detail)),
     }
 }
 
 /// Reads a body of at most `max` bytes, which has no content coding. Rejects, in this order, with 413,
 /// 503, 408 and 415. Every endpoint that takes a body reads it here.
-pub(crate) async fn read(head: &Parts, body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
+pub(crate) async fn read_body(head: &Parts, body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let bytes = receive(body, max, head.extensions.get()).await?;
     expect_no_coding(&head.headers)?;
     Ok(bytes)
@@ -97,7 +98,7 @@ async fn receive(
     }
     let size = size.exact().and_then(|size| usize::try_from(size).ok());
     let read = async {
-        let mut unreserved = FREE;
+        let mut unreserved = MAX_UNRESERVED;
         if let Some(size) = size
             && size > unreserved
         {
@@ -107,7 +108,7 @@ async fn receive(
         // Copied: keeping many small chunks would take many times their bytes.
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_broken| invalid("Request body could not be read."))?;
+            let frame = frame.map_err(|_broken| invalid_body("Request body could not be read."))?;
             let Ok(data) = frame.into_data() else {
                 continue;
             };
@@ -142,14 +143,18 @@ fn too_large() -> ApiError {
     ApiError::http(HttpReason::BodyTooLarge, "Request body too large.")
 }
 
-pub(crate) fn invalid(detail: &'static str) -> ApiError {
+pub(crate) fn invalid_body(detail: &'static str) -> ApiError {
     ApiError::http(HttpReason::BodyInvalid, detail)
+}
+
+pub(crate) fn invalid_field(detail: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::http(HttpReason::FieldInvalid, detail)
 }
 
 /// Rejects with 415 anything but `application/json` and `application/*+json` (RFC 6839) in UTF-8.
 fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
-    const WRONG: &str = "Content-Type must be application/json.";
-    expect_media_type(headers, WRONG, |essence| {
+    let wrong = "Content-Type must be application/json.";
+    expect_media_type(headers, wrong, |essence| {
         let subtype = essence.strip_prefix("application/").unwrap_or_default();
         let prefix = subtype.strip_suffix("+json");
         subtype == "json" || prefix.is_some_and(|prefix| !prefix.is_empty())

@@ -28,7 +28,7 @@ impl QueryParams {
         // `form_urlencoded` would replace invalid bytes by U+FFFD, which a username may contain.
         percent_decode_str(query)
             .decode_utf8()
-            .map_err(|_| invalid("The query is not valid UTF-8."))?;
+            .map_err(|_| invalid_query("The query is not valid UTF-8."))?;
         let params = form_urlencoded::parse(query.as_bytes());
         Ok(Self(params.into_owned().collect()))
     }
@@ -38,7 +38,9 @@ impl QueryParams {
         for (name, _) in &self.0 {
             if !known.contains(&name.as_str()) {
                 let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
-                return Err(invalid(format!("Query parameter \"{name}\" is not known.")));
+                return Err(invalid_query(format!(
+                    "Query parameter \"{name}\" is not known."
+                )));
             }
         }
         Ok(())
@@ -49,7 +51,7 @@ impl QueryParams {
         let mut values = self.0.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            _ => Err(invalid(format!(
+            _ => Err(invalid_query(format!(
                 "Query parameter \"{name}\" is given more than once."
             ))),
         }
@@ -85,7 +87,7 @@ impl QueryParams {
         if value.is_none_or(is_event_name) {
             return Ok(value);
         }
-        Err(invalid(format!(
+        Err(invalid_query(format!(
             "Query parameter \"{name}\" must be 1 to 64 letters a to z and _."
         )))
     }
@@ -100,7 +102,7 @@ impl QueryParams {
         if value.is_none_or(|value| values.contains(&value)) {
             return Ok(value);
         }
-        Err(invalid(format!(
+        Err(invalid_query(format!(
             "Query parameter \"{name}\" must be {}.",
             values.join(" or ")
         )))
@@ -119,7 +121,7 @@ impl QueryParams {
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(number) if is_digits && is_valid(&number) => Ok(Some(number)),
-            _ => Err(invalid(format!(
+            _ => Err(invalid_query(format!(
                 "Query parameter \"{name}\" must be {rule}."
             ))),
         }
@@ -131,6 +133,6 @@ fn is_event_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
-fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
+pub(crate) fn invalid_query(detail: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::http(HttpReason::QueryInvalid, detail)
 }

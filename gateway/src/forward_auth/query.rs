@@ -1,9 +1,8 @@
 //! The query of `/authorize`, which the operator wrote into the configuration of a proxy.
 
-use crate::extract::query_params::QueryParams;
+use crate::extract::query_params::{QueryParams, invalid_query};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::http::HttpReason;
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
@@ -28,22 +27,11 @@ impl AuthorizeQuery {
     /// Reads the query. A misspelt parameter must not admit every user, so unknown ones are refused.
     pub(crate) fn read(query: &QueryParams) -> Result<Self, ApiError> {
         query.expect_only(&["roles", "redirect_status", "credentials"])?;
-        let redirect_status = match query.get("redirect_status")? {
-            None | Some("303") => StatusCode::SEE_OTHER,
+        let redirect_status = match query.one_of("redirect_status", ["303", "401"])? {
             Some("401") => StatusCode::UNAUTHORIZED,
-            Some(_) => {
-                let detail = "Query parameter \"redirect_status\" must be 303 or 401.";
-                return Err(ApiError::http(HttpReason::QueryInvalid, detail));
-            }
+            _ => StatusCode::SEE_OTHER,
         };
-        let cookie_only = match query.get("credentials")? {
-            None => false,
-            Some("cookie") => true,
-            Some(_) => {
-                let detail = "Query parameter \"credentials\" must be cookie.";
-                return Err(ApiError::http(HttpReason::QueryInvalid, detail));
-            }
-        };
+        let cookie_only = query.one_of("credentials", ["cookie"])?.is_some();
         Ok(Self {
             roles: query.get("roles")?.map(str::to_owned),
             redirect_status,
@@ -59,7 +47,6 @@ impl AuthorizeQuery {
         if MISTAKES.is_due(names.clone()) {
             tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
         }
-        let detail = "Query parameter \"roles\" must be names of roles, separated by commas.";
-        ApiError::http(HttpReason::QueryInvalid, detail)
+        invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")
     }
 }

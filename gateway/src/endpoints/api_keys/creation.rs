@@ -5,7 +5,7 @@ use crate::{
     endpoints::users::{RoleName, UserNotFound, UserPath},
     extract::{
         credentials::PersonalToken,
-        json_body::{ItemBody, JsonBody},
+        json_body::{ItemBody, JsonBody, invalid_field},
     },
     openapi::{
         responses::{AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response},
@@ -15,7 +15,7 @@ use crate::{
 use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use rolegate_auth_client::{ActingClient, ApiKeyInput, axum::ApiError};
-use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
+use rolegate_proto::time::parse_rfc3339;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -122,7 +122,9 @@ pub(crate) async fn create_user_key(
     ItemBody(UserPath { user_id }, request): ItemBody<UserPath, ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     if request.role.is_none() {
-        return Err(invalid("Field \"role\" is required and must be a string."));
+        return Err(invalid_field(
+            "Field \"role\" is required and must be a string.",
+        ));
     }
     create_key(&client, Some(user_id), request).await
 }
@@ -153,10 +155,8 @@ async fn create_key(
 
 fn parse_time(text: &str) -> Result<SystemTime, ApiError> {
     parse_rfc3339(text).ok_or_else(|| {
-        invalid("Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.")
+        invalid_field(
+            "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.",
+        )
     })
-}
-
-fn invalid(detail: &'static str) -> ApiError {
-    ApiError::http(HttpReason::FieldInvalid, detail)
 }

@@ -1,4 +1,4 @@
-use super::{MAX_PAGE, PostRequest, PostsResponse, query, respond};
+use super::{MAX_PAGE_RESERVATION, PostRequest, PostsResponse, query, respond};
 use crate::{extract::query_params::QueryParams, memory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
@@ -94,7 +94,11 @@ async fn a_page_of_control_characters_is_built_only_where_its_escapes_have_room(
         budget.reserve(16 * MIB).await,
         budget.reserve(8 * MIB).await,
     );
-    let reserve = || async { memory::reserve(&budget, MAX_PAGE).await.expect("free") };
+    let reserve = || async {
+        memory::reserve(&budget, MAX_PAGE_RESERVATION)
+            .await
+            .expect("free")
+    };
     respond(reserve().await, &page_of('x'))
         .await
         .expect("room for plain text");
