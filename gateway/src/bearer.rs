@@ -126,12 +126,12 @@ fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
             users::update_user,
             users::delete_user
         )))
-        .routes(admins.protect(routes!(users::roles::set_user_role)))
+        .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(password_links::create_password_link)))
         .routes(admins.protect(routes!(second_factor::remove_second_factor)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
-        .routes(admins.protect(routes!(users::roles::list_roles)))
+        .routes(admins.protect(routes!(users::list_roles)))
         .routes(admins.protect(routes!(audit::list_audit)))
         .routes(admins.protect(routes!(
             api_keys::creation::create_user_key,

@@ -2,19 +2,20 @@
 
 pub(crate) mod creation;
 pub(crate) mod list;
-pub(crate) mod roles;
 
 use super::{JsonResult, Message, message};
 use crate::{
-    extract::{json_body::ItemBody, path_ids::PathIds},
+    extract::{
+        json_body::{ItemBody, invalid_field},
+        path_ids::PathIds,
+    },
     openapi::{
         responses::{ErrorBody, error_response},
         tags,
     },
 };
 use axum::Json;
-use rolegate_auth_client::{ActingClient, User, UserUpdate, axum::ApiError};
-use rolegate_proto::http::HttpReason;
+use rolegate_auth_client::{ActingClient, Role, User, UserUpdate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{
@@ -145,11 +146,68 @@ pub(crate) async fn update_user(
 ) -> JsonResult<UserResponse> {
     let UserUpdateRequest { username, disabled } = request;
     if username.is_none() && disabled.is_none() {
-        let detail = "Field \"username\" or \"disabled\" is required.";
-        return Err(ApiError::http(HttpReason::FieldInvalid, detail));
+        return Err(invalid_field(
+            "Field \"username\" or \"disabled\" is required.",
+        ));
     }
     let update = UserUpdate { username, disabled };
     Ok(Json(client.update_user(user_id, update).await?.into()))
+}
+
+/// The user's new role.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct RoleUpdateRequest {
+    #[schema(value_type = RoleName)]
+    role: String,
+}
+
+/// Set a user's role
+///
+/// Takes effect on the user's next request, whatever role the token names.
+#[utoipa::path(
+    put,
+    path = "/users/{user_id}/role",
+    tag = tags::USERS,
+    params(UserPath),
+    request_body = RoleUpdateRequest,
+    responses(
+        (status = 200, body = Message, example = "User role updated successfully."),
+        (status = 400, description = "The role does not exist, the user is the last admin, the id \
+                                      is not an integer, or the request body is malformed.",
+            body = ErrorBody, example = "Invalid role."),
+        UserNotFound
+    )
+)]
+pub(crate) async fn set_user_role(
+    client: ActingClient,
+    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, RoleUpdateRequest>,
+) -> JsonResult<Message> {
+    // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
+    let role = request.role.parse().ok();
+    client.set_user_role(user_id, role).await?;
+    Ok(message("User role updated successfully."))
+}
+
+/// The roles that users can have.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Roles)]
+pub(crate) struct RolesResponse {
+    #[schema(value_type = Vec<RoleName>, example = json!(["user", "author", "admin"]))]
+    roles: Vec<String>,
+}
+
+/// List the roles
+#[utoipa::path(
+    get,
+    path = "/roles",
+    tag = tags::USERS,
+    responses((status = 200, body = RolesResponse))
+)]
+pub(crate) async fn list_roles(client: ActingClient) -> JsonResult<RolesResponse> {
+    let roles = client.list_roles().await?;
+    Ok(Json(RolesResponse {
+        roles: roles.iter().map(Role::to_string).collect(),
+    }))
 }
 
 /// End all access tokens and sessions of a user
