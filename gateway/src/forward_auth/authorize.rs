@@ -76,10 +76,10 @@ async fn decide(
         headers,
         requirement,
     };
-    match check.user(is_malformed).await {
+    match check.authenticate(is_malformed).await {
         Ok(_) if is_malformed => query.roles_error().into_response(),
-        Ok(user) => identity(&user).into_response(),
-        Err(refusal) if reason(&refusal) == Some(Reason::RequestInvalid) => {
+        Ok(user) => identity_header_map(&user).into_response(),
+        Err(refusal) if refusal_reason(&refusal) == Some(Reason::RequestInvalid) => {
             query.roles_error().into_response()
         }
         Err(mut refusal) => {
@@ -106,44 +106,44 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// The user whose credentials count, if the role stored now meets the requirement.
-    async fn user(&self, is_malformed: bool) -> Result<User, Response> {
+    async fn authenticate(&self, is_malformed: bool) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
         match &self.state.sign_in {
             None if cookie_only => Err(ApiError::not_authenticated().into_response()),
             Some(sign_in) if cookie_only || !self.headers.contains_key(AUTHORIZATION) => {
-                self.user_in_cookie(sign_in).await
+                self.check_cookie(sign_in).await
             }
             Some(sign_in) if !is_malformed && is_remembered_password(self.headers) => {
-                match self.user_in_authorization().await {
+                match self.check_authorization().await {
                     Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => {
-                        self.user_in_cookie_or(sign_in, refusal).await
+                        self.check_cookie_instead(sign_in, refusal).await
                     }
                     outcome => outcome,
                 }
             }
-            _ => self.user_in_authorization().await,
+            _ => self.check_authorization().await,
         }
     }
 
-    async fn user_in_authorization(&self) -> Result<User, Response> {
+    async fn check_authorization(&self) -> Result<User, Response> {
         authenticate(self.state, self.headers, self.context, self.requirement).await
     }
 
     /// The user in the cookie if the password that the browser remembers is wrong. The refusal of the password stands
     /// where the person is not redirected either.
-    async fn user_in_cookie_or(
+    async fn check_cookie_instead(
         &self,
         sign_in: &SignIn,
         refusal: Response,
     ) -> Result<User, Response> {
-        match self.user_in_cookie(sign_in).await {
+        match self.check_cookie(sign_in).await {
             Err(other) if !other.headers().contains_key(LOCATION) => Err(refusal),
             outcome => outcome,
         }
     }
 
-    async fn user_in_cookie(&self, sign_in: &SignIn) -> Result<User, Response> {
-        let user = cookie::user(
+    async fn check_cookie(&self, sign_in: &SignIn) -> Result<User, Response> {
+        let user = cookie::authenticate(
             &self.state.auth,
             sign_in,
             self.headers,
@@ -162,13 +162,13 @@ fn is_remembered_password(headers: &HeaderMap) -> bool {
         && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
 }
 
-fn reason(response: &Response) -> Option<Reason> {
+fn refusal_reason(response: &Response) -> Option<Reason> {
     response.extensions().get().and_then(CallError::reason)
 }
 
 /// A proxy that copies the headers overwrites those of a client, except for the address of e-mail, which not every user
 /// has.
-fn identity(user: &User) -> HeaderMap {
+fn identity_header_map(user: &User) -> HeaderMap {
     // Never invalid: the values are printable ASCII.
     let value =
         |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));

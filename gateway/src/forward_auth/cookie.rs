@@ -20,22 +20,20 @@ enum CookieCheck {
     /// The only valid session is that of this user.
     Admitted(User),
     /// The user of the only valid session does not meet the requirement.
-    Denied(DeniedSession),
+    Denied {
+        error: CallError,
+        session: SecretString,
+    },
     /// No session is valid.
     NotAuthenticated(ApiError),
     /// Another host may have set either of two valid sessions, so neither counts.
     TwoSessions,
 }
 
-struct DeniedSession {
-    error: CallError,
-    session: SecretString,
-}
-
 /// The user of the only valid session in the cookies, if the role stored now meets the requirement. A person without
 /// one, or with two, is led to the page, with `redirect_status`. The denial of a role has the session in its
 /// extensions, for the audit log.
-pub(super) async fn user(
+pub(super) async fn authenticate(
     auth: &AuthClient,
     sign_in: &SignIn,
     headers: &HeaderMap,
@@ -51,22 +49,21 @@ pub(super) async fn user(
         Err(CookieError::TooMany) => CookieCheck::TwoSessions,
         Err(CookieError::CrossSite) => return Err(cross_site().into_response()),
     };
+    let redirect = |reason, refusal| {
+        let page = sign_in.redirect(request, reason);
+        redirect(page, refusal, redirect_status)
+    };
     match check {
         CookieCheck::Admitted(user) => Ok(user),
-        CookieCheck::Denied(denied) => {
-            Err(explain_denial(auth, sign_in, request, denied, context).await)
+        CookieCheck::Denied { error, session } => {
+            Err(deny(auth, sign_in, request, error, session, context).await)
         }
         CookieCheck::NotAuthenticated(refusal) => {
-            let page = sign_in.redirect(request, RedirectReason::NotAuthenticated);
-            Err(redirect(page, refusal, redirect_status))
+            Err(redirect(RedirectReason::NotAuthenticated, refusal))
         }
         CookieCheck::TwoSessions => {
-            let page = sign_in.redirect(request, RedirectReason::TwoSessions);
-            Err(redirect(
-                page,
-                ApiError::not_authenticated(),
-                redirect_status,
-            ))
+            let refusal = ApiError::not_authenticated();
+            Err(redirect(RedirectReason::TwoSessions, refusal))
         }
     }
 }
@@ -86,7 +83,7 @@ async fn check_sessions(
         let check = match auth.authorize_cookie(&session, requirement, context).await {
             Ok(user) => CookieCheck::Admitted(user),
             Err(error) if error.reason().is_some_and(Reason::is_denial) => {
-                CookieCheck::Denied(DeniedSession { error, session })
+                CookieCheck::Denied { error, session }
             }
             Err(error) => {
                 refusal = error.into();
@@ -105,14 +102,14 @@ async fn check_sessions(
 }
 
 /// The denial, which a person who waits for a page gets with a page that says why.
-async fn explain_denial(
+async fn deny(
     auth: &AuthClient,
     sign_in: &SignIn,
     request: BrowserRequest<'_>,
-    denied: DeniedSession,
+    error: CallError,
+    session: SecretString,
     context: CallContext,
 ) -> Response {
-    let DeniedSession { error, session } = denied;
     let mut denial = ApiError::from(error).into_response();
     if request.can_be_redirected() {
         let any = Requirement::AnyAuthenticated;
