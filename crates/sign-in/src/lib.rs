@@ -5,14 +5,13 @@
 //! - [`request`]: what a browser asked an application for, and what it says about itself.
 //! - [`cookie`]: the cookies that hold a session.
 //! - [`origin`], [`return_origins`]: where a page is from, and where people go back to.
-//! - [`forwarded`]: what proxies say about a request.
 //! - [`page_query`]: the query of the page to sign in at.
 //! - [`password_link`]: where password links lead.
 //! - [`clear_site_data`]: the header by which a browser forgets pages.
 //! - [`brand`], [`design`], [`texts`], [`html`]: what the operator puts on pages, and their texts in the languages of
 //!   people.
 //! - [`interstitial`]: small pages in the place of an application's.
-//! - `domain`, [`headers`]: domain names, and values of headers.
+//! - [`headers`]: values of headers, and what proxies say about a request in them; `domain`: domain names.
 
 #![cfg_attr(
     test,
@@ -27,7 +26,6 @@ pub mod clear_site_data;
 pub mod cookie;
 pub mod design;
 mod domain;
-pub mod forwarded;
 pub mod headers;
 pub mod html;
 pub mod interstitial;

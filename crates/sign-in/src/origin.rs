@@ -1,6 +1,6 @@
 //! Origins (RFC 6454).
 
-use crate::{forwarded::forwarded_scheme, headers::single_value};
+use crate::headers::{forwarded_scheme, single_value};
 use http::{HeaderMap, header::HOST};
 use url::{Host, Url};
 
@@ -79,7 +79,7 @@ fn is_loopback(url: &Url) -> bool {
 mod tests {
     use super::{Origin, is_https_request};
     use crate::{
-        forwarded::{AmbiguousScheme, forwarded_scheme},
+        headers::{AmbiguousScheme, forwarded_scheme},
         request::BrowserRequest,
     };
     use http::{HeaderMap, HeaderValue};

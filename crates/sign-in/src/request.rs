@@ -4,7 +4,10 @@
 //! come from a page of the application, which the browser says in `Sec-Fetch-Site` (Fetch Metadata) or
 //! `Origin`.
 
-use crate::{forwarded::forwarded_scheme, headers::single_value, origin::Origin};
+use crate::{
+    headers::{forwarded_scheme, single_value},
+    origin::Origin,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ORIGIN, REFERER, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},

@@ -1,17 +1,19 @@
 //! How people sign in, as gateway and auth-service have read it from the settings.
 
-mod basic_challenge;
-mod redirect;
 mod refused;
-mod session_candidates;
 
 use crate::{
-    brand::Brand, cookie::Cookie, design::Design, origin::Origin, return_origins::ReturnOrigins,
+    brand::Brand,
+    cookie::{Cookie, CookieError, MAX_CANDIDATES},
+    design::Design,
+    origin::Origin,
+    page_query::{MAX_RETURN_ADDRESS_LEN, RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
+    request::{BrowserRequest, is_subresource_request},
+    return_origins::ReturnOrigins,
 };
 use http::HeaderMap;
-use url::Url;
-
-pub use redirect::RedirectReason;
+use secrecy::SecretString;
+use url::{Url, form_urlencoded::byte_serialize};
 
 /// How people sign in.
 #[derive(Clone, Debug)]
@@ -26,6 +28,15 @@ pub struct SignIn {
     pub return_origins: ReturnOrigins,
     /// What the pages show.
     pub brand: Brand,
+}
+
+/// Why a person has to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectReason {
+    /// The request has no valid credential.
+    NotAuthenticated,
+    /// The browser presented more than one valid session, of which none counts.
+    TwoSessions,
 }
 
 impl SignIn {
@@ -61,6 +72,110 @@ impl SignIn {
             Some(page) => page.origin().ascii_serialization(),
             None => String::new(),
         }
+    }
+
+    /// Reads what may be a valid session from the cookies of a request without `Authorization`. Another host of the
+    /// domain may have set some of them, so a valid one decides only if no other is valid. Without a valid one, the
+    /// request may be redirected to the page.
+    pub fn session_candidates(
+        &self,
+        request: BrowserRequest<'_>,
+    ) -> Result<Vec<SecretString>, CookieError> {
+        let own = request.origin();
+        let candidates = self.cookie(own.as_ref()).candidates(request.headers);
+        if candidates.len() > MAX_CANDIDATES {
+            return Err(CookieError::TooMany);
+        }
+        if !candidates.is_empty()
+            && request.can_change_state()
+            && !self.is_from_allowed_page(request, own.as_ref())
+        {
+            return Err(CookieError::CrossSite);
+        }
+        Ok(candidates)
+    }
+
+    /// Tells whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.
+    fn is_from_allowed_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
+        if request.is_declared_same_origin() {
+            return true;
+        }
+        let Some(page) = request.page_origin() else {
+            return false;
+        };
+        Some(&page) == own || self.return_origins.contains(&page)
+    }
+
+    /// Where a person signs in who has no valid credential; `None` for requests of programs, and for the page
+    /// itself, which the proxy should have passed.
+    pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
+        if !request.can_be_redirected() {
+            return None;
+        }
+        let own = request.origin();
+        if self.is_page(request, own.as_ref()) {
+            return None;
+        }
+        let mut parameters = self.return_parameters(request, own.as_ref());
+        if request.can_send_form() {
+            parameters.push(UNSAVED.to_owned());
+        }
+        if reason == RedirectReason::TwoSessions {
+            parameters.push(TWO_SESSIONS.to_owned());
+        }
+        let separator = if parameters.is_empty() { "" } else { "?" };
+        Some([&self.url, separator, &parameters.join("&")].concat())
+    }
+
+    /// Tells whether the request is for the page itself, to which a redirect would lead in a circle.
+    fn is_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
+        let path = request.path.and_then(|path| path.split('?').next());
+        match &self.page {
+            None => path == Some(&self.url),
+            Some(page) => {
+                let own = own.map(|own| own.url().origin());
+                path == Some(page.path()) && own == Some(page.origin())
+            }
+        }
+    }
+
+    /// The parameters of the page that say where the person comes back to: nowhere if the proxy did not say the
+    /// origin, and to the root of the application if the address is too long.
+    fn return_parameters(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> Vec<String> {
+        let origin = match (&self.page, own) {
+            // A page at the own host needs the path only.
+            (None, _) => String::new(),
+            (Some(_), Some(own)) => own.serialized(),
+            (Some(_), None) => return Vec::new(),
+        };
+        let encode =
+            |path: &str| -> String { byte_serialize((origin.clone() + path).as_bytes()).collect() };
+        let path = request.return_path();
+        let address = encode(path.as_deref().unwrap_or("/"));
+        if address.len() <= MAX_RETURN_ADDRESS_LEN {
+            return vec![format!("{RETURN}={address}")];
+        }
+        vec![format!("{RETURN}={}", encode("/")), TOO_LONG.to_owned()]
+    }
+
+    /// Tells whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The
+    /// dialog must not interrupt a page, nor open where there is a page to sign in at. A proxy that does not say the
+    /// method was configured before there was a page, so people may sign in by the dialog there.
+    ///
+    /// `has_authorization`: a program, or a script of a page, sent credentials itself.
+    pub fn allows_basic_challenge(
+        &self,
+        request: BrowserRequest<'_>,
+        has_authorization: bool,
+    ) -> bool {
+        if request.can_be_redirected() {
+            return false;
+        }
+        if is_subresource_request(request.headers) && !has_authorization {
+            return false;
+        }
+        let cookie = self.cookie(request.origin().as_ref());
+        !matches!(cookie.find(request.headers), Err(CookieError::TooMany))
     }
 }
 

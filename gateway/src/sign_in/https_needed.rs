@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use rolegate_sign_in::{
     design::Design,
-    forwarded::{forwarded_scheme, has_passed_proxy},
+    headers::{forwarded_scheme, has_passed_proxy},
     html::escape,
     origin::Origin,
 };

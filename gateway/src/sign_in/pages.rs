@@ -8,7 +8,7 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     design::Design,
-    forwarded::has_passed_proxy,
+    headers::has_passed_proxy,
     origin::Origin,
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN},
     sign_in::SignIn,

@@ -17,7 +17,7 @@ use rolegate_proto::{
 };
 use rolegate_sign_in::{
     cookie::CookieError,
-    forwarded::parse_scheme,
+    headers::parse_scheme,
     interstitial::Interstitial,
     request::{BROWSER_HEADERS, BrowserRequest},
     sign_in::RedirectReason,

@@ -13,17 +13,15 @@ impl SignInSettings {
         if !self.sign_in {
             return page.map(removed_page).into_iter().collect();
         }
-        let missing_page = self.missing_page(page);
         let circles = self
             .return_origins
             .iter()
             .filter(|origin| !self.shares_cookie(origin, page))
             .map(circle);
-        let no_way_back = self.no_way_back(page);
-        missing_page
+        self.missing_page(page)
             .into_iter()
             .chain(circles)
-            .chain(no_way_back)
+            .chain(self.no_way_back(page))
             .collect()
     }
 
