@@ -2,35 +2,34 @@
 //! session is in a cookie, which no script reads. And `/account`, where they look after their account, and
 //! `/set-password`, where the link leads that an admin makes.
 //!
-//! - `show`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out.
+//! - `sign_in_page`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out; `submitted_form`: what
+//!   both forms have.
 //! - `account`: the pages whose scripts call the API, and the files of all pages.
 //! - `interstitials`: what stands in the place of an application's page.
 //! - `cookies`: which cookies a sign-in sets; `sessions`: whose the sessions in them are, and how they end.
 //! - `return_address`: where a browser goes afterwards.
-//! - `page`, `sign_in_page`, `https_needed`: the HTML.
+//! - `state`: what the handlers share.
+//! - `page`: the HTML that the pages have in common.
 
 mod account;
 mod cookies;
-mod form;
-mod https_needed;
 pub(crate) mod interstitials;
 mod page;
-mod pages;
 pub(crate) mod return_address;
 mod sessions;
-mod show;
 mod sign_in_page;
 mod sign_out;
-mod signed_out;
+mod state;
 mod submit;
+mod submitted_form;
 
 use crate::{console::picture, settings::PublicSettings, state::GatewayState};
 use axum::{
     Router,
     routing::{get, post},
 };
-use pages::Pages;
 use rolegate_sign_in::sign_in::SignIn;
+use state::SignInState;
 use std::sync::Arc;
 
 /// The routes. They are not in the OpenAPI document: they are no part of the API.
@@ -39,14 +38,14 @@ pub(crate) fn routes<S>(
     sign_in: Arc<SignIn>,
     settings: &PublicSettings,
 ) -> Router<S> {
-    let pages = Pages {
+    let state = SignInState {
         gateway: gateway.clone(),
         sign_in,
         trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
     };
     let draw = post(picture::draw).with_state(gateway);
     Router::new()
-        .route("/sign-in", get(show::show).post(submit::submit))
+        .route("/sign-in", get(sign_in_page::show).post(submit::submit))
         .route("/sign-in/refused", get(interstitials::refused))
         .route("/sign-in/logo", get(account::logo))
         .route("/sign-out", get(sign_out::show).post(sign_out::submit))
@@ -55,7 +54,7 @@ pub(crate) fn routes<S>(
         .route("/account/logo", get(account::logo))
         .route("/account/picture", draw)
         .merge(account::file_routes())
-        .with_state(pages)
+        .with_state(state)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The pages whose scripts call the API, and the files of all pages.
 
 use super::{
-    https_needed::https_needed,
-    pages::{Pages, secure_origin},
+    page::https_needed,
+    state::{SignInState, secure_origin},
 };
 use crate::console::{self, ACCOUNT_FILES};
 use axum::{Router, extract::State, response::Response, routing::get};
@@ -26,21 +26,21 @@ pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
 ];
 
 /// `/set-password`: the token of the link is in the fragment, which the page's script sends to `PUT /password`.
-pub(super) async fn set_password(State(pages): State<Pages>, headers: HeaderMap) -> Response {
-    page_with_passwords(&pages, "set_password.html", &headers)
+pub(super) async fn set_password(State(state): State<SignInState>, headers: HeaderMap) -> Response {
+    page_with_passwords(&state, "set_password.html", &headers)
 }
 
 /// `/account`: the page leads to `/sign-in` if nobody is signed in.
-pub(super) async fn account(State(pages): State<Pages>, headers: HeaderMap) -> Response {
-    page_with_passwords(&pages, "account.html", &headers)
+pub(super) async fn account(State(state): State<SignInState>, headers: HeaderMap) -> Response {
+    page_with_passwords(&state, "account.html", &headers)
 }
 
-pub(super) async fn logo(State(pages): State<Pages>, headers: HeaderMap) -> Response {
-    pages.gateway.logo.respond(&headers)
+pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -> Response {
+    state.gateway.logo.respond(&headers)
 }
 
 /// The routes of the files below `/sign-in/` and `/account/`.
-pub(super) fn file_routes() -> Router<Pages> {
+pub(super) fn file_routes() -> Router<SignInState> {
     let mut routes = Router::new();
     for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
         routes = add_file(routes, "/sign-in", name);
@@ -51,16 +51,16 @@ pub(super) fn file_routes() -> Router<Pages> {
     routes
 }
 
-fn add_file(routes: Router<Pages>, folder: &str, name: &'static str) -> Router<Pages> {
-    let handler = async move |State(pages): State<Pages>, headers: HeaderMap| {
-        console::file(name, pages.design(&headers), &headers)
+fn add_file(routes: Router<SignInState>, folder: &str, name: &'static str) -> Router<SignInState> {
+    let handler = async move |State(state): State<SignInState>, headers: HeaderMap| {
+        console::file(name, state.sign_in.design(&headers), &headers)
     };
     routes.route(&format!("{folder}/{name}"), get(handler))
 }
 
 /// A page where passwords are typed, unless anybody on the way could read them.
-fn page_with_passwords(pages: &Pages, name: &str, headers: &HeaderMap) -> Response {
-    let design = pages.design(headers);
+fn page_with_passwords(state: &SignInState, name: &str, headers: &HeaderMap) -> Response {
+    let design = state.sign_in.design(headers);
     if secure_origin(headers).is_none() {
         return https_needed(design, headers);
     }

@@ -1,7 +1,7 @@
 //! Which cookies a sign-in sets. The console's may manage users, so the host of an application gets it only where
 //! people asked for a page of the console.
 
-use super::{pages::Pages, return_address::ReturnAddress};
+use super::{return_address::ReturnAddress, state::SignInState};
 use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
 use rolegate_sign_in::{cookie::Cookie, origin::Origin};
@@ -18,55 +18,22 @@ pub(super) enum Audience {
     Applications,
 }
 
-impl Audience {
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::Console => Self::Applications,
-            Self::Applications => Self::Console,
-        }
-    }
-}
-
 /// The cookies that a sign-in sets where it happens.
 pub(super) struct SignInCookies<'a> {
-    application: Cookie<'a>,
-    console: Cookie<'static>,
-    /// The audience of the page that the sign-in leads to. Its cookie is always set.
+    /// The audience of the page that the sign-in leads to.
     pub(super) destination: Audience,
-    /// Tells whether the cookie of the other audience is set, too.
+    /// The cookie that people need there. It is always set.
+    pub(super) destination_cookie: Cookie<'a>,
+    /// The audience that people do not need there.
+    pub(super) other: Audience,
+    /// Its cookie, which is set if `sets_both`.
+    pub(super) other_cookie: Cookie<'a>,
     pub(super) sets_both: bool,
-}
-
-impl<'a> SignInCookies<'a> {
-    /// The cookie that people need where the sign-in leads.
-    pub(super) fn destination_cookie(&self) -> Cookie<'a> {
-        self.cookie(self.destination)
-    }
-
-    /// The cookie that they do not need there.
-    pub(super) fn other_cookie(&self) -> Cookie<'a> {
-        self.cookie(self.destination.other())
-    }
-
-    fn cookie(&self, audience: Audience) -> Cookie<'a> {
-        match audience {
-            Audience::Console => self.console,
-            Audience::Applications => self.application,
-        }
-    }
-
     /// The sessions for the cookies that are set.
-    pub(super) fn session_use(&self) -> SessionUse {
-        match (self.sets_both, self.application.has_domain()) {
-            (true, true) => SessionUse::ApiAndDomain,
-            (true, false) => SessionUse::ApiAndApplication,
-            (false, true) => SessionUse::Domain,
-            (false, false) => SessionUse::Application,
-        }
-    }
+    pub(super) session_use: SessionUse,
 }
 
-impl Pages {
+impl SignInState {
     /// The cookies for a sign-in by a request with these headers, which leads to `back`.
     pub(super) fn sign_in_cookies<'a>(
         &'a self,
@@ -76,18 +43,37 @@ impl Pages {
         is_forwarded: bool,
     ) -> SignInCookies<'a> {
         let may_set_console = !headers.contains_key(ROLEGATE_PAGE);
-        let leads_to_console = may_set_console && back.is_some_and(ReturnAddress::is_in_console);
+        let console = Cookie::for_console(Some(own));
+        let application = self.sign_in.cookie(Some(own));
+        if may_set_console && back.is_some_and(ReturnAddress::is_in_console) {
+            return SignInCookies {
+                destination: Audience::Console,
+                destination_cookie: console,
+                other: Audience::Applications,
+                other_cookie: application,
+                sets_both: true,
+                session_use: session_use(application, true),
+            };
+        }
         let page = self.sign_in.page.as_ref();
         let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());
+        let sets_both = may_set_console && (is_page_host || !is_forwarded);
         SignInCookies {
-            application: self.sign_in.cookie(Some(own)),
-            console: Cookie::for_console(Some(own)),
-            destination: if leads_to_console {
-                Audience::Console
-            } else {
-                Audience::Applications
-            },
-            sets_both: leads_to_console || (may_set_console && (is_page_host || !is_forwarded)),
+            destination: Audience::Applications,
+            destination_cookie: application,
+            other: Audience::Console,
+            other_cookie: console,
+            sets_both,
+            session_use: session_use(application, sets_both),
         }
+    }
+}
+
+fn session_use(application: Cookie<'_>, sets_both: bool) -> SessionUse {
+    match (sets_both, application.has_domain()) {
+        (true, true) => SessionUse::ApiAndDomain,
+        (true, false) => SessionUse::ApiAndApplication,
+        (false, true) => SessionUse::Domain,
+        (false, false) => SessionUse::Application,
     }
 }

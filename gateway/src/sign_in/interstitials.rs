@@ -3,8 +3,8 @@
 
 use super::{
     cookies::Audience,
-    pages::Pages,
     return_address::{ReturnAddress, sign_in_path},
+    state::SignInState,
 };
 use crate::state::GatewayState;
 use axum::{
@@ -28,21 +28,23 @@ static AMBIGUOUS: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1)
 /// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
 /// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.
 pub(super) async fn refused(
-    State(pages): State<Pages>,
+    State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
     headers: HeaderMap,
 ) -> Response {
     let own = Origin::from_request_headers(&headers);
-    let sessions = pages.sign_in.cookie(own.as_ref()).sessions(&headers);
-    let user = pages.user(Audience::Applications, &sessions, context).await;
-    let denial = CallError::local(reason_of_denial(&headers));
+    let sessions = state.sign_in.cookie(own.as_ref()).sessions(&headers);
+    let user = state
+        .find_user(Audience::Applications, &sessions, context)
+        .await;
+    let denial = CallError::local(read_denial_reason(&headers));
     let response = ApiError::from(denial).into_response();
     let request = BrowserRequest::forwarded(&headers);
-    explain_denial(response, &pages.sign_in, request, user.as_ref())
+    explain_denial(response, &state.sign_in, request, user.as_ref())
 }
 
 /// Reads `Rolegate-Reason`, which a proxy may not have repeated.
-fn reason_of_denial(headers: &HeaderMap) -> Reason {
+fn read_denial_reason(headers: &HeaderMap) -> Reason {
     let name = single_value(headers, HeaderName::from_static(REASON_HEADER));
     match name.and_then(Reason::from_name) {
         Some(reason) if reason.is_denial() => reason,

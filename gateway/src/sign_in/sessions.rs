@@ -1,6 +1,6 @@
 //! The sessions that a browser has in its cookies.
 
-use super::{cookies::Audience, pages::Pages};
+use super::{cookies::Audience, state::SignInState};
 use rolegate_auth_client::{CallContext, CallError, Requirement, User};
 use rolegate_sign_in::cookie::MAX_CANDIDATES;
 use secrecy::SecretString;
@@ -12,10 +12,10 @@ pub(super) enum PairedSession {
     Stays,
 }
 
-impl Pages {
-    /// The user of the only valid one of these sessions. If it cannot be known, it is nobody, so that nobody goes on
+impl SignInState {
+    /// Finds the user of the only valid one of these sessions. If it cannot be known, it is nobody, so that nobody goes on
     /// as somebody else.
-    pub(super) async fn user(
+    pub(super) async fn find_user(
         &self,
         audience: Audience,
         sessions: &[SecretString],

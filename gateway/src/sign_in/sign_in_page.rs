@@ -1,15 +1,25 @@
-//! The HTML of the page to sign in at.
+//! `GET /sign-in`: the page to sign in at.
 
 use super::{
-    page::{escaped_location, page},
+    interstitials::link_out_of_frame,
+    page::{escaped_location, https_needed, page},
     return_address::ReturnAddress,
+    sign_out,
+    state::{SignInState, secure_origin},
 };
 use crate::extract::query_params::QueryParams;
-use axum::response::Response;
+use axum::{
+    Extension,
+    extract::{Request, State},
+    response::{AppendHeaders, IntoResponse as _, Response, Result},
+};
+use http::header::SET_COOKIE;
+use rolegate_auth_client::CallContext;
 use rolegate_sign_in::{
     design::Design,
     html::{escape, strong},
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
+    request::is_frame_request,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -22,6 +32,50 @@ const NOTICES: [(&str, &str); 3] = [
     (TOO_LONG, "{notice.too_long}"),
     (TWO_SESSIONS, "{notice.two_sessions}"),
 ];
+
+pub(super) async fn show(
+    State(state): State<SignInState>,
+    Extension(context): Extension<CallContext>,
+    query: QueryParams,
+    request: Request,
+) -> Result<Response> {
+    let headers = request.headers();
+    let design = state.sign_in.design(headers);
+    let Some(own) = secure_origin(headers) else {
+        return Ok(https_needed(design, headers));
+    };
+    let destination = state.destination(&query, &own)?;
+    let back = destination.address.as_ref();
+    if is_frame_request(headers) {
+        return Ok(link_out_of_frame(design, back));
+    }
+    // A page of ours knows it, such as that of a password link.
+    let username = query.get("username")?.unwrap_or_default();
+    let is_forwarded = state.is_forwarded(&request);
+    let cookies = state.sign_in_cookies(headers, &own, back, is_forwarded);
+    let sessions = cookies.destination_cookie.sessions(headers);
+    let user = state
+        .find_user(cookies.destination, &sessions, context)
+        .await;
+    let has_signed_out = user.is_none() && sign_out::has_signed_out(headers);
+    let mut shown_notices = Vec::new();
+    if has_signed_out {
+        shown_notices.push("{notice.signed_out}");
+    }
+    shown_notices.extend(notices(&query));
+    if destination.is_refused {
+        shown_notices.push("{notice.not_led_back}");
+    }
+    let page = SignInPage {
+        back,
+        notices: shown_notices,
+        signed_in: user.as_ref().map(|user| &*user.username),
+        username,
+        ..SignInPage::default()
+    };
+    let removal = has_signed_out.then(|| (SET_COOKIE, sign_out::remove_signed_out(&own)));
+    Ok((AppendHeaders(removal), page.respond(design)).into_response())
+}
 
 /// The notices that the query of the page asks for, as templates.
 pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {

@@ -1,13 +1,11 @@
 //! `/sign-out`: the page that asks whether to sign out, and its form.
 
 use super::{
-    form::SubmittedForm,
-    https_needed::https_needed,
-    page::{NOT_LED_BACK, escaped_location, page, refuse},
-    pages::{Pages, secure_origin},
+    page::{escaped_location, https_needed, page, refuse},
     return_address::{ReturnAddress, sign_in_path},
     sessions::PairedSession,
-    signed_out,
+    state::{SignInState, secure_origin},
+    submitted_form::SubmittedForm,
 };
 use crate::extract::query_params::QueryParams;
 use axum::{
@@ -15,27 +13,36 @@ use axum::{
     extract::{Request, State},
     response::{AppendHeaders, IntoResponse as _, Redirect, Response, Result},
 };
-use http::header::SET_COOKIE;
+use http::{
+    HeaderMap,
+    header::{COOKIE, SET_COOKIE},
+};
 use rolegate_auth_client::CallContext;
 use rolegate_sign_in::{
     clear_site_data::{CACHE, CLEAR_SITE_DATA},
     cookie::Cookie,
     design::Design,
+    origin::Origin,
 };
 
+/// The cookie by which the page to sign in at says that somebody has signed out, wherever the browser is led in
+/// between.
+const SIGNED_OUT: &str = "rolegate-signed-out=1";
+const MAX_AGE_SECONDS: u8 = 60;
+
 pub(super) async fn show(
-    State(pages): State<Pages>,
+    State(state): State<SignInState>,
     query: QueryParams,
     request: Request,
 ) -> Result<Response> {
     let headers = request.headers();
-    let design = pages.design(headers);
+    let design = state.sign_in.design(headers);
     let Some(own) = secure_origin(headers) else {
         return Ok(https_needed(design, headers));
     };
-    let destination = pages.destination(&query, &own)?;
+    let destination = state.destination(&query, &own)?;
     let problem = if destination.is_refused {
-        design.render(NOT_LED_BACK, &[])
+        design.render("{notice.not_led_back}", &[])
     } else {
         String::new()
     };
@@ -46,14 +53,14 @@ pub(super) async fn show(
 /// that other hosts may have set, and removes the cookies. They stay while a session cannot be ended, so that it
 /// can be tried again.
 pub(super) async fn submit(
-    State(pages): State<Pages>,
+    State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
     request: Request,
 ) -> Result<Response> {
-    let form = SubmittedForm::read(&pages, request).await?;
+    let form = SubmittedForm::read(&state, request).await?;
     let own = &form.own;
     let console = Cookie::for_console(Some(own));
-    let application = pages.sign_in.cookie(Some(own));
+    let application = state.sign_in.cookie(Some(own));
     // COOKIE_DOMAIN may have been set, or removed, since the person signed in.
     let former = if application.has_domain() {
         Cookie::for_host(Some(own))
@@ -64,29 +71,29 @@ pub(super) async fn submit(
         .iter()
         .flat_map(|cookie| cookie.sessions(&form.headers))
         .collect();
-    let ended = pages
+    let ended = state
         .end_sessions(&sessions, PairedSession::Ends, context)
         .await;
     if let Err(error) = ended {
-        let design = pages.design(&form.headers);
+        let design = state.sign_in.design(&form.headers);
         let page = |problem: &_| respond(design, form.back.as_ref(), problem);
         return Ok(refuse(design, error.into(), page));
     }
     let set_cookies = AppendHeaders([
         (SET_COOKIE, console.remove()),
         (SET_COOKIE, application.remove()),
-        (SET_COOKIE, signed_out::set(own)),
+        (SET_COOKIE, signed_out_cookie(own, MAX_AGE_SECONDS)),
     ]);
     let clear_site_data = [(CLEAR_SITE_DATA, CACHE)];
-    let location = next_location(&pages, form.back);
+    let location = next_location(&state, form.back);
     Ok((set_cookies, clear_site_data, Redirect::to(&location)).into_response())
 }
 
 /// Where the browser goes after a sign-out: to an application at another host, whose proxy asks again, and leads to the
 /// page with the order to forget what the browser has of the application; otherwise to the page itself.
-fn next_location(pages: &Pages, back: Option<ReturnAddress>) -> String {
+fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     match back {
-        Some(back) if pages.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
+        Some(back) if state.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
             back.location
         }
         back => sign_in_path(back.as_ref()),
@@ -98,4 +105,25 @@ fn respond(design: Design<'_>, back: Option<&ReturnAddress>, problem: &str) -> R
     let back = escaped_location(back);
     let content = design.render(include_str!("sign_out.html"), &[("back", &back)]);
     page(design, "{sign_out.title}", problem, &content)
+}
+
+/// `Set-Cookie` once the page has said it.
+pub(super) fn remove_signed_out(own: &Origin) -> String {
+    signed_out_cookie(own, 0)
+}
+
+/// Tells whether the browser has signed out, and no page has said it yet.
+pub(super) fn has_signed_out(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(COOKIE).iter();
+    let mut cookies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    cookies.any(|cookie| cookie.trim_ascii() == SIGNED_OUT.as_bytes())
+}
+
+fn signed_out_cookie(own: &Origin, max_age: u8) -> String {
+    let secure = if own.is_plain_loopback() {
+        ""
+    } else {
+        "; Secure"
+    };
+    format!("{SIGNED_OUT}; Path=/sign-in; Max-Age={max_age}; HttpOnly{secure}; SameSite=Lax")
 }

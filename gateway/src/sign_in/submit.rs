@@ -6,11 +6,11 @@
 
 use super::{
     cookies::{Audience, SignInCookies},
-    form::SubmittedForm,
-    page::{CODE_EXPIRED, refuse},
-    pages::Pages,
+    page::refuse,
     sessions::PairedSession,
     sign_in_page::{SignInPage, notices},
+    state::SignInState,
+    submitted_form::SubmittedForm,
 };
 use crate::{endpoints::sessions::creation::user_agent, extract::form::Form};
 use axum::{
@@ -47,37 +47,37 @@ struct NewTokens {
 }
 
 pub(super) async fn submit(
-    State(pages): State<Pages>,
+    State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
     request: Request,
 ) -> Result<Response> {
-    let form = SubmittedForm::read(&pages, request).await?;
+    let form = SubmittedForm::read(&state, request).await?;
     let back = form.back.as_ref();
     let location = back.map_or("/", |back| &back.location);
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }
     let credentials = SubmittedCredentials::read(&form.fields)?;
-    let cookies = pages.sign_in_cookies(&form.headers, &form.own, back, form.is_forwarded);
-    let step = create_session(&pages, &form, &credentials, cookies.session_use(), context).await;
+    let cookies = state.sign_in_cookies(&form.headers, &form.own, back, form.is_forwarded);
+    let step = create_session(&state, &form, &credentials, cookies.session_use, context).await;
     let created = match step {
         Ok(SignInStep::Done(created)) => created,
         Ok(SignInStep::CodeNeeded(pending)) => {
-            let design = pages.design(&form.headers);
+            let design = state.sign_in.design(&form.headers);
             let page = page_again(&form, &credentials, Some(&pending), "");
             return Ok(page.respond(design));
         }
-        Err(error) => return Ok(show_refusal(&pages, &form, &credentials, error)),
+        Err(error) => return Ok(show_refusal(&state, &form, &credentials, error)),
     };
     let max_age = max_age_seconds(&created);
     let mut tokens = NewTokens::assign(created, cookies.destination);
-    replace_sessions(&pages, &form.headers, &cookies, &mut tokens, context).await;
+    replace_sessions(&state, &form.headers, &cookies, &mut tokens, context).await;
     let destination = cookies
-        .destination_cookie()
+        .destination_cookie
         .set(&tokens.destination, max_age)
         .ok_or(ApiError::from(CallError::Malformed))?;
     let other = match &tokens.other {
-        Some(token) => cookies.other_cookie().set(token, max_age),
+        Some(token) => cookies.other_cookie.set(token, max_age),
         None => None,
     };
     let headers = [Some(destination), other]
@@ -110,7 +110,7 @@ impl<'a> SubmittedCredentials<'a> {
 }
 
 async fn create_session(
-    pages: &Pages,
+    state: &SignInState,
     form: &SubmittedForm,
     credentials: &SubmittedCredentials<'_>,
     session_use: SessionUse,
@@ -121,7 +121,7 @@ async fn create_session(
         pending: credentials.pending.clone(),
     };
     let user_agent = user_agent(&form.headers);
-    let call = pages.gateway.auth.create_session(
+    let call = state.gateway.auth.create_session(
         &credentials.username,
         &credentials.password,
         credentials.code,
@@ -131,21 +131,21 @@ async fn create_session(
         two_step,
         context,
     );
-    pages.gateway.refusals.run_login(context, call).await
+    state.gateway.refusals.run_login(context, call).await
 }
 
 /// The page that the form was on, with what was typed. Once the pending sign-in has ended, the person begins again.
 fn show_refusal(
-    pages: &Pages,
+    state: &SignInState,
     form: &SubmittedForm,
     credentials: &SubmittedCredentials<'_>,
     error: ApiError,
 ) -> Response {
-    let design = pages.design(&form.headers);
+    let design = state.sign_in.design(&form.headers);
     let has_pending_ended = error.reason() == Reason::TokenInvalid.as_str();
     refuse(design, error, |problem| {
         if has_pending_ended {
-            let problem = design.render(CODE_EXPIRED, &[]);
+            let problem = design.render("{sign_in.ended}", &[]);
             return page_again(form, credentials, None, &problem).respond(design);
         }
         let pending = credentials.pending.as_ref();
@@ -199,36 +199,34 @@ impl NewTokens {
 /// Ends every session that the browser had in the cookies that are set. If another user keeps the other cookie, the new
 /// session for it ends instead, and its token is taken away.
 async fn replace_sessions(
-    pages: &Pages,
+    state: &SignInState,
     headers: &HeaderMap,
     cookies: &SignInCookies<'_>,
     tokens: &mut NewTokens,
     context: CallContext,
 ) {
-    let mut replaced = cookies.destination_cookie().sessions(headers);
-    let mut others = cookies.other_cookie().sessions(headers);
+    let mut replaced = cookies.destination_cookie.sessions(headers);
+    let mut others = cookies.other_cookie.sessions(headers);
     if !cookies.sets_both {
         // One that is in both cookies goes on in the console.
         replaced.retain(|session| !contains_session(&others, session));
-        pages
+        state
             .end_replaced_sessions(&replaced, PairedSession::Stays, context)
             .await;
         return;
     }
-    pages
+    state
         .end_replaced_sessions(&replaced, PairedSession::Ends, context)
         .await;
     others.retain(|session| !contains_session(&replaced, session));
     // Somebody may use the other pages with a session of their own, which stays.
-    let other_user = pages
-        .user(cookies.destination.other(), &others, context)
-        .await;
+    let other_user = state.find_user(cookies.other, &others, context).await;
     if other_user.is_none() {
-        pages
+        state
             .end_replaced_sessions(&others, PairedSession::Ends, context)
             .await;
     } else if let Some(unused) = tokens.other.take() {
-        pages
+        state
             .end_replaced_sessions(slice::from_ref(&unused), PairedSession::Stays, context)
             .await;
     }

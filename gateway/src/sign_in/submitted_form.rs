@@ -1,6 +1,6 @@
-//! The forms of the pages.
+//! What the forms of the pages have in common.
 
-use super::{pages::Pages, return_address::ReturnAddress};
+use super::{return_address::ReturnAddress, state::SignInState};
 use crate::extract::{credentials::cross_site, form::Form, query_params::QueryParams};
 use axum::{
     extract::Request,
@@ -23,7 +23,7 @@ pub(super) struct SubmittedForm {
 
 impl SubmittedForm {
     /// Reads the form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
-    pub(super) async fn read(pages: &Pages, request: Request) -> Result<Self> {
+    pub(super) async fn read(state: &SignInState, request: Request) -> Result<Self> {
         let headers = request.headers().clone();
         let own = Origin::from_request_headers(&headers);
         if !is_same_origin(&headers, own.as_ref()) {
@@ -33,13 +33,13 @@ impl SubmittedForm {
             .filter(Origin::is_secure)
             .ok_or_else(|| Redirect::to("/sign-in"))?;
         let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
-        let is_forwarded = pages.is_forwarded(&request);
+        let is_forwarded = state.is_forwarded(&request);
         let fields = Form::read(request).await?;
         let given = match fields.optional(RETURN)? {
             Some(field) => Some(field),
             None => query.get(RETURN)?,
         };
-        let back = given.and_then(|given| pages.return_address(given, &own));
+        let back = given.and_then(|given| state.return_address(given, &own));
         Ok(Self {
             headers,
             query,

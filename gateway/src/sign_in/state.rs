@@ -7,7 +7,6 @@ use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
-    design::Design,
     headers::has_passed_proxy,
     origin::Origin,
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN},
@@ -20,7 +19,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 static NOT_ALLOWED: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
 
 #[derive(Clone)]
-pub(super) struct Pages {
+pub(super) struct SignInState {
     pub(super) gateway: GatewayState,
     pub(super) sign_in: Arc<SignIn>,
     pub(super) trusted_proxies: Arc<CidrSet>,
@@ -33,30 +32,19 @@ pub(super) struct Destination {
     pub(super) is_refused: bool,
 }
 
-impl Pages {
-    /// The design for the browser that sent these headers.
-    pub(super) fn design(&self, headers: &HeaderMap) -> Design<'_> {
-        self.sign_in.design(headers)
-    }
-
+impl SignInState {
     /// Reads where the query of a page leads back to. An address that is too long has a notice of its own.
     pub(super) fn destination(
         &self,
         query: &QueryParams,
         own: &Origin,
     ) -> Result<Destination, ApiError> {
-        let Some(given) = query.get(RETURN)? else {
-            return Ok(Destination {
-                address: None,
-                is_refused: false,
-            });
-        };
+        let given = query.get(RETURN)?.unwrap_or_default();
         let address = self.return_address(given, own);
         let is_named = !given.is_empty() && given.len() <= MAX_RETURN_ADDRESS_LEN;
-        let is_refused = address.is_none() && is_named;
         Ok(Destination {
+            is_refused: address.is_none() && is_named,
             address,
-            is_refused,
         })
     }
 
