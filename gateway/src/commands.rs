@@ -1,6 +1,6 @@
 //! The program `gateway`: it serves, and `doctor` checks its settings and the services.
 
-use crate::{gateway::Gateway, middleware::request_source::IGNORED, settings::Settings};
+use crate::{gateway::Gateway, middleware::request_source::IGNORED_ADDRESSES, settings::Settings};
 use rolegate_auth_client::ClientTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
@@ -101,7 +101,9 @@ impl Program for Settings {
         if let Err(error) = self.public.validate() {
             doctor.fail("addresses", error);
         }
-        IGNORED.check(doctor, true, self.ops_listen_addr).await;
+        IGNORED_ADDRESSES
+            .check(doctor, true, self.ops_listen_addr)
+            .await;
     }
 
     async fn execute(self, command: Infallible) -> Result<(), Failure> {

@@ -5,7 +5,7 @@
 pub(crate) mod picture;
 
 use crate::{
-    pages::{self, not_found},
+    embedded_pages::{self, not_found},
     state::GatewayState,
     static_file::StaticFile,
 };
@@ -119,7 +119,7 @@ pub(crate) fn routes() -> Router<GatewayState> {
         let no_language = HeaderMap::new();
         file(name, Design::without_brand(&no_language), request)
     };
-    pages::routes("/console", file).route("/console/picture", post(picture::draw))
+    embedded_pages::routes("/console", file).route("/console/picture", post(picture::draw))
 }
 
 /// The response to a request with these headers for a file.

@@ -40,7 +40,7 @@ impl Gateway {
         sign_in_settings: &SignInSettings,
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
-        let logo = settings.load_logo()?;
+        let logo = Logo::load(settings.sign_in_logo_file.as_deref())?;
         settings.require_variant()?;
         let sign_in = sign_in_settings.read()?;
         let limit = AddressLimit::new(
@@ -130,9 +130,10 @@ impl Gateway {
         metrics::register(posts.is_some());
         refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
-        let state = GatewayState::new(auth, self.sign_in)
-            .with_settings(&self.sign_in_settings)
-            .with_logo(self.logo);
+        let state = GatewayState {
+            logo: self.logo.into(),
+            ..GatewayState::new(auth, self.sign_in).with_sign_in_settings(&self.sign_in_settings)
+        };
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
         let forward_auth = forward_auth::router(state, &self.settings, &memory);

@@ -8,7 +8,7 @@
 //! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
 //! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
-//! - `pages`: embedded files; `console`: those of `/console/`, which are in `gateway/console/`; `static_file`: how
+//! - `embedded_pages`: pages whose files are in the program; `console`: those of `/console/`, which are in `gateway/console/`; `static_file`: how
 //!   browsers keep them; `logo`: the picture of the pages.
 //! - `refusals`: refusals of password checks, paced.
 //! - `sign_in`: the pages `/sign-in`, `/sign-out`, `/account` and `/set-password`.
@@ -27,6 +27,7 @@ mod basic;
 mod bearer;
 mod commands;
 mod console;
+mod embedded_pages;
 mod endpoints;
 mod extract;
 mod forward_auth;
@@ -37,7 +38,6 @@ mod logo;
 mod memory;
 mod middleware;
 mod openapi;
-mod pages;
 mod refusals;
 pub mod settings;
 mod sign_in;
@@ -47,4 +47,4 @@ mod static_file;
 mod test_support;
 
 pub use gateway::Gateway;
-pub use middleware::request_source::IGNORED as IGNORED_ADDRESSES;
+pub use middleware::request_source::IGNORED_ADDRESSES;

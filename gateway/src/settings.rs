@@ -177,11 +177,6 @@ impl PublicSettings {
         Ok(tls?)
     }
 
-    /// The picture of the pages.
-    pub(crate) fn load_logo(&self) -> Result<Logo, SettingError> {
-        Logo::load(self.sign_in_logo_file.as_deref())
-    }
-
     /// Refuses settings without a public variant.
     pub(crate) fn require_variant(&self) -> Result<(), SettingError> {
         if self.bearer_listen_addr.0.is_some() || self.basic_listen_addr.0.is_some() {
@@ -193,7 +188,7 @@ impl PublicSettings {
 
     /// At least one variant must be on, and the logo must be a picture.
     pub fn validate(&self) -> Result<(), SettingError> {
-        self.load_logo()?;
+        Logo::load(self.sign_in_logo_file.as_deref())?;
         self.require_variant()
     }
 }

@@ -2,8 +2,8 @@
 //! session is in a cookie, which no script reads. And `/account`, where they look after their account, and
 //! `/set-password`, where the link leads that an admin makes.
 //!
-//! - `sign_in_page`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out; `submitted_form`: what
-//!   both forms have.
+//! - `sign_in_page`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out.
+//! - `submitted_form`: what both forms have in common.
 //! - `account`: the pages whose scripts call the API, and the files of all pages.
 //! - `interstitials`: what stands in the place of an application's page.
 //! - `cookies`: which cookies a sign-in sets; `sessions`: whose the sessions in them are, and how they end.

@@ -35,19 +35,11 @@ impl GatewayState {
         }
     }
 
-    /// Password links are at the origin of `SIGN_IN_URL` instead of being paths, and the title is that of the settings.
-    pub(crate) fn with_settings(self, settings: &SignInSettings) -> Self {
+    /// Takes over where password links lead, and the issuer of one-time codes.
+    pub(crate) fn with_sign_in_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),
             title: settings.brand.sign_in_title.as_deref().map(Into::into),
-            ..self
-        }
-    }
-
-    /// The pages show this picture.
-    pub(crate) fn with_logo(self, logo: Logo) -> Self {
-        Self {
-            logo: logo.into(),
             ..self
         }
     }

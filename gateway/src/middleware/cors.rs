@@ -10,23 +10,20 @@ use rolegate_proto::http::REASON_HEADER;
 use std::time::Duration;
 use tower_http::cors::CorsLayer;
 
-const METHODS: [Method; 6] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-];
-const MAX_AGE: Duration = Duration::from_mins(10);
-
 /// Answers preflights (any `OPTIONS`) and adds CORS headers to every response; `None` if it is disabled.
 pub(super) fn layer(origins: &AllowedOrigins) -> Option<CorsLayer> {
     let AllowedOrigins(origins) = origins;
     let reason = HeaderName::from_static(REASON_HEADER);
     let cors = CorsLayer::new()
         .allow_origin(origins.clone()?)
-        .allow_methods(METHODS)
+        .allow_methods([
+            Method::GET,
+            Method::HEAD,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE])
         .expose_headers([
             LOCATION,
@@ -35,7 +32,7 @@ pub(super) fn layer(origins: &AllowedOrigins) -> Option<CorsLayer> {
             X_REQUEST_ID,
             reason,
         ])
-        .max_age(MAX_AGE);
+        .max_age(Duration::from_mins(10));
     Some(cors)
 }
 

@@ -71,20 +71,14 @@ pub(crate) fn record(
     if !caller.is_due(format!("{method} {route}")) {
         return;
     }
-    let DeniedCaller {
-        actor,
-        api_key,
-        session,
-    } = caller;
+    let actor = caller.actor.as_ref();
     let required_roles = response.extensions().get::<RequiredRoles>();
     audit_line!(
         "access_denied",
-        actor_id = actor
-            .as_ref()
-            .and_then(|actor| actor.sub.parse::<i64>().ok()),
-        actor = actor.as_ref().map(|actor| actor.username.as_str()),
-        api_key,
-        session,
+        actor_id = actor.and_then(|actor| actor.sub.parse::<i64>().ok()),
+        actor = actor.map(|actor| actor.username.as_str()),
+        api_key = caller.api_key,
+        session = caller.session,
         method,
         route,
         required_roles = required_roles.map(|RequiredRoles(roles)| roles.as_ref()),

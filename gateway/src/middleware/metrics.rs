@@ -1,7 +1,7 @@
 //! Metrics and spans of requests. Labels have a bounded number of values: route templates, and only the
 //! methods that HTTP defines.
 
-use super::request_source::{IGNORED, RequestSource};
+use super::request_source::{IGNORED_ADDRESSES, RequestSource};
 use axum::{
     extract::{MatchedPath, Request},
     response::Response,
@@ -43,7 +43,7 @@ pub(crate) fn register(with_posts: bool) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
     LazyLock::force(&DECISIONS);
-    IGNORED.register_metric();
+    IGNORED_ADDRESSES.register_metric();
     if with_posts {
         LazyLock::force(&READS);
     }
@@ -64,10 +64,9 @@ impl RequestMetrics {
         method: &Method,
         route: Option<MatchedPath>,
     ) -> Self {
-        let method = method_name(method);
         Self {
             variant,
-            method,
+            method: method_name(method),
             route,
             started: Instant::now(),
             status: None,

@@ -15,7 +15,7 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Client addresses that peers outside of `TRUSTED_PROXIES` report.
-pub static IGNORED: AddressHeader =
+pub static IGNORED_ADDRESSES: AddressHeader =
     AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
 pub(crate) struct RequestSource {
@@ -33,12 +33,12 @@ impl RequestSource {
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
         if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
-            IGNORED.ignore(peer);
+            IGNORED_ADDRESSES.ignore(peer);
         }
-        let request_id = if is_trusted {
-            parse_request_id(headers)
-        } else {
-            None
+        // One that is repeated or malformed counts as none.
+        let request_id = match single_value(headers, X_REQUEST_ID) {
+            Some(id) if is_trusted => id.parse().ok(),
+            _ => None,
         };
         Self {
             is_trusted,
@@ -46,11 +46,6 @@ impl RequestSource {
             request_id: request_id.unwrap_or_else(RequestId::new_random),
         }
     }
-}
-
-/// `None` if the header is missing, repeated or malformed.
-fn parse_request_id(headers: &HeaderMap) -> Option<RequestId> {
-    single_value(headers, X_REQUEST_ID)?.parse().ok()
 }
 
 /// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is

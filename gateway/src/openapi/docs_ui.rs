@@ -1,6 +1,6 @@
 //! `/openapi.json`, and Swagger UI at `/docs`, which is embedded in the program.
 
-use crate::pages::{self, not_found};
+use crate::embedded_pages::{self, not_found};
 use axum::{
     Router,
     body::Bytes,
@@ -56,18 +56,17 @@ pub(crate) fn routes<S>(document: &OpenApi, has_console: bool) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    let json = serde_json::to_vec(document).expect("a document is JSON");
-    let json = Bytes::from(json);
+    let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let openapi_json = async move || ([(CONTENT_TYPE, "application/json")], json);
     // A token expires; a password must not stay in the browser's storage.
     let persist = document
         .components
         .as_ref()
         .is_some_and(|components| components.security_schemes.contains_key("bearer"));
-    let initializer = INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string());
-    let initializer = Bytes::from(initializer);
-    let index = INDEX.replace("CONSOLE_LINK", if has_console { CONSOLE_LINK } else { "" });
-    let index = Bytes::from(index);
+    let initializer =
+        Bytes::from(INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string()));
+    let console_link = if has_console { CONSOLE_LINK } else { "" };
+    let index = Bytes::from(INDEX.replace("CONSOLE_LINK", console_link));
     let file = move |name: &str, _: &_| match name {
         "index.html" => respond("text/html", index.clone()),
         "swagger-initializer.js" => respond("text/javascript", initializer.clone()),
@@ -76,7 +75,7 @@ where
             None => not_found(),
         },
     };
-    pages::routes("/docs", file).route("/openapi.json", get(openapi_json))
+    embedded_pages::routes("/docs", file).route("/openapi.json", get(openapi_json))
 }
 
 fn respond(content_type: &str, file: Bytes) -> Response {

@@ -140,8 +140,8 @@ pub(super) fn add_response(
         return;
     }
     let annotated = content.example.take();
-    let annotated = annotated.iter().filter_map(Value::as_str);
-    for detail in annotated.chain(details.iter().copied()) {
+    let annotated_details = annotated.iter().filter_map(Value::as_str);
+    for detail in annotated_details.chain(details.iter().copied()) {
         let example = ExampleBuilder::new().value(Some(json!({ "detail": detail })));
         content
             .examples

@@ -10,6 +10,7 @@ mod texts;
 use super::account::SIGN_IN_FILES;
 use crate::{
     basic, bearer,
+    logo::Logo,
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
@@ -35,8 +36,11 @@ const DOMAIN: [&str; 4] = [
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let (auth, calls) = fake_auth();
-    let logo = settings.load_logo().expect("a picture");
-    let state = GatewayState::new(auth, sign_in(arguments)).with_logo(logo);
+    let logo = Logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
+    let state = GatewayState {
+        logo: logo.into(),
+        ..GatewayState::new(auth, sign_in(arguments))
+    };
     let memory = MemoryBudgets::new(&settings);
     (bearer::router(state, None, &settings, &memory), calls)
 }

@@ -60,7 +60,7 @@ async fn success_bodies_are_those_of_the_documents() {
 /// The issuer that auth-service gets with these settings and this `Host`; empty for none.
 async fn issuer_of(arguments: &[&str], host: &str) -> String {
     let settings = Settings::from_args(arguments).expect("settings");
-    let state = GatewayState::new(fake_auth().0, None).with_settings(&settings.sign_in);
+    let state = GatewayState::new(fake_auth().0, None).with_sign_in_settings(&settings.sign_in);
     let memory = MemoryBudgets::new(&settings.public);
     let gateway = router(state, None, &settings.public, &memory);
     let request = json("POST", PATH, r#"{"current_password": "right"}"#);

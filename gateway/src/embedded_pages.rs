@@ -21,29 +21,17 @@ where
 {
     let folder = format!("{path}/");
     let index = file.clone();
-    files(path, file)
-        .route(
-            &folder,
-            get(async move |headers: HeaderMap| index("index.html", &headers)),
-        )
-        .route(path, get(async move || Redirect::temporary(&folder)))
-}
-
-/// Serves the files below `path` alone.
-pub(crate) fn files<S>(
-    path: &str,
-    file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,
-) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-{
-    let named =
+    let show_index = async move |headers: HeaderMap| index("index.html", &headers);
+    let show_file =
         async move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
             Ok(Path(name)) => file(&name, &headers),
             // Not UTF-8.
             Err(_) => not_found(),
         };
-    Router::new().route(&format!("{path}/{{file}}"), get(named))
+    Router::new()
+        .route(&format!("{path}/{{file}}"), get(show_file))
+        .route(&folder, get(show_index))
+        .route(path, get(async move || Redirect::temporary(&folder)))
 }
 
 pub(crate) fn not_found() -> Response {
