@@ -12,6 +12,29 @@ use tokio::{
 /// Bytes in flight in each direction; about the size of a socket's buffers.
 const BUFFER_SIZE: usize = 256 * 1024;
 
+/// The clients within this process, and their connections for the servers.
+pub(crate) struct Connections {
+    /// The gateway and posts-service share it, and thereby its batches.
+    pub(crate) auth_client: AuthClient,
+    pub(crate) auth_streams: InMemoryStreams,
+    /// `None` without posts.
+    pub(crate) posts_client: Option<PostsClient>,
+    pub(crate) posts_streams: InMemoryStreams,
+}
+
+impl Connections {
+    pub(crate) fn new(has_posts: bool) -> Self {
+        let (auth_client, auth_streams) = auth();
+        let (posts_client, posts_streams) = posts();
+        Self {
+            auth_client,
+            auth_streams,
+            posts_client: has_posts.then_some(posts_client),
+            posts_streams,
+        }
+    }
+}
+
 /// A client of auth-service, and its connections for the server.
 #[must_use]
 pub fn auth() -> (AuthClient, InMemoryStreams) {
@@ -25,7 +48,7 @@ pub fn auth() -> (AuthClient, InMemoryStreams) {
 }
 
 /// A client of posts-service, and its connections for the server.
-pub(crate) fn posts() -> (PostsClient, InMemoryStreams) {
+fn posts() -> (PostsClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
     let connector = move || connect(sender.clone());
     let channel = BalancedChannel::with_connector(PostsClient::SERVICE, connector);

@@ -6,9 +6,8 @@
 //! - `data_dir`: the folder of generated secrets and embedded databases.
 //! - `databases`: the databases of users and posts.
 //! - `in_memory`: connections between the parts, with the same gRPC clients and no socket.
-//! - `banner`: the text printed at the start, also in a container; `admin_password_file`: where it finds the password.
+//! - `banner`: the text printed at the start, also in a container, and where the password of the user admin is.
 
-mod admin_password_file;
 mod banner;
 mod commands;
 mod data_dir;

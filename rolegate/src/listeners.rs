@@ -1,8 +1,7 @@
 //! The listeners of the program with their certificates, and what the start prints about them.
 
 use crate::{
-    admin_password_file::AdminPasswordFile,
-    banner::{self, Container},
+    banner::{self, AdminPasswordFile, Container},
     databases::Databases,
     settings::Settings,
 };

@@ -1,12 +1,12 @@
 //! Opens, connects and serves the gateway, auth-service and posts-service.
 
 use crate::{
-    admin_password_file::AdminPasswordFile,
+    banner::AdminPasswordFile,
     data_dir::{self, DataDir},
     databases::Databases,
-    in_memory,
+    in_memory::Connections,
     listeners::{Certificates, Listeners},
-    services::{Connections, Services},
+    services::Services,
     settings::Settings,
 };
 use rolegate_auth_service::{
@@ -37,27 +37,16 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     // Served before the databases are open: a program that waits for them is alive.
     let readiness = Readiness::new(&shutdown);
     let admin = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
-    let (auth_client, auth_streams) = in_memory::auth();
-    let (posts_client, posts_streams) = in_memory::posts();
+    let connections = Connections::new(settings.posts);
+    let auth_client = &connections.auth_client;
     let services = tokio::select! {
-        opened = Services::open(config, &settings, &databases, &auth_client, &shutdown) => opened?,
+        opened = Services::open(config, &settings, &databases, auth_client, &shutdown) => opened?,
         () = shutdown.lame_duck() => return Ok(()),
     };
     let listeners = Listeners::bind(&settings, &certificates).await?;
     listeners.announce(&settings, &databases, &password_file, admin.address);
 
-    let serve_all = services.serve(
-        listeners,
-        Connections {
-            // The gateway and posts-service share one client, and thereby its batches.
-            auth_client,
-            auth_streams,
-            posts_client: settings.posts.then_some(posts_client),
-            posts_streams,
-        },
-        readiness,
-        &shutdown,
-    );
+    let serve_all = services.serve(listeners, connections, readiness, &shutdown);
     let reload = || {
         services.auth.reload();
         certificates.reload();

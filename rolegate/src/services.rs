@@ -1,22 +1,14 @@
 //! The services and the gateway in one process: opened one after the other, served together.
 
-use crate::{databases::Databases, listeners::Listeners, settings::Settings};
+use crate::{
+    databases::Databases, in_memory::Connections, listeners::Listeners, settings::Settings,
+};
 use rolegate_auth_client::AuthClient;
 use rolegate_auth_service::{AuthService, host::Config};
-use rolegate_grpc_server::{GrpcServer, InMemoryCallers, InMemoryStreams};
+use rolegate_grpc_server::{GrpcServer, InMemoryCallers};
 use rolegate_http_server::readiness::Readiness;
-use rolegate_posts_client::PostsClient;
 use rolegate_posts_service::host::{self, HostOptions};
 use rolegate_program::{cidr_set::CidrSet, failure::Failure, shutdown::Shutdown};
-
-/// The clients within this process, and their connections for the servers.
-pub(crate) struct Connections {
-    pub(crate) auth_client: AuthClient,
-    pub(crate) auth_streams: InMemoryStreams,
-    /// `None` without posts.
-    pub(crate) posts_client: Option<PostsClient>,
-    pub(crate) posts_streams: InMemoryStreams,
-}
 
 /// The services with their open databases.
 pub(crate) struct Services {

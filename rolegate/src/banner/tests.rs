@@ -1,5 +1,4 @@
-use super::{Container, quote, reachable, reset_password, text};
-use crate::admin_password_file::AdminPasswordHint;
+use super::{AdminPasswordHint, Container, quote, reachable, reset_password, text};
 use rolegate_sql_store::DatabaseUrl;
 use std::{fs, path::Path};
 
