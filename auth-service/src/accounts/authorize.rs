@@ -17,26 +17,26 @@ use credential::Credential;
 use rolegate_sql_store::Timed;
 
 impl Accounts {
-    /// The bearer of the token, with the stored role. Checked in this order: the token is valid at the
+    /// The bearer of the credential, with the stored role. Checked in this order: a token is valid at the
     /// time of the database, its user exists and has revoked no tokens since, the requirement names roles of
     /// this service, the stored role may pass. The `role` claim is ignored. The bearer of an API key has the
     /// lower of the stored role and the key's; whatever is wrong with a key or a session, it is invalid.
     pub(crate) fn authorize(
         &self,
-        token: &str,
+        credential: &str,
         requirement: &Requirement,
     ) -> impl Future<Output = Result<Actor, AccountError>> {
-        self.authorize_from(TokenSource::Bearer, token, requirement)
+        self.authorize_from(TokenSource::Bearer, credential, requirement)
     }
 
-    /// Does the same as [`Self::authorize`] with a token that may be from a cookie.
+    /// Does the same as [`Self::authorize`] with a credential that may be from a cookie.
     pub(crate) async fn authorize_from(
         &self,
         source: TokenSource,
-        token: &str,
+        credential: &str,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        match self.parse_credential(source, token)? {
+        match self.parse_credential(source, credential)? {
             Credential::AccessToken(token) => {
                 let user = self.reads.users.get(token.user_id).await?;
                 self.admit_access_token(&token, user, requirement)
@@ -66,7 +66,7 @@ impl Accounts {
         }
     }
 
-    pub(super) async fn authorize_admin(&self, token: &str) -> Result<Actor, AccountError> {
-        self.authorize(token, &Requirement::admin()).await
+    pub(super) async fn authorize_admin(&self, credential: &str) -> Result<Actor, AccountError> {
+        self.authorize(credential, &Requirement::admin()).await
     }
 }

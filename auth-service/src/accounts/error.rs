@@ -26,7 +26,7 @@ pub(crate) enum AccountError {
     UnreadableChange { revision: i64 },
     /// Refused for now.
     #[error("{}", text(*.reason))]
-    Later {
+    RetryLater {
         reason: Reason,
         retry_after: Duration,
     },
@@ -82,7 +82,7 @@ impl AccountError {
 
     /// There is no room for the call now. It may be repeated after this time.
     pub(super) fn overloaded(retry_after: Duration) -> Self {
-        Self::Later {
+        Self::RetryLater {
             reason: Reason::Overloaded,
             retry_after,
         }
@@ -108,9 +108,9 @@ impl AccountError {
 
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Refused(reason) | Self::Invalid { reason, .. } | Self::Later { reason, .. } => {
-                *reason
-            }
+            Self::Refused(reason)
+            | Self::Invalid { reason, .. }
+            | Self::RetryLater { reason, .. } => *reason,
             Self::PasswordInvalid(_) => Reason::PasswordInvalid,
             Self::UnreadableChange { .. } => Reason::SnapshotRequired,
             Self::Store(error) => error.reason(),
@@ -121,7 +121,7 @@ impl AccountError {
     /// When to retry.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Later { retry_after, .. } => Some(*retry_after),
+            Self::RetryLater { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl From<WriteError> for AccountError {
                 return Self::invalid(Reason::ApiKeyInvalid, rule);
             }
             WriteError::TooManyAdditions { retry_after } => {
-                return Self::Later {
+                return Self::RetryLater {
                     reason: Reason::TooManyAttempts,
                     retry_after,
                 };
@@ -171,7 +171,7 @@ impl From<HashError> for AccountError {
 
 impl From<LimitExceeded> for AccountError {
     fn from(exceeded: LimitExceeded) -> Self {
-        Self::Later {
+        Self::RetryLater {
             reason: Reason::TooManyAttempts,
             retry_after: exceeded.retry_after,
         }

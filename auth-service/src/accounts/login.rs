@@ -51,7 +51,8 @@ impl Accounts {
         let PasswordLogin { verified, mut user } = self.check_password(&presented).await?;
         self.check_second_factor(&user.value, code, presented.method)
             .await?;
-        self.note_login(&mut user);
+        self.take_ineffective_role(&mut user.value);
+        self.note_login(&user);
         self.rehash(&presented, &verified);
         let access_token = self
             .tokens
@@ -89,9 +90,8 @@ impl Accounts {
         })
     }
 
-    /// Notes that a user has logged in, and takes away a role that has no effect.
-    pub(super) fn note_login(&self, user: &mut Timed<User>) {
-        self.take_ineffective_role(&mut user.value);
+    /// Notes the time of a login, which lists of users show.
+    pub(super) fn note_login(&self, user: &Timed<User>) {
         self.store
             .note_use(UsageKind::Password, user.value.id, user.at);
     }
@@ -112,7 +112,7 @@ impl Accounts {
             }
             if origin.deadline < Instant::now() + retry_after {
                 warn_of_clock(&user);
-                return Err(AccountError::Later {
+                return Err(AccountError::RetryLater {
                     reason: Reason::ClockBehind,
                     retry_after,
                 });

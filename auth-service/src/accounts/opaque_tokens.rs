@@ -105,7 +105,7 @@ impl Accounts {
             None => Reason::TokenInvalid,
         };
         let stored = self
-            .or_reauthorize(inserted, credential, &requirement, otherwise)
+            .reauthorize_if_changed(inserted, credential, &requirement, otherwise)
             .await?;
         Ok(CreatedApiKey { key, stored })
     }

@@ -35,10 +35,10 @@ impl Accounts {
     /// actor is a person, and not that user: it stands for the account.
     pub(crate) async fn create_password_link(
         &self,
-        access_token: &str,
+        credential: &str,
         user_id: i64,
     ) -> Result<PasswordLink, AccountError> {
-        let actor = self.authorize_password_for(user_id, access_token).await?;
+        let actor = self.authorize_password_for(user_id, credential).await?;
         let user = self.find_user(user_id).await?;
         let GeneratedToken { token, digest } =
             opaque_token::generate_password_link().map_err(AccountError::internal)?;

@@ -35,14 +35,14 @@ impl Accounts {
     /// bypass the rate limit. An API key cannot do this: it acts for a program, which has no password.
     pub(crate) async fn change_password(
         &self,
-        access_token: &str,
+        credential: &str,
         current: SecretString,
         new: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let requirement = Requirement::AnyAuthenticated;
         let actor = self
-            .authorize(access_token, &requirement)
+            .authorize(credential, &requirement)
             .await?
             .require_person()?;
         let session = actor.session_id();
@@ -64,7 +64,7 @@ impl Accounts {
         let hash = self.hasher.hash(&new, origin).await?;
         let changed = self.replace_password(user.id, hash, owner, write).await;
         let otherwise = Reason::CurrentPasswordWrong;
-        self.or_reauthorize(changed, access_token, &requirement, otherwise)
+        self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
             .await
     }
 
@@ -99,12 +99,12 @@ impl Accounts {
     /// of the checks: the actor's token, the actor's role, the user, the password.
     pub(crate) async fn set_password(
         &self,
-        access_token: &str,
+        credential: &str,
         user_id: i64,
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_password_for(user_id, access_token).await?;
+        let actor = self.authorize_password_for(user_id, credential).await?;
         self.require_admins_set_passwords()?;
         self.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
@@ -114,7 +114,7 @@ impl Accounts {
         let hash = self.hasher.hash(&password, origin).await?;
         let set = self.replace_password(user_id, hash, writer, write).await;
         let admin = Requirement::admin();
-        self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound)
+        self.reauthorize_if_changed(set, credential, &admin, Reason::UserNotFound)
             .await
     }
 
@@ -122,10 +122,10 @@ impl Accounts {
     pub(super) async fn authorize_password_for(
         &self,
         user_id: i64,
-        access_token: &str,
+        credential: &str,
     ) -> Result<Actor, AccountError> {
         // Nor may a stolen API key, which would then log in.
-        let actor = self.authorize_admin(access_token).await?.require_person()?;
+        let actor = self.authorize_admin(credential).await?.require_person()?;
         if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(Reason::OwnPassword.into());

@@ -63,7 +63,7 @@ impl Accounts {
     /// or asks only about themselves: then the addresses of others are not shown.
     pub(crate) async fn list_audit(
         &self,
-        actor: &str,
+        credential: &str,
         request: AuditRequest,
     ) -> Result<AuditPage, AccountError> {
         let own = request.own;
@@ -72,7 +72,7 @@ impl Accounts {
         } else {
             Requirement::admin()
         };
-        let actor_id = self.authorize(actor, &requirement).await?.user.id;
+        let actor_id = self.authorize(credential, &requirement).await?.user.id;
         let size = request.checked_size()?;
         if own && request.user_id.is_some_and(|id| id != actor_id) {
             return Err(Reason::RoleInsufficient.into());

@@ -120,7 +120,7 @@ impl Accounts {
             .await?
             .require_person()?;
         let Some(user_id) = user_id else {
-            self.confirm_code(&actor.user, code).await?;
+            self.confirm_by_code(&actor.user, code).await?;
             let id = actor.user.id;
             let by = Initiator::Owner {
                 session: actor.session_id(),
@@ -203,7 +203,7 @@ impl Accounts {
         let write = Write::new(change, by, Some(actor.user.id));
         let changed = write.run(make_change, Write::log_user).await;
         let requirement = Requirement::AnyAuthenticated;
-        self.or_reauthorize(changed, credential, &requirement, Reason::TokenInvalid)
+        self.reauthorize_if_changed(changed, credential, &requirement, Reason::TokenInvalid)
             .await
     }
 }

@@ -230,7 +230,8 @@ impl Accounts {
         writer: Writer,
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
-        self.note_login(&mut user);
+        self.take_ineffective_role(&mut user.value);
+        self.note_login(&user);
         let new = self
             .generate_sessions(&user, request, origin)
             .map_err(AccountError::internal)?;

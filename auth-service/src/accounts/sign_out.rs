@@ -17,9 +17,13 @@ use std::sync::Arc;
 
 impl Accounts {
     /// Ends the session in a cookie of the sign-in page.
-    pub(crate) async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
+    pub(crate) async fn end_cookie_session(&self, credential: &str) -> Result<User, AccountError> {
         let actor = self
-            .authorize_from(TokenSource::Cookie, token, &Requirement::AnyAuthenticated)
+            .authorize_from(
+                TokenSource::Cookie,
+                credential,
+                &Requirement::AnyAuthenticated,
+            )
             .await?;
         let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
         self.end_session(actor, session).await
@@ -77,11 +81,11 @@ impl Accounts {
     /// those of later logins are valid. API keys stay, and cannot log their user out.
     pub(crate) async fn revoke_tokens(
         &self,
-        access_token: &str,
+        credential: &str,
         user_id: Option<i64>,
     ) -> Result<User, AccountError> {
         let requirement = Requirement::to_act_on(user_id);
-        let actor = self.authorize(access_token, &requirement).await?;
+        let actor = self.authorize(credential, &requirement).await?;
         let id = user_id.unwrap_or(actor.user.id);
         actor.refuse_own_key(id)?;
         if let (None, Some(session)) = (user_id, actor.session_id()) {
@@ -96,7 +100,7 @@ impl Accounts {
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
         let revoked = write.run(revoke, Write::log_user).await;
         // Another logout was first, or the user was deleted.
-        self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound)
+        self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)
             .await
     }
 }

@@ -142,7 +142,7 @@ fn basic_check(username: &str, password: &str, host: u8) -> BasicCredentials {
 
 fn bearer(token: &str, requirement: Requirement) -> AuthorizationRequest {
     AuthorizationRequest {
-        token: token.to_owned(),
+        credential: token.to_owned(),
         source: TokenSource::Bearer,
         requirement,
         client_address: None,

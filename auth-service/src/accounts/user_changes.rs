@@ -61,13 +61,13 @@ impl Accounts {
     /// actor's role, the username, the password, the role (`None` for an unknown one).
     pub(crate) async fn create_user(
         &self,
-        actor: &str,
+        credential: &str,
         username: &str,
         password: Option<SecretString>,
         role: Option<Role>,
         origin: CallOrigin,
     ) -> Result<CreatedUser, AccountError> {
-        let actor = self.authorize_admin(actor).await?;
+        let actor = self.authorize_admin(credential).await?;
         check_new_username(username)?;
         let Some(password) = password else {
             let role = self.require_known_role(role)?;
@@ -131,11 +131,11 @@ impl Accounts {
     /// the actor's role, the user, the role (`None` for an unknown one).
     pub(crate) async fn set_user_role(
         &self,
-        actor: &str,
+        credential: &str,
         user_id: i64,
         role: Option<Role>,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(actor).await?;
+        let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let change = Change::RoleChanged {
             from: self.find_user(user_id).await?.role,
@@ -153,10 +153,10 @@ impl Accounts {
     /// so one always remains, nor the user named `admin`, whom the next start would create again.
     pub(crate) async fn delete_user(
         &self,
-        actor: &str,
+        credential: &str,
         user_id: i64,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(actor).await?;
+        let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let user = self.find_user(user_id).await?;
         // Neither can change, so the store need not check them again.

@@ -20,12 +20,12 @@ impl Accounts {
     /// that the user has, the name does not count.
     pub(crate) async fn update_user(
         &self,
-        access_token: &str,
+        credential: &str,
         user_id: i64,
         username: Option<&str>,
         disabled: Option<bool>,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(access_token).await?;
+        let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let Some(username) = username else {
             let nothing = AccountError::request("username or disabled must be set");

@@ -44,14 +44,18 @@ pub(crate) struct UserPage {
 
 impl Accounts {
     /// The roles of this service; the actor must be an admin.
-    pub(crate) async fn list_roles(&self, actor: &str) -> Result<Vec<Role>, AccountError> {
-        self.authorize_admin(actor).await?;
+    pub(crate) async fn list_roles(&self, credential: &str) -> Result<Vec<Role>, AccountError> {
+        self.authorize_admin(credential).await?;
         Ok(self.policy.roles.iter().collect())
     }
 
     /// The user with this id; the actor must be an admin.
-    pub(crate) async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
-        self.authorize_admin(actor).await?;
+    pub(crate) async fn get_user(
+        &self,
+        credential: &str,
+        user_id: i64,
+    ) -> Result<User, AccountError> {
+        self.authorize_admin(credential).await?;
         self.find_user(user_id).await
     }
 
@@ -63,10 +67,10 @@ impl Accounts {
     /// Lists users by ascending id; the actor must be an admin.
     pub(crate) async fn list_users(
         &self,
-        actor: &str,
+        credential: &str,
         request: UserPageRequest,
     ) -> Result<UserPage, AccountError> {
-        let admin_id = self.authorize_admin(actor).await?.user.id;
+        let admin_id = self.authorize_admin(credential).await?.user.id;
         let mut filter = self.user_filter(request)?;
         let _running_search = if filter.search.is_empty() {
             None
@@ -91,14 +95,14 @@ impl Accounts {
     }
 
     /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
-    /// because callers see only usernames; an actor that is sent must be valid.
+    /// because callers see only usernames; a credential that is sent must be valid.
     pub(crate) async fn usernames(
         &self,
-        actor: Option<&str>,
+        credential: Option<&str>,
         mut ids: Vec<i64>,
     ) -> Result<Vec<User>, AccountError> {
-        if let Some(actor) = actor {
-            self.authorize(actor, &Requirement::AnyAuthenticated)
+        if let Some(credential) = credential {
+            self.authorize(credential, &Requirement::AnyAuthenticated)
                 .await?;
         }
         if ids.len() > MAX_USERNAME_BATCH {

@@ -91,15 +91,15 @@ pub(super) fn owner_writer(actor: &Actor) -> Writer {
 impl Accounts {
     /// The outcome of a write. One that found its user changed may have been the second of two by one
     /// token, which the first has revoked; if the token is still good, the error is `otherwise`.
-    pub(super) async fn or_reauthorize<T>(
+    pub(super) async fn reauthorize_if_changed<T>(
         &self,
         outcome: Result<T, WriteError>,
-        access_token: &str,
+        credential: &str,
         requirement: &Requirement,
         otherwise: Reason,
     ) -> Result<T, AccountError> {
         if matches!(outcome, Err(WriteError::UserNotFound)) {
-            self.authorize(access_token, requirement).await?;
+            self.authorize(credential, requirement).await?;
             return Err(otherwise.into());
         }
         Ok(outcome?)

@@ -69,7 +69,7 @@ impl AuthGrpc {
             client_address = reported.parse().ok();
         }
         Ok(AuthorizationRequest {
-            token: item.access_token,
+            credential: item.access_token,
             source: if item.from_cookie {
                 TokenSource::Cookie
             } else {
@@ -88,7 +88,7 @@ impl AuthGrpc {
         let asked = self.authorization_request(item, &call)?;
         let authorize = || {
             self.accounts
-                .authorize_from(asked.source, &asked.token, &asked.requirement)
+                .authorize_from(asked.source, &asked.credential, &asked.requirement)
         };
         let outcome = match asked.client_address {
             // Boxed, so that decisions about tokens are no larger.

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 #[derive(Clone, Debug)]
 pub(crate) struct AuthorizationRequest {
     /// The access token, the session or the API key.
-    pub(crate) token: String,
+    pub(crate) credential: String,
     pub(crate) source: TokenSource,
     pub(crate) requirement: Requirement,
     /// The address of the end user, for the audit log; `None` for that of the call.
@@ -81,7 +81,7 @@ impl Accounts {
         request: AuthorizationRequest,
         keys: &mut BatchKeys,
     ) -> Result<ParsedRequest, AccountError> {
-        let credential = self.parse_credential(request.source, &request.token)?;
+        let credential = self.parse_credential(request.source, &request.credential)?;
         match &credential {
             Credential::AccessToken(token) => keys.user_ids.push(token.user_id),
             Credential::Opaque { token, digest } => {

@@ -41,24 +41,24 @@ impl Accounts {
     pub(super) fn parse_credential(
         &self,
         source: TokenSource,
-        token: &str,
+        credential: &str,
     ) -> Result<Credential, AccountError> {
-        let Some(kind) = TokenKind::detect(token) else {
+        let Some(kind) = TokenKind::detect(credential) else {
             return match source {
                 TokenSource::Bearer => {
-                    let verified = self.tokens.verify(token).ok_or(Reason::TokenInvalid)?;
+                    let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
                     Ok(Credential::AccessToken(verified))
                 }
                 TokenSource::Cookie => Err(Reason::TokenInvalid.into()),
             };
         };
-        let is_for_domain = token.starts_with(DOMAIN_SESSION_PREFIX);
+        let is_for_domain = credential.starts_with(DOMAIN_SESSION_PREFIX);
         let is_allowed = match source {
             TokenSource::Bearer => !is_for_domain,
             TokenSource::Cookie => kind == TokenKind::Session,
         };
         let digest = if is_allowed {
-            opaque_token::digest(token)
+            opaque_token::digest(credential)
         } else {
             None
         };

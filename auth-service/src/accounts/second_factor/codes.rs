@@ -37,31 +37,46 @@ impl Accounts {
             self.note_login_failed(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
-        let is_used = self
-            .use_code(user, code, CodePurpose::SignIn)
-            .await
-            .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
-        if !is_used {
-            return Err(self.refuse_wrong_code(user, method, Reason::OtpInvalid));
-        }
+        self.accept_code(user, code, CodePurpose::SignIn, method)
+            .await?;
         self.note_login_ok(user, method);
         Ok(())
     }
 
     /// Checks the code by which a user turns off the second factor.
-    pub(super) async fn confirm_code(&self, user: &User, code: &str) -> Result<(), AccountError> {
+    pub(super) async fn confirm_by_code(
+        &self,
+        user: &User,
+        code: &str,
+    ) -> Result<(), AccountError> {
         if !user.second_factor {
             return Err(WriteError::SecondFactorOff.into());
         }
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
-        let is_used = self
-            .use_code(user, code, CodePurpose::Confirmation)
+        self.accept_code(user, code, CodePurpose::Confirmation, CHANGE_METHOD)
             .await
-            .inspect_err(|error| self.note_unchecked_code(user, CHANGE_METHOD, error))?;
-        if !is_used {
-            return Err(self.refuse_wrong_code(user, CHANGE_METHOD, Reason::OtpWrong));
+    }
+
+    /// Uses up a code, or refuses it and records why.
+    async fn accept_code(
+        &self,
+        user: &User,
+        code: Code,
+        purpose: CodePurpose,
+        method: &'static str,
+    ) -> Result<(), AccountError> {
+        let is_used = self
+            .use_code(user, code, purpose)
+            .await
+            .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
+        if is_used {
+            return Ok(());
         }
-        Ok(())
+        let reason = match purpose {
+            CodePurpose::SignIn => Reason::OtpInvalid,
+            CodePurpose::Confirmation => Reason::OtpWrong,
+        };
+        Err(self.refuse_wrong_code(user, method, reason))
     }
 
     /// Uses up a code and returns true if it was right. A wrong one is counted, even a malformed one.
@@ -209,7 +224,7 @@ pub(super) fn check_wrong_codes(
         return Ok(());
     };
     metrics::count_limit_refusal("one_time_code");
-    Err(AccountError::Later {
+    Err(AccountError::RetryLater {
         reason: Reason::TooManyAttempts,
         retry_after: Duration::from_secs(seconds),
     })

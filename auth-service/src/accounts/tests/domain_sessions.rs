@@ -277,7 +277,7 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
         .expect("good");
     let bearer = |token: &str, from_cookie| {
         Ok(AuthorizationRequest {
-            token: token.to_owned(),
+            credential: token.to_owned(),
             source: source(from_cookie),
             requirement: any.clone(),
             client_address: None,

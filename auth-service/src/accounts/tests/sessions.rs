@@ -74,7 +74,7 @@ impl App {
             .authorize_from(source, token, &requirement)
             .await;
         let bearer = AuthorizationRequest {
-            token: token.to_owned(),
+            credential: token.to_owned(),
             source,
             requirement,
             client_address: None,

@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
-            let error = AccountError::Later {
+            let error = AccountError::RetryLater {
                 reason,
                 retry_after: Duration::ZERO,
             };
