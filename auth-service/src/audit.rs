@@ -6,12 +6,11 @@
 //!
 //! - `entry`: what the line and the row say.
 //! - `change`, `write`: the changes, and the entries of those that somebody makes.
-//! - `sign_ins`, `cross_site`: the events that strangers can cause.
+//! - `sign_ins`: the events that strangers can cause.
 //! - `sign_in_rows`, `row_quota`: which of these get a row.
 //! - `former_username`: a name in the record beside that of the user.
 
 mod change;
-mod cross_site;
 mod entry;
 mod former_username;
 mod row_quota;
@@ -20,12 +19,11 @@ mod sign_ins;
 mod write;
 
 pub(crate) use change::{Change, EVENTS, USER_RENAMED};
-pub(crate) use cross_site::log_cross_site_denial;
 pub(crate) use entry::{Details, EndedCredentials, Entry, Removal, UserState};
 pub(crate) use former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{
-    api_key_refusal, is_key_refusal_due, log_access_denial, log_api_key_use, log_login,
-    log_login_failure, log_password_link_refusal, unrecorded_refusals,
+    api_key_refusal, is_key_refusal_due, log_access_denial, log_api_key_use, log_cross_site_denial,
+    log_login, log_login_failure, log_password_link_refusal, unrecorded_refusals,
 };
 pub(crate) use write::{Initiator, Write};

@@ -1,20 +1,49 @@
 //! Authorizes the bearer of an access token, a session or an API key.
 //!
-//! - `credential`: what is presented, and where.
 //! - `admission`: the checks of it against what is stored.
 //! - `batch`: many authorizations with few statements.
 
 mod admission;
 mod batch;
-mod credential;
 
 pub(crate) use batch::AuthorizationRequest;
-pub(crate) use credential::TokenSource;
 
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
-use crate::actor::Actor;
-use credential::Credential;
+use crate::{
+    actor::Actor,
+    opaque_token::{self, TokenKind},
+    token::VerifiedToken,
+};
+use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
+
+/// Where a token was presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenSource {
+    /// As a bearer token.
+    Bearer,
+    /// In a cookie, which may hold a session and nothing else.
+    Cookie,
+}
+
+/// A credential that may be valid, except for a malformed opaque token.
+enum Credential {
+    AccessToken(VerifiedToken),
+    Opaque {
+        token: PresentedToken,
+        /// The digest by which the token is found; `None` for a malformed one.
+        digest: Option<String>,
+    },
+}
+
+/// An opaque token, and where it was presented.
+#[derive(Clone, Copy)]
+struct PresentedToken {
+    kind: TokenKind,
+    source: TokenSource,
+    /// Set for a token in a cookie that may have been made as a bearer token, which one for a domain never was.
+    may_be_unrestricted: bool,
+}
 
 impl Accounts {
     /// The bearer of the credential, with the stored role. Checked in this order: a token is valid at the
@@ -68,5 +97,41 @@ impl Accounts {
 
     pub(super) async fn authorize_admin(&self, credential: &str) -> Result<Actor, AccountError> {
         self.authorize(credential, &Requirement::admin()).await
+    }
+
+    /// Tells which kind of credential this is. A cookie may hold a session and nothing else, and one for a domain may be
+    /// nowhere else. A token in a place where its kind is not allowed is treated as malformed.
+    fn parse_credential(
+        &self,
+        source: TokenSource,
+        credential: &str,
+    ) -> Result<Credential, AccountError> {
+        let Some(kind) = TokenKind::detect(credential) else {
+            return match source {
+                TokenSource::Bearer => {
+                    let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
+                    Ok(Credential::AccessToken(verified))
+                }
+                TokenSource::Cookie => Err(Reason::TokenInvalid.into()),
+            };
+        };
+        let is_for_domain = credential.starts_with(DOMAIN_SESSION_PREFIX);
+        let is_allowed = match source {
+            TokenSource::Bearer => !is_for_domain,
+            TokenSource::Cookie => kind == TokenKind::Session,
+        };
+        let digest = if is_allowed {
+            opaque_token::digest(credential)
+        } else {
+            None
+        };
+        Ok(Credential::Opaque {
+            token: PresentedToken {
+                kind,
+                source,
+                may_be_unrestricted: source == TokenSource::Cookie && !is_for_domain,
+            },
+            digest,
+        })
     }
 }

@@ -1,25 +1,29 @@
 //! The record of what happened: read by admins, and by users about themselves.
 //!
-//! - `page_reads`: how many pages are read at the same time.
-//! - `unreadable`: rows that were damaged.
 //! - `maintenance`: the record is sealed and shortened in the background.
 
 mod maintenance;
-pub(super) mod page_reads;
-pub(super) mod unreadable;
 
 use super::{
     error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
 };
-use crate::store::{AuditFilter, AuditRow};
+use crate::store::{AuditFilter, AuditRow, CheckedRow, END_OF_9999, UnreadableColumn};
 use rolegate_proto::{Reason, limits::page_size};
-use rolegate_telemetry::logs::error_chain;
+use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
+use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
-use unreadable::presentable;
 
 /// How long a reader waits for rows to be sealed that were committed before.
 const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a reader waits for a permit to read a page.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Limits how often rows that cannot be read are logged, by their revisions: many of them must not fill the log.
+static UNREADABLE: LogOnce<i64> = LogOnce::at_most(10, Duration::from_hours(1));
+
+/// The event of an entry in place of a row that cannot be read.
+const UNREADABLE_EVENT: &str = "audit_unreadable";
 
 /// Asks for a page of the record.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +90,10 @@ impl Accounts {
             before: request.after,
             limit: size + 1,
         };
-        let permit = self.page_reads.acquire().await?;
+        let acquired = timeout(PERMIT_TIMEOUT, self.page_reads.acquire()).await;
+        let Ok(Ok(permit)) = acquired else {
+            return Err(AccountError::overloaded(PERMIT_TIMEOUT));
+        };
         let mut checked = self.store.audit(&filter).await?;
         drop(permit);
         let has_next = truncate_page(&mut checked, size);
@@ -121,5 +128,37 @@ fn hide_addresses_of_others(rows: &mut [AuditRow], actor_id: i64) {
         if row.actor_id != Some(actor_id) {
             row.client_address = None;
         }
+    }
+}
+
+/// The row for clients. One that cannot be read is an entry that says so: it must not hide the others of its page, and a
+/// page without it would look complete.
+fn presentable(checked: CheckedRow) -> AuditRow {
+    let revision = checked.revision;
+    let at = checked.at.filter(|at| (0..=END_OF_9999).contains(at));
+    match checked.into_presentable() {
+        Ok(row) => row,
+        Err(problem) => {
+            warn_unreadable(revision, &problem);
+            AuditRow {
+                revision,
+                at: at.unwrap_or_default(),
+                event: UNREADABLE_EVENT.to_owned(),
+                details: json!({ "column": problem.column }).to_string(),
+                ..AuditRow::default()
+            }
+        }
+    }
+}
+
+/// Names a row that cannot be read in the log.
+pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
+    if UNREADABLE.is_due(revision) {
+        let problem = problem.to_string();
+        tracing::warn!(
+            revision,
+            problem,
+            "a row of the record cannot be read; run audit verify"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! What the use cases share.
 
 use super::{
-    initial_password::InitialPassword, rate_limit::RateLimiter, record::page_reads::PageReads,
-    searches::Searches, watch::streams::Watches,
+    initial_password::InitialPassword, rate_limit::RateLimiter, searches::Searches,
+    watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,
@@ -14,6 +14,10 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
+
+/// Pages of the record that are read at the same time. While the record is locked each waits with a connection, which
+/// changes need.
+const MAX_PAGE_READS: usize = 2;
 
 /// The settings of the operator.
 #[derive(Clone)]
@@ -61,8 +65,8 @@ pub(crate) struct Accounts {
     pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Arc<Searches>,
     pub(super) watches: Arc<Watches>,
-    /// The permits for readers of the record.
-    pub(super) page_reads: Arc<PageReads>,
+    /// The permits for readers of pages of the record.
+    pub(super) page_reads: Arc<Semaphore>,
     /// The permit for a write in the background that restricts sessions to cookies.
     pub(super) background_restriction: Arc<Semaphore>,
 }
@@ -95,7 +99,7 @@ impl Accounts {
             sign_in_rows: Arc::new(SignInRows::new()),
             searches: Arc::default(),
             watches: Arc::new(Watches::new()),
-            page_reads: Arc::new(PageReads::new()),
+            page_reads: Arc::new(Semaphore::new(MAX_PAGE_READS)),
             background_restriction: Arc::new(Semaphore::new(1)),
         })
     }

@@ -1,18 +1,23 @@
-//! Lists sessions, as their users know them.
+//! Lists sessions, as their users know them, and restricts those that cookies present to cookies.
 //!
 //! - `idle`: the end of sessions without use.
-//! - `restriction`: sessions that cookies present count in cookies only.
-//! - `brief_wait`: how long a decision waits for such writes.
 
-mod brief_wait;
 pub(super) mod idle;
-mod restriction;
 
 use super::{error::AccountError, opaque_tokens::ListedTokens, service::Accounts};
 use crate::{
-    opaque_token::{OpaqueToken, TokenKind},
-    store::UsageKind,
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    store::{StoreError, UsageKind},
 };
+use rolegate_telemetry::{log_once::LogOnce, logs::error_chain, request_context::RequestContext};
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long a decision waits for the end of an idle session, or until one in a cookie is restricted.
+const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
+static RESTRICTION_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
 /// The sessions of a user that have not ended.
 #[derive(Debug)]
@@ -58,6 +63,52 @@ impl Accounts {
     pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
         session.idle_expires_at(self.policy.sessions.idle)
     }
+
+    /// The sessions among these tokens of cookies that also count as bearer tokens: a process of the version before made
+    /// them, or they were made for the API. None while nothing can be written, because they could not be restricted.
+    pub(super) fn unrestricted_sessions<'t>(
+        &self,
+        at: u64,
+        tokens: impl Iterator<Item = &'t TokenBearer>,
+    ) -> Vec<i64> {
+        let is_unrestricted = |token: &&TokenBearer| {
+            token.kind() == TokenKind::Session && !token.cookie_only && token.is_active_at(at)
+        };
+        let ids: Vec<i64> = tokens
+            .filter(is_unrestricted)
+            .map(|token| token.token_id)
+            .collect();
+        if !ids.is_empty() && self.store.unwritten_since().is_some() {
+            return Vec::new();
+        }
+        ids
+    }
+
+    /// Restricts these sessions, which a cookie of applications presented, to cookies. An application can read its cookie,
+    /// and must not be able to act as its visitors by it. A decision does not depend on this write, and does not wait long
+    /// for it: the next decision tries it again.
+    pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
+        let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
+        if let Err(error) = restricted
+            && RESTRICTION_WARNING.is_due(())
+        {
+            let error = error_chain(&error);
+            tracing::warn!(error, "cannot restrict sessions in cookies to cookies");
+        }
+    }
+
+    /// Does the same without waiting, so that no other decision of a batch waits. While one such write runs, sessions of
+    /// other batches are left for their next decision: a store that is slow must not collect writes.
+    pub(super) fn restrict_to_cookies_in_background(&self, ids: Vec<i64>) {
+        let Ok(permit) = Arc::clone(&self.background_restriction).try_acquire_owned() else {
+            return;
+        };
+        let accounts = self.clone();
+        tokio::spawn(RequestContext::propagate(async move {
+            accounts.restrict_to_cookies(&ids).await;
+            drop(permit);
+        }));
+    }
 }
 
 /// Leaves the first session of each sign-in, with the last use of either.
@@ -73,4 +124,13 @@ fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
         }
     }
     sign_ins
+}
+
+/// The answer of the store, unless it takes longer than a decision waits for it.
+async fn wait_briefly<T>(
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(DECISION_WRITE_TIMEOUT, answer)
+        .await
+        .unwrap_or(Err(StoreError::TimedOut))
 }

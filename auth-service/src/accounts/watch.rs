@@ -3,10 +3,9 @@
 //! - `access`: who may watch, which is checked for as long as a stream runs.
 //! - `items`: what a stream sends, and the receiver of it.
 //! - `streams`: all streams of this replica, and how many there may be.
-//! - `stream`: one stream, which sends a snapshot and then changes; `change_reads`: its reads of the record.
+//! - `stream`: one stream, which sends a snapshot and then changes.
 
 mod access;
-mod change_reads;
 mod items;
 mod stream;
 pub(super) mod streams;

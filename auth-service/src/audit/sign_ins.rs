@@ -4,7 +4,7 @@
 use super::{Details, Entry};
 use crate::{opaque_token::TokenBearer, user::User};
 use rolegate_http_server::clients::client_key;
-use rolegate_proto::Reason;
+use rolegate_proto::{Reason, http::HttpReason};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
 use std::{net::IpAddr, time::Duration};
 
@@ -16,6 +16,9 @@ static KEY_USES: LogOnce<(i64, IpAddr)> = LogOnce::at_most(1000, MINUTE);
 static KEY_REFUSALS: LogOnce<(i64, IpAddr)> = LogOnce::at_most(1000, MINUTE);
 /// Any client can present unknown keys, which must not hide refusals of the others.
 static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::at_most(60, MINUTE);
+/// Limits the lines about requests from pages of other sites: strangers have any number of addresses and paths, as at the
+/// gateway.
+static CROSS_SITE_DENIALS: LogOnce<(String, String)> = LogOnce::at_most(60, MINUTE);
 
 /// Logs a right password. `method` is what it was checked for.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
@@ -123,4 +126,15 @@ pub(crate) fn log_access_denial(
         required_roles,
         reason = reason.as_str(),
     );
+}
+
+/// Records in the log that a proxy was told to refuse a request that a page of another site may have caused. Nobody is
+/// named, because the session in the cookie was not looked up. `route` is host and path, without the query.
+pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
+    let client = client_key(RequestContext::client_address()).to_string();
+    if !CROSS_SITE_DENIALS.is_due((client, format!("{method} {route}"))) {
+        return;
+    }
+    let reason = HttpReason::CrossSite.as_str();
+    audit_line!("access_denied", method, route, required_roles, reason);
 }

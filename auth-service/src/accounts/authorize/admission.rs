@@ -1,6 +1,6 @@
 //! Decides about a credential by what is stored of it and of its user.
 
-use super::credential::{PresentedToken, TokenSource};
+use super::{PresentedToken, TokenSource};
 use crate::{
     accounts::{
         error::AccountError, requirement::Requirement, service::Accounts,

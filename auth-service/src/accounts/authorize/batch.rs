@@ -1,6 +1,6 @@
 //! Authorizes many bearers with one statement for users and one for opaque tokens.
 
-use super::credential::{Credential, TokenSource};
+use super::{Credential, TokenSource};
 use crate::{
     accounts::{
         error::AccountError, requirement::Requirement, service::Accounts,

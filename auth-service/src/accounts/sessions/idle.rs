@@ -1,6 +1,6 @@
 //! Ends sessions that were not used for too long.
 
-use super::brief_wait::wait_briefly;
+use super::wait_briefly;
 use crate::{
     accounts::service::Accounts,
     opaque_token::{TokenBearer, TokenKind},

@@ -1,12 +1,13 @@
-//! One stream: a snapshot of all users, and then their changes.
+//! One stream: a snapshot of all users, and then their changes. The reads check that the record is still the one that the
+//! stream began with.
 
 use super::{
     access::{WatchAccess, Watcher},
     items::WatchItem,
 };
 use crate::{
-    accounts::{error::AccountError, record::unreadable::warn_unreadable, service::Accounts},
-    store::{SEAL_INTERVAL, SealReference, Snapshot, UserChange},
+    accounts::{error::AccountError, record::warn_unreadable, service::Accounts},
+    store::{CheckedChange, SEAL_INTERVAL, Seal, SealReference, Snapshot, UserChange},
     user::User,
 };
 use futures_util::TryStreamExt as _;
@@ -39,6 +40,13 @@ struct StreamPosition {
     revision: i64,
     /// The last seal that the stream has seen.
     seal: Option<SealReference>,
+}
+
+/// Changes that were read together.
+struct ChangeBatch {
+    /// The newest seal before the changes were read.
+    newest: Seal,
+    changes: Vec<CheckedChange>,
 }
 
 pub(super) struct WatchStream {
@@ -188,6 +196,39 @@ impl WatchStream {
         self.send_result(Err(error)).await?;
         self.access.check_during(self.items.closed()).await?;
         Err(Reason::Internal.into())
+    }
+}
+
+impl Accounts {
+    pub(super) async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
+        let found = self.store.seal_at(seal.revision).await?;
+        Ok(found.is_some_and(|found| seal.refers_to(&found)))
+    }
+
+    /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
+    async fn read_changes(
+        &self,
+        revision: i64,
+        last_seen: Option<&SealReference>,
+    ) -> Result<ChangeBatch, AccountError> {
+        let Ok(_permit) = self.watches.record_reads.acquire().await else {
+            return Err(Reason::Internal.into());
+        };
+        let store = &self.store;
+        // Known before the read of the changes, which finds every one up to it.
+        let newest = store.seals().await?.newest;
+        let changes = store.changes_after(revision).await?;
+        // After both reads, so that all are of one record, and no change was removed before they were read.
+        let oldest = store.seals().await?.oldest;
+        if oldest.revision > revision {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        if let Some(last_seen) = last_seen
+            && !self.has_seal(last_seen).await?
+        {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        Ok(ChangeBatch { newest, changes })
     }
 }
 
