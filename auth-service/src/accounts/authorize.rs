@@ -95,6 +95,16 @@ impl Accounts {
         }
     }
 
+    /// Does the same as [`Self::authorize`] for what an API key may not do.
+    pub(super) async fn authorize_person(
+        &self,
+        credential: &str,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let actor = self.authorize(credential, requirement).await?;
+        Ok(actor.require_person()?)
+    }
+
     pub(super) async fn authorize_admin(&self, credential: &str) -> Result<Actor, AccountError> {
         self.authorize(credential, &Requirement::admin()).await
     }

@@ -27,12 +27,6 @@ pub(super) struct PresentedCredentials<'a> {
     confirms_change: bool,
 }
 
-/// Stored credentials whose password was correct.
-pub(super) struct VerifiedCredentials {
-    pub(super) stored: Credentials,
-    pub(super) needs_rehash: bool,
-}
-
 impl<'a> PresentedCredentials<'a> {
     pub(super) fn new(
         username: &'a str,
@@ -171,22 +165,15 @@ impl Accounts {
 
     /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
     /// background, because the caller has already waited for one hash.
-    pub(super) fn rehash(
-        &self,
-        presented: &PresentedCredentials<'_>,
-        verified: &VerifiedCredentials,
-    ) {
-        if !verified.needs_rehash {
-            return;
-        }
+    pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {
             return;
         };
         let accounts = self.clone();
         let origin = presented.origin;
-        let user_id = verified.stored.user.id;
-        let old = verified.stored.password_hash.clone();
+        let user_id = stored.user.id;
+        let old = stored.password_hash;
         tokio::spawn(RequestContext::propagate(async move {
             let rehashed = async {
                 let new = accounts.hasher.hash(&password, origin).await?;

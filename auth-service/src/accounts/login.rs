@@ -1,10 +1,6 @@
 //! Exchanges a username and a password for an access token.
 
-use super::{
-    credentials::{PresentedCredentials, VerifiedCredentials},
-    error::AccountError,
-    service::Accounts,
-};
+use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
 use crate::{
     call_origin::CallOrigin,
     metrics,
@@ -32,7 +28,9 @@ pub(crate) struct IssuedToken {
 
 /// A user whose password was correct.
 pub(super) struct PasswordLogin {
-    pub(super) verified: VerifiedCredentials,
+    /// The credentials with which the password was checked.
+    pub(super) stored: Credentials,
+    pub(super) needs_rehash: bool,
     /// The user as stored after the check.
     pub(super) user: Timed<User>,
 }
@@ -48,12 +46,18 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<IssuedToken, AccountError> {
         let presented = PresentedCredentials::new(username, password, origin, "login");
-        let PasswordLogin { verified, mut user } = self.check_password(&presented).await?;
+        let PasswordLogin {
+            stored,
+            needs_rehash,
+            mut user,
+        } = self.check_password(&presented).await?;
         self.check_second_factor(&user.value, code, presented.method)
             .await?;
         self.take_ineffective_role(&mut user.value);
         self.note_login(&user);
-        self.rehash(&presented, &verified);
+        if needs_rehash {
+            self.rehash(&presented, stored);
+        }
         let access_token = self
             .tokens
             .issue(&user.value, user.at)
@@ -82,10 +86,8 @@ impl Accounts {
             .ok_or(Reason::CredentialsInvalid)?;
         let user = self.wait_to_issue(&stored, origin).await?;
         Ok(PasswordLogin {
-            verified: VerifiedCredentials {
-                stored,
-                needs_rehash: verification.needs_rehash,
-            },
+            stored,
+            needs_rehash: verification.needs_rehash,
             user,
         })
     }

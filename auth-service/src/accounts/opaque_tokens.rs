@@ -1,8 +1,6 @@
 //! Creates API keys, and lists and deletes API keys and sessions.
 
-use super::{
-    error::AccountError, requirement::Requirement, service::Accounts, write::owner_writer,
-};
+use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
     audit::{Change, Initiator, Write},
@@ -13,7 +11,6 @@ use crate::{
 };
 use rolegate_proto::{Reason, Role, has_blank, limits::API_KEY_PREFIX};
 use secrecy::SecretString;
-use std::sync::Arc;
 
 /// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
 const END_OF_RFC_3339: u64 = 253_402_300_800;
@@ -72,34 +69,30 @@ impl Accounts {
     ) -> Result<CreatedApiKey, AccountError> {
         let user_id = request.user_id;
         let requirement = Requirement::to_act_on(user_id);
-        let actor = self
-            .authorize(credential, &requirement)
-            .await?
-            .require_person()?;
+        let actor = self.authorize_person(credential, &requirement).await?;
         let user = self.find_user_or_actor(user_id, &actor).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
         }
         let new = self.generate_api_key(request, &actor, &user)?;
         let key = new.token.clone();
-        let writer = match user_id {
-            Some(_) => Writer::Admin(actor.user.id),
-            None => owner_writer(&actor),
-        };
+        let writer = Writer::by_actor(&actor, user_id);
         let by = match user_id {
             Some(_) => Initiator::Actor(actor),
             None => Initiator::Owner {
                 session: actor.session_id(),
             },
         };
-        let write = Write::new(Change::ApiKeyCreated, by, Some(user.id));
-        let store = Arc::clone(&self.store);
-        let insert = move |write| async move { store.insert_token(new, writer, write).await };
-        let record = move |write: &Write, key: &OpaqueToken| {
-            write.entry_for_token(key, Some(&user.username)).log();
-            metrics::API_KEYS_CREATED.inc();
-        };
-        let inserted = write.run(insert, record).await;
+        let inserted = Write::new(Change::ApiKeyCreated, by, Some(user.id))
+            .run(
+                &self.store,
+                move |store, write| async move { store.insert_token(new, writer, write).await },
+                move |write, key| {
+                    write.entry_for_token(key, Some(&user.username)).log();
+                    metrics::API_KEYS_CREATED.inc();
+                },
+            )
+            .await;
         let otherwise = match user_id {
             Some(_) => Reason::UserNotFound,
             None => Reason::TokenInvalid,
@@ -214,21 +207,18 @@ impl Accounts {
         };
         let admin = user_id.map(|_| actor.user.id);
         let id = user_id.unwrap_or(actor.user.id);
-        let store = Arc::clone(&self.store);
-        let delete = move |write| async move {
-            store.delete_tokens(kind, admin, id, selection, write).await
-        };
-        let record = |write: &Write, tokens: &Vec<OpaqueToken>| {
-            for token in tokens {
-                write.entry_for_token(token, None).log();
-            }
-        };
         let change = match kind {
             TokenKind::ApiKey => Change::ApiKeyDeleted,
             TokenKind::Session => Change::SessionEnded,
         };
         Ok(Write::by_actor(actor, change, id)
-            .run(delete, record)
+            .run(
+                &self.store,
+                move |store, write| async move {
+                    store.delete_tokens(kind, admin, id, selection, write).await
+                },
+                |write, tokens: &Vec<OpaqueToken>| write.log_tokens(tokens, None),
+            )
             .await?)
     }
 }

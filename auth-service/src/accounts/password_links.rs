@@ -11,7 +11,7 @@ use crate::{
 };
 use rolegate_proto::Reason;
 use secrecy::SecretString;
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 /// The reason for refusing a link of which nothing is stored: it is malformed, used or replaced, or never was.
 const UNKNOWN: &str = "unknown";
@@ -42,16 +42,17 @@ impl Accounts {
         let user = self.find_user(user_id).await?;
         let GeneratedToken { token, digest } =
             opaque_token::generate_password_link().map_err(AccountError::internal)?;
-        let store = Arc::clone(&self.store);
         let admin = Some(actor.user.id);
-        let insert = move |write| async move {
-            store
-                .insert_password_link(admin, user_id, digest, write)
-                .await
-        };
-        let write = Write::by_actor(actor, Change::PasswordLinkCreated, user_id);
-        let expires_at = write
-            .run(insert, move |write, _| write.log_user(&user))
+        let expires_at = Write::by_actor(actor, Change::PasswordLinkCreated, user_id)
+            .run(
+                &self.store,
+                move |store, write| async move {
+                    store
+                        .insert_password_link(admin, user_id, digest, write)
+                        .await
+                },
+                move |write, _| write.log_user(&user),
+            )
             .await?;
         Ok(PasswordLink { token, expires_at })
     }

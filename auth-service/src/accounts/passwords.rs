@@ -14,7 +14,7 @@ use crate::{
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
 use secrecy::SecretString;
-use std::{ops::RangeInclusive, sync::Arc, time::Instant};
+use std::{ops::RangeInclusive, time::Instant};
 
 /// The stored credentials of a user who has confirmed a change by the current password.
 pub(super) struct ConfirmedPassword {
@@ -41,10 +41,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let requirement = Requirement::AnyAuthenticated;
-        let actor = self
-            .authorize(credential, &requirement)
-            .await?
-            .require_person()?;
+        let actor = self.authorize_person(credential, &requirement).await?;
         let session = actor.session_id();
         let user = actor.user;
         let new = self.policy.passwords.check(new)?;
@@ -125,7 +122,9 @@ impl Accounts {
         credential: &str,
     ) -> Result<Actor, AccountError> {
         // Nor may a stolen API key, which would then log in.
-        let actor = self.authorize_admin(credential).await?.require_person()?;
+        let actor = self
+            .authorize_person(credential, &Requirement::admin())
+            .await?;
         if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(Reason::OwnPassword.into());
@@ -149,17 +148,21 @@ impl Accounts {
         writer: Writer,
         write: Write,
     ) -> Result<User, WriteError> {
-        let store = Arc::clone(&self.store);
         let initial_password = self.initial_password.clone();
-        let set =
-            move |write| async move { set_password(&*store, user_id, hash, writer, write).await };
-        let record = move |write: &Write, user: &User| {
-            write.log_user(user);
-            if user.username == ADMIN_USERNAME {
-                initial_password.remove();
-            }
-        };
-        write.run(set, record).await
+        write
+            .run(
+                &self.store,
+                move |store, write| async move {
+                    set_password(&*store, user_id, hash, writer, write).await
+                },
+                move |write, user: &User| {
+                    write.log_user(user);
+                    if user.username == ADMIN_USERNAME {
+                        initial_password.remove();
+                    }
+                },
+            )
+            .await
     }
 }
 

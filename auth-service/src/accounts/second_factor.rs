@@ -10,7 +10,7 @@ use crate::{
     audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     second_factor::{Code, Enrolment, Mode, SecondFactorKeys},
-    store::{CodeLimit, CodePurpose, WriteError},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, UserStore, WriteError},
     user::User,
 };
 use codes::{CHANGE_METHOD, check_wrong_codes, match_one_time_code};
@@ -30,12 +30,6 @@ pub(crate) struct SecondFactorStatus {
     pub(crate) recovery_codes: i64,
 }
 
-/// A person whose second factor is not on, and what it is encrypted with.
-struct EnrollingUser {
-    actor: Actor,
-    keys: Arc<SecondFactorKeys>,
-}
-
 impl Accounts {
     /// Begins a second factor of the bearer, who must present the current password, in place of one that was begun
     /// before. It asks for nothing until a code of it was presented.
@@ -45,7 +39,10 @@ impl Accounts {
         current_password: SecretString,
         origin: CallOrigin,
     ) -> Result<(Enrolment, User), AccountError> {
-        let EnrollingUser { actor, keys } = self.authorize_enrolment(credential).await?;
+        let actor = self
+            .authorize_person(credential, &Requirement::AnyAuthenticated)
+            .await?;
+        let keys = self.enrolment_keys(&actor.user)?;
         let confirmed = self
             .confirm_password(&actor.user, current_password, CHANGE_METHOD, origin)
             .await?;
@@ -55,14 +52,13 @@ impl Accounts {
             .seal(actor.user.id, &*enrolment.secret)
             .map_err(AccountError::internal)?;
         let digests = mem::take(&mut enrolment.digests);
-        let store = Arc::clone(&self.store);
-        let begin = move |write| async move {
-            store
-                .begin_second_factor(&seen, sealed, digests, write)
-                .await
-        };
+        let change = Change::SecondFactorBegun;
         let user = self
-            .change_own_second_factor(credential, &actor, Change::SecondFactorBegun, begin)
+            .change_own_second_factor(credential, &actor, change, move |store, write| async move {
+                store
+                    .begin_second_factor(&seen, sealed, digests, write)
+                    .await
+            })
             .await?;
         Ok((enrolment, user))
     }
@@ -74,7 +70,10 @@ impl Accounts {
         credential: &str,
         code: &str,
     ) -> Result<User, AccountError> {
-        let EnrollingUser { actor, keys } = self.authorize_enrolment(credential).await?;
+        let actor = self
+            .authorize_person(credential, &Requirement::AnyAuthenticated)
+            .await?;
+        let keys = self.enrolment_keys(&actor.user)?;
         let Timed { at, value: stored } = self.store.second_factor(actor.user.id).await?;
         let begun = stored
             .filter(|begun| keys.has(begun.key_id()))
@@ -82,30 +81,24 @@ impl Accounts {
         check_wrong_codes(&begun, TURN_ON_LIMIT, at)
             .inspect_err(|error| self.note_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
-        let Some(matched) = match_one_time_code(&keys, &begun, actor.user.id, &code, at)? else {
+        let Some(matched) = match_one_time_code(keys, &begun, actor.user.id, &code, at)? else {
             self.count_wrong_code(&actor.user, TURN_ON_LIMIT)
                 .await
                 .inspect_err(|error| self.note_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
             return Err(self.refuse_wrong_code(&actor.user, CHANGE_METHOD, Reason::OtpWrong));
         };
-        let store = Arc::clone(&self.store);
         let user = actor.user.clone();
         let session = actor.session_id();
-        let turn_on = move |write: Write| async move {
+        let change = Change::SecondFactorEnabled;
+        self.change_own_second_factor(credential, &actor, change, move |store, write| async move {
             let start = Instant::now();
+            let OneTimeCodeUse { step, secret, .. } = matched;
             let changed = store
-                .turn_on_second_factor(
-                    &user,
-                    session,
-                    begun.secret,
-                    matched.time_step,
-                    write.clone(),
-                )
+                .turn_on_second_factor(&user, session, secret, step, write.clone())
                 .await?;
             revoke_again(&*store, start, changed, session, write).await
-        };
-        self.change_own_second_factor(credential, &actor, Change::SecondFactorEnabled, turn_on)
-            .await
+        })
+        .await
     }
 
     /// Turns it off: for the bearer by a code, or for an admin that of another user.
@@ -116,9 +109,8 @@ impl Accounts {
         code: &str,
     ) -> Result<User, AccountError> {
         let actor = self
-            .authorize(credential, &Requirement::to_act_on(user_id))
-            .await?
-            .require_person()?;
+            .authorize_person(credential, &Requirement::to_act_on(user_id))
+            .await?;
         let Some(user_id) = user_id else {
             self.confirm_by_code(&actor.user, code).await?;
             let id = actor.user.id;
@@ -143,10 +135,11 @@ impl Accounts {
         user_id: i64,
         write: Write,
     ) -> Result<User, AccountError> {
-        let store = Arc::clone(&self.store);
-        let turn_off =
-            move |write| async move { store.turn_off_second_factor(admin, user_id, write).await };
-        Ok(write.run(turn_off, Write::log_user).await?)
+        Ok(self
+            .change_user(write, move |store, write| async move {
+                store.turn_off_second_factor(admin, user_id, write).await
+            })
+            .await?)
     }
 
     /// Whether the bearer's is on, and how many recovery codes are left.
@@ -169,21 +162,17 @@ impl Accounts {
         })
     }
 
-    /// Authorizes a person whose second factor is not on to begin one or to turn it on.
-    async fn authorize_enrolment(&self, credential: &str) -> Result<EnrollingUser, AccountError> {
-        let actor = self
-            .authorize(credential, &Requirement::AnyAuthenticated)
-            .await?
-            .require_person()?;
+    /// The keys for the second factor of a user who may begin one or turn it on.
+    fn enrolment_keys(&self, user: &User) -> Result<&SecondFactorKeys, AccountError> {
         let policy = &self.policy.second_factor;
         let keys = match &policy.keys {
-            Some(keys) if policy.mode != Mode::Off => Arc::clone(keys),
+            Some(keys) if policy.mode != Mode::Off => keys,
             _ => return Err(Reason::SecondFactorUnavailable.into()),
         };
-        if actor.user.second_factor {
+        if user.second_factor {
             return Err(AccountError::second_factor("Second factor is already on."));
         }
-        Ok(EnrollingUser { actor, keys })
+        Ok(keys)
     }
 
     /// Changes the second factor of the bearer, whose credential may have ended meanwhile.
@@ -192,7 +181,7 @@ impl Accounts {
         credential: &str,
         actor: &Actor,
         change: Change,
-        make_change: impl FnOnce(Write) -> W + Send + 'static,
+        make_change: impl FnOnce(Arc<dyn UserStore>, Write) -> W + Send + 'static,
     ) -> Result<User, AccountError>
     where
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
@@ -201,7 +190,7 @@ impl Accounts {
             session: actor.session_id(),
         };
         let write = Write::new(change, by, Some(actor.user.id));
-        let changed = write.run(make_change, Write::log_user).await;
+        let changed = self.change_user(write, make_change).await;
         let requirement = Requirement::AnyAuthenticated;
         self.reauthorize_if_changed(changed, credential, &requirement, Reason::TokenInvalid)
             .await

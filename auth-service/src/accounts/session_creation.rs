@@ -20,7 +20,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
-use std::{io, sync::Arc};
+use std::io;
 
 /// What the password and the code are checked for, in the record.
 const METHOD: &str = "session";
@@ -91,13 +91,6 @@ pub(crate) struct CreatedSession {
     pub(crate) user: User,
 }
 
-/// The tokens of the sessions that one sign-in makes.
-struct NewSessions {
-    tokens: Vec<NewToken>,
-    token: SecretString,
-    application_token: Option<SecretString>,
-}
-
 impl SessionRequest {
     /// What a pending sign-in is bound to: what it makes, and where.
     fn binding(&self) -> String {
@@ -140,7 +133,11 @@ impl Accounts {
         let mut has_shown_code = false;
         let mut is_repeated = false;
         loop {
-            let PasswordLogin { verified, user } = self.check_password(&presented).await?;
+            let PasswordLogin {
+                stored,
+                needs_rehash,
+                user,
+            } = self.check_password(&presented).await?;
             let code_checked = if has_shown_code {
                 Ok(())
             } else {
@@ -151,7 +148,7 @@ impl Accounts {
                 Ok(()) => {
                     let writer = Writer::Login {
                         tokens_not_before: user.value.tokens_not_before,
-                        password_hash: verified.stored.password_hash.clone(),
+                        password_hash: stored.password_hash.clone(),
                     };
                     self.insert_sessions(user, &request, writer, origin)
                         .await
@@ -173,7 +170,9 @@ impl Accounts {
                     is_repeated = true;
                 }
                 outcome => {
-                    self.rehash(&presented, &verified);
+                    if needs_rehash {
+                        self.rehash(&presented, stored);
+                    }
                     return outcome;
                 }
             }
@@ -235,27 +234,25 @@ impl Accounts {
         let new = self
             .generate_sessions(&user, request, origin)
             .map_err(AccountError::internal)?;
+        let token = new[0].token.clone();
+        let application_token = new.get(1).map(|second| second.token.clone());
         let user = user.value;
-        let tokens = new.tokens;
-        let store = Arc::clone(&self.store);
         let username = user.username.clone();
-        let insert = move |write| async move { store.insert_tokens(tokens, writer, write).await };
-        let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
-            for session in sessions {
-                write.entry_for_token(session, Some(&username)).log();
-            }
-        };
-        let write = Write::new(
-            Change::SessionCreated,
-            Initiator::Owner { session: None },
-            Some(user.id),
-        );
-        let sessions = write.run(insert, record).await?;
+        let initiator = Initiator::Owner { session: None };
+        let sessions = Write::new(Change::SessionCreated, initiator, Some(user.id))
+            .run(
+                &self.store,
+                move |store, write| async move { store.insert_tokens(new, writer, write).await },
+                move |write, sessions: &Vec<OpaqueToken>| {
+                    write.log_tokens(sessions, Some(&username));
+                },
+            )
+            .await?;
         let session = sessions.into_iter().next();
         Ok(CreatedSession {
-            token: new.token,
+            token,
             session: session.ok_or(Reason::UserNotFound)?,
-            application_token: new.application_token,
+            application_token,
             user,
         })
     }
@@ -266,23 +263,18 @@ impl Accounts {
         user: &Timed<User>,
         request: &SessionRequest,
         origin: CallOrigin,
-    ) -> io::Result<NewSessions> {
+    ) -> io::Result<Vec<NewToken>> {
         let mut tokens = Vec::new();
         for session_use in request.session_use.sessions() {
             tokens.push(self.generate_session(session_use, user, request, origin)?);
         }
-        let application_token = tokens.get(1).map(|second| second.token.clone());
-        if application_token.is_some() {
+        if tokens.len() > 1 {
             let pair_id = generate_pair_id()?;
             for new in &mut tokens {
                 new.stored.pair_id = Some(pair_id);
             }
         }
-        Ok(NewSessions {
-            token: tokens[0].token.clone(),
-            tokens,
-            application_token,
-        })
+        Ok(tokens)
     }
 
     fn generate_session(

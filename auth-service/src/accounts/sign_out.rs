@@ -1,11 +1,10 @@
 //! Ends sessions and revokes access tokens: logout, for users themselves and for admins.
 
 use super::{
-    error::AccountError, opaque_tokens::TokensToDelete, requirement::Requirement,
-    service::Accounts, write::owner_writer,
+    authorize::TokenSource, error::AccountError, opaque_tokens::TokensToDelete,
+    requirement::Requirement, service::Accounts,
 };
 use crate::{
-    accounts::authorize::TokenSource,
     actor::Actor,
     audit::{Change, Initiator, Write},
     opaque_token::{self, OpaqueToken, TokenKind},
@@ -13,7 +12,6 @@ use crate::{
     user::User,
 };
 use rolegate_proto::Reason;
-use std::sync::Arc;
 
 impl Accounts {
     /// Ends the session in a cookie of the sign-in page.
@@ -49,16 +47,15 @@ impl Accounts {
         if users.is_empty() {
             return Ok(());
         }
-        let store = Arc::clone(&self.store);
-        let end =
-            move |write| async move { store.end_sessions_by_digest(&digests, extent, write).await };
-        let record = |write: &Write, sessions: &Vec<OpaqueToken>| {
-            for session in sessions {
-                write.entry_for_token(session, None).log();
-            }
-        };
-        let write = Write::new(Change::SessionEnded, Initiator::Sessions(users), None);
-        write.run(end, record).await?;
+        Write::new(Change::SessionEnded, Initiator::Sessions(users), None)
+            .run(
+                &self.store,
+                move |store, write| async move {
+                    store.end_sessions_by_digest(&digests, extent, write).await
+                },
+                |write, sessions: &Vec<OpaqueToken>| write.log_tokens(sessions, None),
+            )
+            .await?;
         Ok(())
     }
 
@@ -91,14 +88,13 @@ impl Accounts {
         if let (None, Some(session)) = (user_id, actor.session_id()) {
             return self.end_session(actor, session).await;
         }
-        let writer = match user_id {
-            Some(_) => Writer::Admin(actor.user.id),
-            None => owner_writer(&actor),
-        };
-        let store = Arc::clone(&self.store);
-        let revoke = move |write| async move { store.revoke_tokens(id, writer, write).await };
+        let writer = Writer::by_actor(&actor, user_id);
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
-        let revoked = write.run(revoke, Write::log_user).await;
+        let revoked = self
+            .change_user(write, move |store, write| async move {
+                store.revoke_tokens(id, writer, write).await
+            })
+            .await;
         // Another logout was first, or the user was deleted.
         self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)
             .await

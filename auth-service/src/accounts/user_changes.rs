@@ -17,7 +17,7 @@ use crate::{
 };
 use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 /// A user whom an admin created.
 #[derive(Debug)]
@@ -116,15 +116,17 @@ impl Accounts {
         if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
-        let store = Arc::clone(&self.store);
         let admin = actor.as_ref().map(|actor| actor.user.id);
-        // Hashing takes a while, so the store checks again that the actor is an admin.
-        let insert = move |write| async move { store.insert(admin, new, write).await };
         let write = match actor {
             Some(actor) => Write::new(Change::UserCreated, Initiator::Actor(actor), None),
             None => Write::new(Change::Registered, Initiator::Owner { session: None }, None),
         };
-        Ok(write.run(insert, Write::log_user).await?)
+        // Hashing takes a while, so the store checks again that the actor is an admin.
+        Ok(self
+            .change_user(write, move |store, write| async move {
+                store.insert(admin, new, write).await
+            })
+            .await?)
     }
 
     /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
@@ -141,11 +143,12 @@ impl Accounts {
             from: self.find_user(user_id).await?.role,
         };
         let role = self.require_known_role(role)?;
-        let store = Arc::clone(&self.store);
         let admin = Some(actor.user.id);
-        let set = move |write| async move { store.set_role(admin, user_id, role, write).await };
-        Ok(Write::by_actor(actor, change, user_id)
-            .run(set, Write::log_user)
+        let write = Write::by_actor(actor, change, user_id);
+        Ok(self
+            .change_user(write, move |store, write| async move {
+                store.set_role(admin, user_id, role, write).await
+            })
             .await?)
     }
 
@@ -163,10 +166,12 @@ impl Accounts {
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {
             return Err(Reason::UserNotDeletable.into());
         }
-        let store = Arc::clone(&self.store);
         let admin = Some(actor.user.id);
-        let delete = move |write| async move { store.delete(admin, user_id, write).await };
         let write = Write::by_actor(actor, Change::UserDeleted, user_id);
-        Ok(write.run(delete, Write::log_user).await?)
+        Ok(self
+            .change_user(write, move |store, write| async move {
+                store.delete(admin, user_id, write).await
+            })
+            .await?)
     }
 }

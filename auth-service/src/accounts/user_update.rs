@@ -56,13 +56,12 @@ impl Accounts {
         user_id: i64,
         disabled: bool,
     ) -> Result<User, AccountError> {
-        let store = Arc::clone(&self.store);
         let admin = Some(actor.user.id);
-        let set =
-            move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
-        let change = Change::set_disabled(disabled);
-        Ok(Write::by_actor(actor, change, user_id)
-            .run(set, Write::log_user)
+        let write = Write::by_actor(actor, Change::set_disabled(disabled), user_id);
+        Ok(self
+            .change_user(write, move |store, write| async move {
+                store.set_disabled(admin, user_id, disabled, write).await
+            })
             .await?)
     }
 }
@@ -98,10 +97,14 @@ pub(crate) async fn rename(
         }),
         disabled,
     };
-    let store = Arc::clone(store);
     let id = user.id;
-    let update = move |write| async move { store.update(admin, id, update, write).await };
     let write = Write::new(Change::UserRenamed { from }, by, Some(id))
         .with_second(disabled.map(Change::set_disabled));
-    Ok(write.run(update, Write::log_user).await?)
+    Ok(write
+        .run(
+            store,
+            move |store, write| async move { store.update(admin, id, update, write).await },
+            Write::log_user,
+        )
+        .await?)
 }

@@ -10,7 +10,10 @@ use crate::{
 };
 use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 impl Write {
     /// A change of this user by the bearer of a token or a key.
@@ -24,24 +27,29 @@ impl Write {
     }
 
     /// Makes the change by `write`, whose transaction records it: to completion even if the caller leaves, so
-    /// that a committed change also has its line in the log, as has one whose outcome is unknown.
+    /// that a committed change also has its line in the log, which `log` writes, as has one whose outcome is unknown.
     pub(crate) async fn run<T: Send + 'static, W>(
         self,
-        write: impl FnOnce(Self) -> W + Send + 'static,
-        record: impl FnOnce(&Self, &T) + Send + 'static,
+        store: &Arc<dyn UserStore>,
+        write: impl FnOnce(Arc<dyn UserStore>, Self) -> W + Send + 'static,
+        log: impl FnOnce(&Self, &T) + Send + 'static,
     ) -> Result<T, WriteError>
     where
         W: Future<Output = Result<T, WriteError>> + Send + 'static,
     {
+        let store = Arc::clone(store);
         let work = async move {
-            let written = write(self.clone()).await.inspect_err(|error| match error {
+            let outcome = write(store, self.clone()).await;
+            let written = outcome.inspect_err(|error| match error {
                 WriteError::Store(error) if error.is_outcome_unknown() => {
                     self.log_unknown_outcome();
                 }
-                WriteError::TooManyAdditions { .. } => metrics::count_limit_refusal("additions"),
+                WriteError::TooManyAdditions { .. } => {
+                    metrics::count_limit_refusal("additions");
+                }
                 _ => {}
             })?;
-            record(&self, &written);
+            log(&self, &written);
             Ok(written)
         };
         RequestContext::run_to_completion(work).await
@@ -80,15 +88,33 @@ pub(super) async fn revoke_again(
     }
 }
 
-/// The actor as the writer of a change to themselves, who must still be as they were read.
-pub(super) fn owner_writer(actor: &Actor) -> Writer {
-    Writer::Owner {
-        tokens_not_before: actor.user.tokens_not_before,
-        session_id: actor.session_id(),
+impl Writer {
+    /// An admin who changes the user with this id, or without one users who change themselves: they must still be as they
+    /// were read.
+    pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
+        match user_id {
+            Some(_) => Self::Admin(actor.user.id),
+            None => Self::Owner {
+                tokens_not_before: actor.user.tokens_not_before,
+                session_id: actor.session_id(),
+            },
+        }
     }
 }
 
 impl Accounts {
+    /// Makes a change of one user, and logs it.
+    pub(super) async fn change_user<W>(
+        &self,
+        write: Write,
+        change: impl FnOnce(Arc<dyn UserStore>, Write) -> W + Send + 'static,
+    ) -> Result<User, WriteError>
+    where
+        W: Future<Output = Result<User, WriteError>> + Send + 'static,
+    {
+        write.run(&self.store, change, Write::log_user).await
+    }
+
     /// The outcome of a write. One that found its user changed may have been the second of two by one
     /// token, which the first has revoked; if the token is still good, the error is `otherwise`.
     pub(super) async fn reauthorize_if_changed<T>(

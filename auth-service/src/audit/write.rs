@@ -191,6 +191,13 @@ impl Write {
         }
     }
 
+    /// Writes the line of the change of each of these tokens.
+    pub(crate) fn log_tokens(&self, tokens: &[OpaqueToken], username: Option<&str>) {
+        for token in tokens {
+            self.entry_for_token(token, username).log();
+        }
+    }
+
     /// Writes the line that the database has not answered the commit: the change may be made, also later.
     pub(crate) fn log_unknown_outcome(&self) {
         let mut actor_id = None;

@@ -10,17 +10,10 @@ use crate::{
 };
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
-use std::{io, sync::Arc, time::Duration};
+use std::{io, time::Duration};
 
 /// What the password or the code of a change of the second factor is checked for, in the record.
 pub(super) const CHANGE_METHOD: &str = "second_factor";
-
-/// A one-time code that was right and not used before.
-pub(super) struct MatchedCode {
-    pub(super) time_step: i64,
-    /// The secret, sealed with the newest key.
-    sealed_secret: String,
-}
 
 impl Accounts {
     /// The second step of a sign-in by a right password: checks the code of a user who needs one, and records the sign-in.
@@ -101,14 +94,7 @@ impl Accounts {
                 let keys = self.policy.second_factor.keys.as_ref();
                 let keys = keys.ok_or_else(missing_key)?;
                 match match_one_time_code(keys, &factor, user.id, &code, at)? {
-                    Some(matched) => {
-                        let code = OneTimeCodeUse {
-                            step: matched.time_step,
-                            secret: factor.secret,
-                            new_secret: matched.sealed_secret,
-                        };
-                        self.store.use_one_time_code(user.id, purpose, code).await?
-                    }
+                    Some(code) => self.store.use_one_time_code(user.id, purpose, code).await?,
                     None => false,
                 }
             }
@@ -125,25 +111,25 @@ impl Accounts {
         purpose: CodePurpose,
         digest: String,
     ) -> Result<bool, AccountError> {
-        let store = Arc::clone(&self.store);
         let owner = user.clone();
-        let recorded = user.clone();
-        let take = move |write| async move {
-            Ok(store
-                .use_recovery_code(&owner, purpose, digest, write)
-                .await?)
-        };
-        let record = move |write: &Write, is_used: &bool| {
-            if *is_used {
-                write.log_user(&recorded);
-            }
-        };
-        let write = Write::new(
-            Change::RecoveryCodeUsed,
-            Initiator::Owner { session: None },
-            Some(user.id),
-        );
-        Ok(write.run(take, record).await?)
+        let logged = user.clone();
+        let initiator = Initiator::Owner { session: None };
+        let write = Write::new(Change::RecoveryCodeUsed, initiator, Some(user.id));
+        Ok(write
+            .run(
+                &self.store,
+                move |store, write| async move {
+                    Ok(store
+                        .use_recovery_code(&owner, purpose, digest, write)
+                        .await?)
+                },
+                move |write, is_used| {
+                    if *is_used {
+                        write.log_user(&logged);
+                    }
+                },
+            )
+            .await?)
     }
 
     /// Counts a wrong code. Fails if others were counted meanwhile, so that there is no room for it.
@@ -192,7 +178,7 @@ pub(super) fn match_one_time_code(
     user_id: i64,
     code: &Code,
     at: u64,
-) -> Result<Option<MatchedCode>, AccountError> {
+) -> Result<Option<OneTimeCodeUse>, AccountError> {
     let Code::OneTime(code) = code else {
         return Ok(None);
     };
@@ -202,15 +188,16 @@ pub(super) fn match_one_time_code(
         return Ok(None);
     };
     // Only under another key: of two codes at the same time, the second must find the secret that it read.
-    let sealed_secret = if keys.is_newest(factor.key_id()) {
+    let new_secret = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {
         keys.seal(user_id, &secret)
             .map_err(AccountError::internal)?
     };
-    Ok(Some(MatchedCode {
-        time_step: time_step.try_into().unwrap_or(i64::MAX),
-        sealed_secret,
+    Ok(Some(OneTimeCodeUse {
+        step: time_step.try_into().unwrap_or(i64::MAX),
+        secret: factor.secret.clone(),
+        new_secret,
     }))
 }
 

@@ -39,9 +39,10 @@ impl Accounts {
         if seem_idle.is_empty() {
             return Vec::new();
         }
-        self.end_if_idle(at, &seem_idle)
-            .await
-            .unwrap_or_else(|_| not_ended(seem_idle.iter().map(|session| session.session_id)))
+        match self.end_if_idle(at, &seem_idle).await {
+            Ok(sessions) => sessions,
+            Err(_) => not_ended(seem_idle.into_iter().map(|session| session.session_id)),
+        }
     }
 
     fn last_use(&self, token: &TokenBearer) -> LastUse {

@@ -17,7 +17,7 @@ use crate::{
 use clap::Args;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_proto::Role;
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct CreateArguments {
@@ -84,10 +84,10 @@ async fn create_with_link(
 async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
     let username = new.username.clone();
     let role = new.role;
-    let store = Arc::clone(&operator.store);
     let inserted = Write::by_operator(Change::UserCreated, None)
         .run(
-            move |write| async move { store.insert(None, new, write).await },
+            &operator.store,
+            move |store, write| async move { store.insert(None, new, write).await },
             Write::log_user,
         )
         .await;

@@ -18,7 +18,7 @@ use rolegate_program::{
     settings::SettingError,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 const HEADING: [&str; 7] = [
     "ID",
@@ -72,13 +72,17 @@ pub(super) async fn create(
     new.stored.role = role;
     new.stored.expires_at = expires_at;
     let key = new.token.clone();
-    let store = Arc::clone(&operator.store);
-    let inserted = Write::by_operator(Change::ApiKeyCreated, Some(user.id))
-        .run(
-            move |write| async move { store.insert_token(new, Writer::Operator, write).await },
-            move |write, key| write.entry_for_token(key, Some(&user.username)).log(),
-        )
-        .await;
+    let write = Write::by_operator(Change::ApiKeyCreated, Some(user.id));
+    let inserted =
+        write
+            .run(
+                &operator.store,
+                move |store, write| async move {
+                    store.insert_token(new, Writer::Operator, write).await
+                },
+                move |write, key| write.entry_for_token(key, Some(&user.username)).log(),
+            )
+            .await;
     let id = match inserted {
         Ok(inserted) => inserted.id,
         Err(WriteError::UserNotFound) if is_disabled => {
@@ -156,20 +160,16 @@ pub(super) async fn keys_of_user(
 pub(super) async fn delete(operator: &Operator, username: &str, id: i64) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let user_id = user.id;
-    let store = Arc::clone(&operator.store);
     let deleted = Write::by_operator(Change::ApiKeyDeleted, Some(user_id))
         .run(
-            move |write| async move {
+            &operator.store,
+            move |store, write| async move {
                 let one = TokenSelection::One(id);
                 store
                     .delete_tokens(TokenKind::ApiKey, None, user_id, one, write)
                     .await
             },
-            move |write, keys: &Vec<OpaqueToken>| {
-                for key in keys {
-                    write.entry_for_token(key, Some(&user.username)).log();
-                }
-            },
+            move |write, keys: &Vec<OpaqueToken>| write.log_tokens(keys, Some(&user.username)),
         )
         .await?;
     if deleted.is_empty() {

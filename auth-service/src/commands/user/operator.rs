@@ -72,9 +72,12 @@ impl Operator {
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
     {
         let id = user.id;
-        let store = Arc::clone(&self.store);
         let changed = Write::by_operator(change, Some(id))
-            .run(move |recorded| write(store, id, recorded), Write::log_user)
+            .run(
+                &self.store,
+                move |store, recorded| write(store, id, recorded),
+                Write::log_user,
+            )
             .await;
         match changed {
             Ok(_) => Ok(()),

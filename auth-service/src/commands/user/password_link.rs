@@ -10,7 +10,6 @@ use crate::{
 use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::sync::Arc;
 
 /// Prints the link and nothing else on stdout, so that a script can send it, and when it ends on stderr.
 pub(super) async fn run(
@@ -21,10 +20,10 @@ pub(super) async fn run(
     let user = operator.find(username).await?;
     let user_id = user.id;
     let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
-    let store = Arc::clone(&operator.store);
     let inserted = Write::by_operator(Change::PasswordLinkCreated, Some(user_id))
         .run(
-            move |write| async move {
+            &operator.store,
+            move |store, write| async move {
                 store
                     .insert_password_link(None, user_id, digest, write)
                     .await
