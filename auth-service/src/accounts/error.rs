@@ -11,7 +11,7 @@ use std::{borrow::Cow, error::Error, time::Duration};
 /// A use case failed, for a reason of the contract.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccountError {
-    #[error("{}", text(*.0))]
+    #[error("{}", message(*.0))]
     Refused(Reason),
     /// An argument breaks this rule.
     #[error("{rule}")]
@@ -25,7 +25,7 @@ pub(crate) enum AccountError {
     #[error("the change of revision {revision} cannot be read")]
     UnreadableChange { revision: i64 },
     /// Refused for now.
-    #[error("{}", text(*.reason))]
+    #[error("{}", message(*.reason))]
     RetryLater {
         reason: Reason,
         retry_after: Duration,
@@ -37,8 +37,8 @@ pub(crate) enum AccountError {
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// The text for callers, who decide by the reason.
-fn text(reason: Reason) -> &'static str {
+/// The message for callers, who decide by the reason.
+fn message(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
         Reason::CredentialsInvalid => "unknown username or wrong password",
@@ -97,12 +97,12 @@ impl AccountError {
     }
 
     /// The request breaks the contract.
-    pub(crate) fn request(rule: &'static str) -> Self {
+    pub(crate) fn invalid_request(rule: &'static str) -> Self {
         Self::invalid(Reason::RequestInvalid, rule)
     }
 
     /// A second factor is in another state than a request needs.
-    pub(super) fn second_factor(state: &'static str) -> Self {
+    pub(super) fn second_factor_state(state: &'static str) -> Self {
         Self::invalid(Reason::SecondFactorState, state)
     }
 
@@ -152,7 +152,9 @@ impl From<WriteError> for AccountError {
                     retry_after,
                 };
             }
-            WriteError::SecondFactorOff => return Self::second_factor("Second factor is not on."),
+            WriteError::SecondFactorOff => {
+                return Self::second_factor_state("Second factor is not on.");
+            }
             WriteError::Store(error) => return Self::Store(error),
         };
         Self::Refused(reason)

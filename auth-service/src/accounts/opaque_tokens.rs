@@ -3,7 +3,7 @@
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{Change, Initiator, Write},
+    audit::{Change, Write},
     metrics,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{TokenSelection, WriteError, Writer},
@@ -77,13 +77,11 @@ impl Accounts {
         let new = self.generate_api_key(request, &actor, &user)?;
         let key = new.token.clone();
         let writer = Writer::by_actor(&actor, user_id);
-        let by = match user_id {
-            Some(_) => Initiator::Actor(actor),
-            None => Initiator::Owner {
-                session: actor.session_id(),
-            },
+        let write = match user_id {
+            Some(id) => Write::by_actor(actor, Change::ApiKeyCreated, id),
+            None => Write::by_owner(&actor, Change::ApiKeyCreated),
         };
-        let inserted = Write::new(Change::ApiKeyCreated, by, Some(user.id))
+        let inserted = write
             .run(
                 &self.store,
                 move |store, write| async move { store.insert_token(new, writer, write).await },

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{Change, Initiator, Write},
+    audit::{Change, Write},
     call_origin::CallOrigin,
     store::{UserStore, WriteError, Writer},
     user::{Credentials, User},
@@ -42,24 +42,20 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let requirement = Requirement::AnyAuthenticated;
         let actor = self.authorize_person(credential, &requirement).await?;
-        let session = actor.session_id();
-        let user = actor.user;
         let new = self.policy.passwords.check(new)?;
         let confirmed = self
-            .confirm_password(&user, current, "password_change", origin)
+            .confirm_password(&actor.user, current, "password_change", origin)
             .await?;
-        let write = Write::new(
-            Change::PasswordChanged,
-            Initiator::Owner { session },
-            Some(user.id),
-        );
+        let write = Write::by_owner(&actor, Change::PasswordChanged);
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner {
             tokens_not_before: confirmed.stored.user.tokens_not_before,
-            session_id: session,
+            session_id: actor.session_id(),
         };
         let hash = self.hasher.hash(&new, origin).await?;
-        let changed = self.replace_password(user.id, hash, owner, write).await;
+        let changed = self
+            .replace_password(actor.user.id, hash, owner, write)
+            .await;
         let otherwise = Reason::CurrentPasswordWrong;
         self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
             .await

@@ -55,7 +55,7 @@ impl AuditRequest {
             .flatten();
         match page_size(self.size) {
             Some(size) if ids.all(|id| id > 0) => Ok(size.into()),
-            _ => Err(AccountError::request(
+            _ => Err(AccountError::invalid_request(
                 "page_size must be 0 to 200, ids and after positive",
             )),
         }
@@ -97,7 +97,7 @@ impl Accounts {
         let mut checked = self.store.audit(&filter).await?;
         drop(permit);
         let has_next = truncate_page(&mut checked, size);
-        let mut rows: Vec<AuditRow> = checked.into_iter().map(presentable).collect();
+        let mut rows: Vec<AuditRow> = checked.into_iter().map(present).collect();
         if own {
             hide_addresses_of_others(&mut rows, actor_id);
         }
@@ -131,9 +131,9 @@ fn hide_addresses_of_others(rows: &mut [AuditRow], actor_id: i64) {
     }
 }
 
-/// The row for clients. One that cannot be read is an entry that says so: it must not hide the others of its page, and a
+/// Makes the row for clients. One that cannot be read is an entry that says so: it must not hide the others of its page, and a
 /// page without it would look complete.
-fn presentable(checked: CheckedRow) -> AuditRow {
+fn present(checked: CheckedRow) -> AuditRow {
     let revision = checked.revision;
     let at = checked.at.filter(|at| (0..=END_OF_9999).contains(at));
     match checked.into_presentable() {

@@ -11,7 +11,7 @@ impl Accounts {
         if required.iter().all(|role| self.policy.roles.contains(role)) {
             return Ok(());
         }
-        Err(AccountError::request(
+        Err(AccountError::invalid_request(
             "the requirement names an unknown role",
         ))
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{Change, Initiator, Write},
+    audit::{Change, Write},
     call_origin::CallOrigin,
     second_factor::{Code, Enrolment, Mode, SecondFactorKeys},
     store::{CodeLimit, CodePurpose, OneTimeCodeUse, UserStore, WriteError},
@@ -77,7 +77,7 @@ impl Accounts {
         let Timed { at, value: stored } = self.store.second_factor(actor.user.id).await?;
         let begun = stored
             .filter(|begun| keys.has(begun.key_id()))
-            .ok_or_else(|| AccountError::second_factor("Second factor is not begun."))?;
+            .ok_or_else(|| AccountError::second_factor_state("Second factor is not begun."))?;
         check_wrong_codes(&begun, TURN_ON_LIMIT, at)
             .inspect_err(|error| self.note_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
@@ -113,12 +113,8 @@ impl Accounts {
             .await?;
         let Some(user_id) = user_id else {
             self.confirm_by_code(&actor.user, code).await?;
-            let id = actor.user.id;
-            let by = Initiator::Owner {
-                session: actor.session_id(),
-            };
-            let write = Write::new(Change::SecondFactorDisabled, by, Some(id));
-            return self.remove_second_factor(None, id, write).await;
+            let write = Write::by_owner(&actor, Change::SecondFactorDisabled);
+            return self.remove_second_factor(None, actor.user.id, write).await;
         };
         if user_id == actor.user.id {
             return Err(Reason::OwnSecondFactor.into());
@@ -170,7 +166,9 @@ impl Accounts {
             _ => return Err(Reason::SecondFactorUnavailable.into()),
         };
         if user.second_factor {
-            return Err(AccountError::second_factor("Second factor is already on."));
+            return Err(AccountError::second_factor_state(
+                "Second factor is already on.",
+            ));
         }
         Ok(keys)
     }
@@ -186,10 +184,7 @@ impl Accounts {
     where
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
     {
-        let by = Initiator::Owner {
-            session: actor.session_id(),
-        };
-        let write = Write::new(change, by, Some(actor.user.id));
+        let write = Write::by_owner(actor, change);
         let changed = self.change_user(write, make_change).await;
         let requirement = Requirement::AnyAuthenticated;
         self.reauthorize_if_changed(changed, credential, &requirement, Reason::TokenInvalid)

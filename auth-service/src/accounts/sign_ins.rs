@@ -58,17 +58,17 @@ impl Accounts {
     fn note_admitted(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
         match admission {
             Ok(()) => self.store.enqueue_event(refusal),
-            Err(unrecorded) => self.note_number_later(unrecorded),
+            Err(unrecorded) => self.note_unrecorded_later(unrecorded),
         }
     }
 
     /// Counts a refusal that gets no row, as one of a flood.
     pub(super) fn count_refusal(&self) {
-        self.note_number_later(self.sign_in_rows.count_refusal());
+        self.note_unrecorded_later(self.sign_in_rows.count_refusal());
     }
 
     /// Notes the number of refusals without a row a minute after the first, even if no other follows.
-    fn note_number_later(&self, refusal: UnrecordedRefusal) {
+    fn note_unrecorded_later(&self, refusal: UnrecordedRefusal) {
         if refusal == UnrecordedRefusal::Further {
             return;
         }
@@ -78,18 +78,18 @@ impl Accounts {
         tokio::spawn(async move {
             sleep_until(end).await;
             if let Some(store) = store.upgrade() {
-                note_number(&rows, &*store);
+                note_unrecorded(&rows, &*store);
             }
         });
     }
 
     /// Notes the number of refusals without a row at once, before the store is closed.
     pub(crate) fn note_unrecorded_refusals(&self) {
-        note_number(&self.sign_in_rows, &*self.store);
+        note_unrecorded(&self.sign_in_rows, &*self.store);
     }
 }
 
-fn note_number(rows: &SignInRows, store: &dyn UserStore) {
+fn note_unrecorded(rows: &SignInRows, store: &dyn UserStore) {
     if let Some(entry) = rows.take_unrecorded() {
         entry.log();
         store.enqueue_event(entry);

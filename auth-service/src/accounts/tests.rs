@@ -412,7 +412,7 @@ async fn batch_authorizes_each_bearer_by_itself() {
     let outcomes = app.accounts.authorize_batch(vec![
         bearer("x", &[Role::ADMIN]),
         bearer(&app.admin, &[Role::ADMIN]),
-        Err(AccountError::request("no requirement")),
+        Err(AccountError::invalid_request("no requirement")),
         bearer(&app.admin, &[Role::USER]),
     ]);
     let mut outcomes = outcomes.await.expect("looked up").into_iter();

@@ -28,14 +28,16 @@ impl Accounts {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let Some(username) = username else {
-            let nothing = AccountError::request("username or disabled must be set");
-            return self.disable(actor, user_id, disabled.ok_or(nothing)?).await;
+            let nothing = AccountError::invalid_request("username or disabled must be set");
+            return self
+                .set_disabled(actor, user_id, disabled.ok_or(nothing)?)
+                .await;
         };
         for _ in 0..MAX_RENAME_ATTEMPTS {
             let user = self.find_user(user_id).await?;
             if user.username == username {
                 return match disabled {
-                    Some(disabled) => self.disable(actor, user_id, disabled).await,
+                    Some(disabled) => self.set_disabled(actor, user_id, disabled).await,
                     None => Ok(user),
                 };
             }
@@ -48,9 +50,9 @@ impl Accounts {
         Err(AccountError::overloaded(Duration::from_secs(1)))
     }
 
-    /// Every read of the user sees it, so each credential is refused from the next request on. Tokens issued before stay
+    /// Disables or enables a user. Every read of the user sees it, so each credential is refused from the next request on. Tokens issued before stay
     /// revoked when the user is enabled again: a thief may still have one.
-    async fn disable(
+    async fn set_disabled(
         &self,
         actor: Actor,
         user_id: i64,

@@ -8,8 +8,9 @@ use unicode_normalization::is_nfc;
 /// The longest username, in bytes.
 pub(super) const MAX_LENGTH: usize = 255;
 
-pub(super) const LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
-pub(super) const CONTROL: AccountError = broken("Username must not contain control characters.");
+pub(super) const WRONG_LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
+pub(super) const HAS_CONTROL_CHARACTER: AccountError =
+    broken("Username must not contain control characters.");
 
 const fn broken(rule: &'static str) -> AccountError {
     AccountError::Invalid {
@@ -21,9 +22,9 @@ const fn broken(rule: &'static str) -> AccountError {
 /// Checks the rules that every stored name meets.
 pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     if text.is_empty() || text.len() > MAX_LENGTH {
-        Err(LENGTH)
+        Err(WRONG_LENGTH)
     } else if text.chars().any(char::is_control) {
-        Err(CONTROL)
+        Err(HAS_CONTROL_CHARACTER)
     } else if text.trim() != text {
         // Displayed, it would look like another username, as those below.
         Err(broken("Username must not begin or end with white space."))

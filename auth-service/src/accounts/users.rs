@@ -106,7 +106,7 @@ impl Accounts {
                 .await?;
         }
         if ids.len() > MAX_USERNAME_BATCH {
-            return Err(AccountError::request("ids must be at most 256"));
+            return Err(AccountError::invalid_request("ids must be at most 256"));
         }
         ids.sort_unstable();
         ids.dedup();
@@ -125,16 +125,16 @@ impl Accounts {
     /// Checks a request for a page, in the order of the contract.
     fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
         let size = page_size(request.size)
-            .ok_or_else(|| AccountError::request("page_size must be 0 to 200"))?;
+            .ok_or_else(|| AccountError::invalid_request("page_size must be 0 to 200"))?;
         if request.after < 0 {
-            return Err(AccountError::request("after must not be negative"));
+            return Err(AccountError::invalid_request("after must not be negative"));
         }
         for text in [&request.username_prefix, &request.search] {
             if text.len() > username::MAX_LENGTH {
-                return Err(username::LENGTH);
+                return Err(username::WRONG_LENGTH);
             }
             if text.chars().any(char::is_control) {
-                return Err(username::CONTROL);
+                return Err(username::HAS_CONTROL_CHARACTER);
             }
         }
         let role = match request.role {

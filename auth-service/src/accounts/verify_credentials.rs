@@ -70,7 +70,7 @@ impl Accounts {
         if let Some(digest) = credentials.key_digest() {
             // Boxed, so that a password moves no room for a key.
             let found = Box::pin(self.reads.tokens.get(digest)).await?;
-            if let Some(user) = self.admit_key_of(&credentials.username, found) {
+            if let Some(user) = self.admit_api_key(&credentials.username, found) {
                 return Ok(user);
             }
         }
@@ -80,7 +80,7 @@ impl Accounts {
     }
 
     /// Admits the bearer of a key that is active and of the user of this name, and notes its use.
-    fn admit_key_of(
+    fn admit_api_key(
         &self,
         username: &str,
         found: Timed<Option<TokenBearer>>,
@@ -90,7 +90,7 @@ impl Accounts {
         metrics::count_api_key(true);
         audit::log_api_key_use(&key);
         self.store.note_use(UsageKind::Token, key.token_id, at);
-        Some(self.authenticated(key.into_bounded_user()))
+        Some(self.with_effective_role(key.into_bounded_user()))
     }
 
     /// The user of this name, if the password is correct. Every call reads the stored hash; a success
@@ -126,7 +126,7 @@ impl Accounts {
             // Boxed, so that a hit moves no room for a check.
             Box::pin(self.check_uncached(&presented, stored, key)).await?
         };
-        Ok(self.authenticated(user))
+        Ok(self.with_effective_role(user))
     }
 
     /// Checks a password by its hash. Identical checks at the same time are one attempt: together they learn one result.
@@ -157,7 +157,7 @@ impl Accounts {
     }
 
     /// The verified user, without a role that has no effect here.
-    fn authenticated(&self, mut user: User) -> AuthenticatedUser {
+    fn with_effective_role(&self, mut user: User) -> AuthenticatedUser {
         let ineffective_role = self.take_ineffective_role(&mut user);
         AuthenticatedUser {
             user,

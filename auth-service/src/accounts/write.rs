@@ -21,6 +21,12 @@ impl Write {
         Self::new(change, Initiator::Actor(actor), Some(user_id))
     }
 
+    /// A change that a user makes of themselves, whom the log names once.
+    pub(super) fn by_owner(actor: &Actor, change: Change) -> Self {
+        let session = actor.session_id();
+        Self::new(change, Initiator::Owner { session }, Some(actor.user.id))
+    }
+
     /// A change by the operator, whom access to the database authorizes; `None` for a new user.
     pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
         Self::new(change, Initiator::Operator, user_id)

@@ -52,7 +52,7 @@ pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
         .iter()
         .map(|name| name.parse())
         .collect::<Result<_, _>>();
-    roles.map_err(|_| AccountError::request(MALFORMED_ROLES))
+    roles.map_err(|_| AccountError::invalid_request(MALFORMED_ROLES))
 }
 
 impl AuthGrpc {
@@ -109,7 +109,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
         let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
         if items.len() > MAX_AUTHORIZE_BATCH {
-            return Err(AccountError::request("a batch has at most 256 items").into());
+            return Err(AccountError::invalid_request("a batch has at most 256 items").into());
         }
         let requests = items
             .into_iter()

@@ -83,7 +83,7 @@ impl AuthGrpc {
         let origin = read_origin(&request);
         let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
         if items.len() > MAX_CREDENTIALS_BATCH {
-            return Err(AccountError::request("a batch has at most 256 items").into());
+            return Err(AccountError::invalid_request("a batch has at most 256 items").into());
         }
         // Any other caller could guess what is cached, and no guess would count.
         let is_trusted = is_trusted_caller(&call, &self.trusted);
@@ -171,7 +171,11 @@ impl AuthGrpc {
             (false, true, false) => SessionUse::Application,
             (false, false, true) => SessionUse::ApiAndApplication,
             (true, false, true) => SessionUse::ApiAndDomain,
-            _ => return Err(AccountError::request("for_application is given alone")),
+            _ => {
+                return Err(AccountError::invalid_request(
+                    "for_application is given alone",
+                ));
+            }
         };
         let new = SessionRequest {
             name,

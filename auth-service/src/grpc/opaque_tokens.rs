@@ -62,7 +62,11 @@ impl AuthGrpc {
                     cookie_sessions_ended: true,
                 }));
             }
-            _ => return Err(AccountError::request("a cookie ends only its own session").into()),
+            _ => {
+                return Err(
+                    AccountError::invalid_request("a cookie ends only its own session").into(),
+                );
+            }
         };
         Ok(Response::new(wire::RevokeTokensResponse {
             user: Some(user.into()),
@@ -113,7 +117,9 @@ impl AuthGrpc {
         let keys = match keys {
             Some(Keys::KeyId(id)) => TokensToDelete::One(id),
             Some(Keys::All(_)) => TokensToDelete::All,
-            None => return Err(AccountError::request("say which keys: key_id or all").into()),
+            None => {
+                return Err(AccountError::invalid_request("say which keys: key_id or all").into());
+            }
         };
         let actor = actor::token(request.metadata());
         let keys = self
@@ -150,7 +156,7 @@ impl AuthGrpc {
             Some(Sessions::All(_)) => TokensToDelete::All,
             None => {
                 let rule = "say which sessions: session_id or all";
-                return Err(AccountError::request(rule).into());
+                return Err(AccountError::invalid_request(rule).into());
             }
         };
         let actor = actor::token(request.metadata());

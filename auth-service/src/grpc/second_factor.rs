@@ -15,7 +15,9 @@ impl AuthGrpc {
         let origin = read_origin(&request);
         let (metadata, _, message) = request.into_parts();
         let issuer = Issuer::parse(message.issuer).ok_or_else(|| {
-            AccountError::request("The issuer must be a line of 1 to 255 bytes without a colon.")
+            AccountError::invalid_request(
+                "The issuer must be a line of 1 to 255 bytes without a colon.",
+            )
         })?;
         let actor = actor::token(&metadata);
         let password = message.current_password.into();

@@ -36,13 +36,13 @@ impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
     type Error = AccountError;
 
     fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
-        let seal = match &request.seal {
-            Some(seal) => Some(
-                seal.parse()
-                    .map_err(|_| AccountError::request("seal must be one of this service"))?,
-            ),
-            None => None,
-        };
+        let seal =
+            match &request.seal {
+                Some(seal) => Some(seal.parse().map_err(|_| {
+                    AccountError::invalid_request("seal must be one of this service")
+                })?),
+                None => None,
+            };
         Ok(Self {
             revision: request.from_revision,
             seal,

@@ -64,8 +64,8 @@ impl Accounts {
         }
         let is_idle = idle_session.is_some();
         let is_valid = stored.as_ref().is_some_and(|token| {
-            let is_in_place = presented.source == TokenSource::Cookie || !token.cookie_only;
-            is_in_place && token.is_active_at(at) && !is_idle
+            let is_allowed_here = presented.source == TokenSource::Cookie || !token.cookie_only;
+            is_allowed_here && token.is_active_at(at) && !is_idle
         });
         let is_key = presented.kind == TokenKind::ApiKey;
         if is_key {

@@ -27,9 +27,8 @@ pub(crate) struct AuthorizationRequest {
 
 /// A request whose credential may be valid.
 struct ParsedRequest {
+    request: AuthorizationRequest,
     credential: Credential,
-    requirement: Requirement,
-    client_address: Option<IpAddr>,
 }
 
 /// What has to be read for the requests of a batch.
@@ -68,7 +67,7 @@ impl Accounts {
         let mut outcomes = Vec::with_capacity(parsed.len());
         for request in parsed {
             outcomes.push(match request {
-                Ok(request) => self.decide(request, &rows).await,
+                Ok(parsed) => self.decide(parsed, &rows).await,
                 Err(error) => Err(error),
             });
         }
@@ -92,9 +91,8 @@ impl Accounts {
             }
         }
         Ok(ParsedRequest {
+            request,
             credential,
-            requirement: request.requirement,
-            client_address: request.client_address,
         })
     }
 
@@ -121,13 +119,9 @@ impl Accounts {
         })
     }
 
-    async fn decide(
-        &self,
-        request: ParsedRequest,
-        rows: &BatchRows,
-    ) -> Result<Actor, AccountError> {
-        let requirement = &request.requirement;
-        match request.credential {
+    async fn decide(&self, parsed: ParsedRequest, rows: &BatchRows) -> Result<Actor, AccountError> {
+        let requirement = &parsed.request.requirement;
+        match parsed.credential {
             Credential::AccessToken(token) => {
                 let user = rows.users.value.get(&token.user_id).cloned();
                 let found = Timed {
@@ -144,7 +138,7 @@ impl Accounts {
                 };
                 let admit =
                     async { self.admit_opaque_token(token, found, &rows.idle, requirement) };
-                RequestContext::with_client_address(request.client_address, admit).await
+                RequestContext::with_client_address(parsed.request.client_address, admit).await
             }
         }
     }

@@ -59,7 +59,7 @@ impl Accounts {
                 at: keys.at,
                 value: key.and_then(|found| found.as_ref().ok()).cloned(),
             };
-            let admit = async { self.admit_key_of(&credentials.username, found) };
+            let admit = async { self.admit_api_key(&credentials.username, found) };
             RequestContext::with_client_address(credentials.origin.client_address, admit).await
         };
         let mut recalled = Vec::with_capacity(checks.len());
@@ -112,7 +112,7 @@ impl Accounts {
         }
         metrics::BASIC_CACHE_HITS.inc();
         metrics::count_login("basic", None);
-        Some(self.authenticated(user.clone()))
+        Some(self.with_effective_role(user.clone()))
     }
 }
 

@@ -22,13 +22,13 @@ pub(crate) fn is_cookie_only(extensions: &HashMap<String, String>) -> Result<boo
     match extensions.get("credentials").map(String::as_str) {
         None => Ok(false),
         Some("cookie") => Ok(true),
-        Some(_) => Err(AccountError::request("credentials must be cookie")),
+        Some(_) => Err(AccountError::invalid_request("credentials must be cookie")),
     }
 }
 
 /// `author,admin`, or `*` for any user.
 pub(crate) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
-    let malformed = |_| AccountError::request("roles must be names of roles");
+    let malformed = |_| AccountError::invalid_request("roles must be names of roles");
     match roles {
         "*" => Ok(Requirement::AnyAuthenticated),
         names => Role::parse_list(names)
