@@ -110,15 +110,15 @@ impl Accounts {
     ) -> Result<NewToken, AccountError> {
         check_name(TokenKind::ApiKey, &request.name)?;
         let created_at = actor.at;
-        let expires_at = match request.expires_at {
-            Some(at) => Some(check_key_expiry(at, created_at)?),
-            None => None,
-        };
+        let expires_at = request
+            .expires_at
+            .map(|at| check_key_expiry(at, created_at))
+            .transpose()?;
         let is_for_other = request.user_id.is_some();
-        let role = match request.role {
-            Some(role) => Some(self.require_known_role(role)?),
-            None => None,
-        };
+        let role = request
+            .role
+            .map(|role| self.require_known_role(role))
+            .transpose()?;
         if is_for_other && matches!(role, None | Some(Role::ADMIN)) {
             return Err(Reason::RoleInvalid.into());
         }

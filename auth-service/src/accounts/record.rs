@@ -50,11 +50,9 @@ pub(crate) struct AuditPage {
 impl AuditRequest {
     /// The size of the page, if the numbers of the request keep the contract.
     fn checked_size(&self) -> Result<i64, AccountError> {
-        let mut ids = [self.user_id, self.actor_id, self.after]
-            .into_iter()
-            .flatten();
+        let numbers = [self.user_id, self.actor_id, self.after];
         match page_size(self.size) {
-            Some(size) if ids.all(|id| id > 0) => Ok(size.into()),
+            Some(size) if numbers.into_iter().flatten().all(|number| number > 0) => Ok(size.into()),
             _ => Err(AccountError::invalid_request(
                 "page_size must be 0 to 200, ids and after positive",
             )),

@@ -114,14 +114,15 @@ impl Accounts {
             }
             AdminPassword::Given(password) => Ok(password.clone()),
             AdminPassword::GeneratedInto(path) => {
-                let generate =
-                    || secret_generation::generate_password(self.policy.passwords.min_length);
-                let read = secret::read_or_create(path, generate);
-                let read = read.map_err(|source| SeedError::File {
-                    path: path.clone(),
-                    source,
-                })?;
-                Ok(read.secret)
+                let min_length = self.policy.passwords.min_length;
+                let generate = || secret_generation::generate_password(min_length);
+                match secret::read_or_create(path, generate) {
+                    Ok(read) => Ok(read.secret),
+                    Err(source) => Err(SeedError::File {
+                        path: path.clone(),
+                        source,
+                    }),
+                }
             }
         }
     }

@@ -137,10 +137,10 @@ impl Accounts {
                 return Err(username::HAS_CONTROL_CHARACTER);
             }
         }
-        let role = match request.role {
-            Some(role) => Some(self.require_known_role(role)?),
-            None => None,
-        };
+        let role = request
+            .role
+            .map(|role| self.require_known_role(role))
+            .transpose()?;
         Ok(UserFilter {
             after: request.after,
             limit: size.into(),

@@ -23,7 +23,7 @@ const MALFORMED_ROLES: &str = "role_names must be names of roles";
 /// Reads a requirement. Rejects a missing one, which must not admit every user, and unknown roles, which
 /// must not be ignored.
 fn parse_requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
-    let invalid = AccountError::request;
+    let invalid = AccountError::invalid_request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),

@@ -36,13 +36,12 @@ impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
     type Error = AccountError;
 
     fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
-        let seal =
-            match &request.seal {
-                Some(seal) => Some(seal.parse().map_err(|_| {
-                    AccountError::invalid_request("seal must be one of this service")
-                })?),
-                None => None,
-            };
+        let seal = request
+            .seal
+            .as_ref()
+            .map(|seal| seal.parse())
+            .transpose()
+            .map_err(|_| AccountError::invalid_request("seal must be one of this service"))?;
         Ok(Self {
             revision: request.from_revision,
             seal,

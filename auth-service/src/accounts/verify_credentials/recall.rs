@@ -50,14 +50,17 @@ impl Accounts {
         let recall = async |check: RecallCheck| {
             let credentials = check.credentials;
             let Some(digest) = check.key_digest else {
-                let stored = stored.value.get(&credentials.username);
-                let stored = stored.and_then(|found| found.as_ref().ok());
-                return self.recall_password(&credentials, stored);
+                let found = stored.value.get(&credentials.username);
+                return self
+                    .recall_password(&credentials, found.and_then(|found| found.as_ref().ok()));
             };
-            let key = keys.value.get(&digest);
+            let key = keys
+                .value
+                .get(&digest)
+                .and_then(|found| found.as_ref().ok());
             let found = Timed {
                 at: keys.at,
-                value: key.and_then(|found| found.as_ref().ok()).cloned(),
+                value: key.cloned(),
             };
             let admit = async { self.admit_api_key(&credentials.username, found) };
             RequestContext::with_client_address(credentials.origin.client_address, admit).await

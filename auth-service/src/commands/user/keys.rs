@@ -72,17 +72,14 @@ pub(super) async fn create(
     new.stored.role = role;
     new.stored.expires_at = expires_at;
     let key = new.token.clone();
-    let write = Write::by_operator(Change::ApiKeyCreated, Some(user.id));
-    let inserted =
-        write
-            .run(
-                &operator.store,
-                move |store, write| async move {
-                    store.insert_token(new, Writer::Operator, write).await
-                },
-                move |write, key| write.entry_for_token(key, Some(&user.username)).log(),
-            )
-            .await;
+    let writer = Writer::Operator;
+    let inserted = Write::by_operator(Change::ApiKeyCreated, Some(user.id))
+        .run(
+            &operator.store,
+            move |store, write| async move { store.insert_token(new, writer, write).await },
+            move |write, key| write.entry_for_token(key, Some(&user.username)).log(),
+        )
+        .await;
     let id = match inserted {
         Ok(inserted) => inserted.id,
         Err(WriteError::UserNotFound) if is_disabled => {
