@@ -51,6 +51,8 @@ pub(super) struct Session {
 /// A new connection to a primary.
 struct PrimaryConnection {
     connection: PgConnection,
+    /// The index of the server among those of the connector.
+    server_index: usize,
     /// The timeline of the server; `None` if it tells none.
     timeline: Option<i64>,
 }
@@ -98,17 +100,14 @@ impl Manager for Connector {
     type Error = Error;
 
     async fn create(&self) -> Result<Session, Error> {
-        let PrimaryConnection {
-            mut connection,
-            timeline,
-        } = self.connect().await?;
+        let mut primary = self.connect().await?;
         let pid = sqlx::query_scalar("SELECT pg_backend_pid()")
-            .fetch_one(&mut connection)
+            .fetch_one(&mut primary.connection)
             .await?;
         Ok(Session {
-            connection,
+            connection: primary.connection,
             pid,
-            timeline,
+            timeline: primary.timeline,
         })
     }
 

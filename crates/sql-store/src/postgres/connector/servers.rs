@@ -13,7 +13,7 @@ use crate::{
     sql_error::is_tls_mismatch,
 };
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use sqlx::{ConnectOptions as _, Error, PgConnection, postgres::PgConnectOptions};
+use sqlx::{ConnectOptions as _, Error, PgConnection};
 use std::{io::ErrorKind, sync::atomic::Ordering::SeqCst, time::Duration};
 use tokio::time::timeout;
 
@@ -34,18 +34,11 @@ enum Tries {
     Repeated,
 }
 
-/// A connection to the primary, and its place in the list of servers.
-struct FoundPrimary {
-    index: usize,
-    primary: PrimaryConnection,
-}
-
 impl Connector {
     /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
     /// TLS mismatch only if all have one.
     pub(in crate::postgres) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
-        let found = self.find_primary(0, Tries::Once).await?;
-        Ok(found.primary.connection)
+        Ok(self.find_primary(0, Tries::Once).await?.connection)
     }
 
     /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
@@ -57,7 +50,8 @@ impl Connector {
             // For one connection, so that a hiccup of a standby does not slow down all later ones.
             let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
-            let FoundPrimary { index, primary } = self.find_primary(first, Tries::Repeated).await?;
+            let primary = self.find_primary(first, Tries::Repeated).await?;
+            let index = primary.server_index;
             match self
                 .last_primary
                 .compare_exchange(before, index, SeqCst, SeqCst)
@@ -84,13 +78,9 @@ impl Connector {
     }
 
     /// Searches all servers, beginning with the one of this index.
-    async fn find_primary(&self, first: usize, tries: Tries) -> sqlx::Result<FoundPrimary> {
+    async fn find_primary(&self, first: usize, tries: Tries) -> sqlx::Result<PrimaryConnection> {
         let count = self.servers.len();
-        let mut untried = (first..first + count).map(|index| async move {
-            let index = index % count;
-            let primary = self.connect_to(&self.servers[index], tries).await?;
-            Ok(FoundPrimary { index, primary })
-        });
+        let mut untried = (first..first + count).map(|index| self.connect_to(index % count, tries));
         let mut attempts = FuturesUnordered::new();
         let mut failures = Vec::new();
         loop {
@@ -101,7 +91,7 @@ impl Connector {
                 NEXT_SERVER_DELAY
             };
             match timeout(patience, attempts.next()).await {
-                Ok(Some(Ok(found))) => return Ok(found),
+                Ok(Some(Ok(primary))) => return Ok(primary),
                 Ok(Some(Err(error))) => failures.push(error),
                 Ok(None) => {
                     let failure = failures.into_iter().min_by_key(rank);
@@ -114,9 +104,10 @@ impl Connector {
 
     async fn connect_to(
         &self,
-        server: &PgConnectOptions,
+        server_index: usize,
         tries: Tries,
     ) -> sqlx::Result<PrimaryConnection> {
+        let server = &self.servers[server_index];
         let mut backoff = Backoff::between(MIN_RETRY_DELAY, MAX_RETRY_DELAY);
         loop {
             let connecting = async {
@@ -125,6 +116,7 @@ impl Connector {
                 session_settings::require(&mut connection).await?;
                 Ok(PrimaryConnection {
                     connection,
+                    server_index,
                     timeline,
                 })
             };
