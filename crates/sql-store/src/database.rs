@@ -66,11 +66,22 @@ impl Database {
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let rows = match &self.engine {
-            Engine::Postgres(pool) => read_from_primary(pool, statement).await?.value,
-            Engine::Sqlite(pools) => pools.read(statement).await?,
-        };
-        Ok(rows.decode()?)
+        Ok(self.read_undecoded(statement).await?.decode()?)
+    }
+
+    /// The values of a `SELECT` of one column.
+    pub async fn read_column<T>(&self, statement: Statement) -> Result<Vec<T>, StoreError>
+    where
+        (T,): TableRow,
+    {
+        Ok(self.read_undecoded(statement).await?.decode_column()?)
+    }
+
+    async fn read_undecoded(&self, statement: Statement) -> Result<Rows, StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => Ok(read_from_primary(pool, statement).await?.value),
+            Engine::Sqlite(pools) => pools.read(statement).await,
+        }
     }
 
     /// The rows of a `SELECT`, with the time. An SQLite file must have been opened with its clock: see
@@ -134,7 +145,7 @@ impl Store for Database {
             pools.files.ensure_not_replaced()?;
         }
         let ping = Statement::new(&self.ping, self.dialect());
-        self.read::<(i64,)>(ping).await.map(drop)
+        self.read_undecoded(ping).await.map(drop)
     }
 
     fn status(&self) -> StoreStatus {

@@ -3,16 +3,15 @@
 //! Only an operator waits for them. They are no writes of the service, so they neither count for the
 //! health of the store nor need a permit of the pool to write.
 
-mod skip_ids;
-
 use crate::{
     Database, Engine, Statement, StoreError,
     dialect::Dialect,
     postgres::Pool,
-    row::TableRow,
+    row::{Rows, TableRow},
     span::run_traced,
     sqlite::{IMMEDIATE, Pools},
     statement::Connection,
+    unix_millis,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
 use std::time::Duration;
@@ -92,17 +91,33 @@ impl LongTransaction {
 
     /// The rows of a statement.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let rows = match &mut self.connection {
+        Ok(self.run(statement).await?.decode()?)
+    }
+
+    /// The values of a statement that returns one column.
+    pub async fn fetch_column<T>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError>
+    where
+        (T,): TableRow,
+    {
+        Ok(self.run(statement).await?.decode_column()?)
+    }
+
+    /// Runs a statement, and returns how many rows it returns.
+    pub async fn execute(&mut self, statement: Statement) -> Result<usize, StoreError> {
+        Ok(self.run(statement).await?.len())
+    }
+
+    async fn run(&mut self, statement: Statement) -> Result<Rows, StoreError> {
+        match &mut self.connection {
             OpenConnection::Postgres(connection) => {
                 let mut connection = Connection::Postgres(connection);
-                run_long("postgresql", statement.fetch(&mut connection)).await?
+                run_long("postgresql", statement.fetch(&mut connection)).await
             }
             OpenConnection::Sqlite { transaction, .. } => {
                 let mut connection = Connection::Sqlite(transaction);
-                run_long("sqlite", statement.fetch(&mut connection)).await?
+                run_long("sqlite", statement.fetch(&mut connection)).await
             }
-        };
-        Ok(rows.decode()?)
+        }
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if it is behind. The clock of a
@@ -113,7 +128,39 @@ impl LongTransaction {
         }
         let advance = "UPDATE clock SET zero = max(zero, $1 - $UPTIME), latest = max(latest, $1) RETURNING id";
         let advance = self.statement(advance).bind(time);
-        self.fetch::<(i64,)>(advance).await.map(drop)
+        self.execute(advance).await.map(drop)
+    }
+
+    /// Skips at least `count` ids of a table: the next id is greater by more than that than the last one of this database,
+    /// and than `at_least`. How many exactly depends on the time, so that two restores of one backup skip differently. On
+    /// PostgreSQL this stays even if the transaction is rolled back.
+    pub async fn skip_ids(
+        &mut self,
+        table: &'static str,
+        at_least: i64,
+        count: i64,
+    ) -> Result<(), StoreError> {
+        let skip = if self.is_postgres() {
+            "SELECT setval(sequence, greatest(coalesce(pg_sequence_last_value(sequence), 0), $2) + $3)
+                FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS sequence) AS named"
+        } else {
+            self.add_sequence(table).await?;
+            "UPDATE sqlite_sequence SET seq = max(seq, $2) + $3 WHERE name = $1 RETURNING seq"
+        };
+        let skip = self
+            .statement(skip)
+            .bind(table)
+            .bind(at_least)
+            .bind(count + unix_millis() % count);
+        self.execute(skip).await.map(drop)
+    }
+
+    /// Adds the table to `sqlite_sequence`, where SQLite enters it only at the first insert.
+    async fn add_sequence(&mut self, table: &'static str) -> Result<(), StoreError> {
+        let add = "INSERT INTO sqlite_sequence (name, seq)
+            SELECT $1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = $1) RETURNING seq";
+        let add = self.statement(add).bind(table);
+        self.execute(add).await.map(drop)
     }
 
     /// Commits. Without an answer the outcome is unknown.

@@ -21,10 +21,10 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Postgres(rows) => rows.is_empty(),
-            Self::Sqlite(rows) => rows.is_empty(),
+            Self::Postgres(rows) => rows.len(),
+            Self::Sqlite(rows) => rows.len(),
         }
     }
 
@@ -34,9 +34,19 @@ impl Rows {
             Self::Sqlite(rows) => rows.iter().map(R::from_row).collect(),
         }
     }
+
+    /// The values of rows that have one column.
+    pub(crate) fn decode_column<T>(&self) -> sqlx::Result<Vec<T>>
+    where
+        (T,): TableRow,
+    {
+        let rows = self.decode::<(T,)>()?;
+        Ok(rows.into_iter().map(|(value,)| value).collect())
+    }
 }
 
-/// Declares a row of a statement: its fields have the names of the columns, or of their aliases.
+/// Declares a row of a statement: its fields have the names of the columns, or of their aliases. A first field that is
+/// written `..user: User` has the columns of another row.
 ///
 /// The derive macro of sqlx does the same, but its crate doubles the time of a build.
 ///
@@ -54,21 +64,25 @@ macro_rules! row {
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $Row:ident {
+            $( ..$part:ident: $Part:ty, )?
             $( $(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $Type:ty, )+
         }
     ) => {
         $(#[$attribute])*
         $visibility struct $Row {
+            $( $part: $Part, )?
             $( $(#[$field_attribute])* $field_visibility $field: $Type, )+
         }
 
         impl<'r, R: ::sqlx::Row> ::sqlx::FromRow<'r, R> for $Row
         where
             &'static str: ::sqlx::ColumnIndex<R>,
+            $( $Part: ::sqlx::FromRow<'r, R>, )?
             $( $Type: ::sqlx::Decode<'r, R::Database> + ::sqlx::Type<R::Database>, )+
         {
             fn from_row(row: &'r R) -> ::sqlx::Result<Self> {
                 Ok(Self {
+                    $( $part: ::sqlx::FromRow::from_row(row)?, )?
                     $( $field: row.try_get(stringify!($field))?, )+
                 })
             }

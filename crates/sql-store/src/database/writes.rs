@@ -19,16 +19,24 @@ type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
 impl Database {
     /// Runs a statement that writes, and returns its rows.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let rows = match &self.engine {
+        Ok(self.write_only(statement).await?.decode()?)
+    }
+
+    /// Runs a statement that writes, and returns how many rows it returns.
+    pub async fn execute(&self, statement: Statement) -> Result<usize, StoreError> {
+        Ok(self.write_only(statement).await?.len())
+    }
+
+    async fn write_only(&self, statement: Statement) -> Result<Rows, StoreError> {
+        match &self.engine {
             Engine::Postgres(pool) if pool.read_consistency() == ReadConsistency::Primary => {
-                write_alone(pool, statement).await?
+                write_alone(pool, statement).await
             }
             _ => {
                 let no_statements = Arc::new(|_: &Rows| Ok(Vec::new()));
-                self.write_rows(statement, no_statements).await?
+                self.write_rows(statement, no_statements).await
             }
-        };
-        Ok(rows.decode()?)
+        }
     }
 
     /// Runs a statement that writes, and returns its rows. If there are any, `follow_up` runs in the same
@@ -69,6 +77,20 @@ impl Database {
             .write_rows_if(lock, check, write, follow_up.into_undecoded())
             .await?;
         Ok(rows.decode().map_err(StoreError::from)?)
+    }
+
+    /// Like [`Self::write_with`], but first locks the rows that `lock` selects, which only orders the writes.
+    pub async fn write_locked<R: TableRow>(
+        &self,
+        lock: Statement,
+        write: Statement,
+        follow_up: FollowUp<R>,
+    ) -> Result<Vec<R>, StoreError> {
+        let accept = Arc::new(|_: Rows| Ok(Ok::<_, StoreError>(())));
+        let rows = self
+            .write_rows_if(lock, accept, write, follow_up.into_undecoded())
+            .await?;
+        Ok(rows.decode()?)
     }
 
     async fn write_rows_if<E: From<StoreError> + Send + 'static>(
@@ -146,7 +168,7 @@ async fn run_write(
     connection: &mut Connection<'_>,
 ) -> sqlx::Result<Rows> {
     let rows = write.fetch(connection).await?;
-    if !rows.is_empty() {
+    if rows.len() > 0 {
         for statement in statements_after(&rows)? {
             statement.run(connection).await?;
         }
