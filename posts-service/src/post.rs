@@ -4,22 +4,25 @@ use rolegate_proto::{
     has_invisible, is_emoji, is_invisible,
     limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS},
 };
+use rolegate_sql_store::row;
 
-/// A post. It holds only the id of its author: auth-service owns usernames.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Post {
-    /// Assigned by the database, at least 1, never reused.
-    pub(crate) id: i64,
-    /// [`DELETED`], or never changed.
-    pub(crate) author_id: i64,
-    /// As written.
-    pub(crate) title: String,
-    /// As written.
-    pub(crate) content: String,
-    /// Time of creation, in milliseconds since 1970-01-01T00:00:00Z.
-    pub(crate) created_at: i64,
-    /// Time of the last update, in milliseconds likewise; increases with every update.
-    pub(crate) updated_at: i64,
+row! {
+    /// A post. It holds only the id of its author: auth-service owns usernames.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Post {
+        /// Assigned by the database, at least 1, never reused.
+        pub(crate) id: i64,
+        /// [`DELETED`], or never changed.
+        pub(crate) author_id: i64,
+        /// As written.
+        pub(crate) title: String,
+        /// As written.
+        pub(crate) content: String,
+        /// Time of creation, in milliseconds since 1970-01-01T00:00:00Z.
+        pub(crate) created_at: i64,
+        /// Time of the last update, in milliseconds likewise; increases with every update.
+        pub(crate) updated_at: i64,
+    }
 }
 
 /// The author of a post whose author was deleted. Users have ids of at least 1.
@@ -34,12 +37,14 @@ pub enum PostsOfDeletedUsers {
     Delete,
 }
 
-/// An author, whom the time tells from another user who had the same id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PostAuthor {
-    pub(crate) id: i64,
-    /// When the author was created, in Unix seconds; `None` if it is not known.
-    pub(crate) created_at: Option<i64>,
+row! {
+    /// An author, whom the time tells from another user who had the same id.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) struct PostAuthor {
+        pub(crate) id: i64,
+        /// When the author was created, in Unix seconds; `None` if it is not known.
+        pub(crate) created_at: Option<i64>,
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

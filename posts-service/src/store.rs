@@ -82,26 +82,9 @@ pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 
 const SKIPPED_IDS: i64 = 1_000_000;
 
 row! {
-    /// A row of `post`.
-    struct PostRow {
-        id: i64,
-        author_id: i64,
-        title: String,
-        content: String,
-        created_at: i64,
-        updated_at: i64,
-    }
-}
-
-row! {
     /// A row of a page, with the number of the posts that the page would have without `content_bytes`.
     struct PageRow {
-        id: i64,
-        author_id: i64,
-        title: String,
-        content: String,
-        created_at: i64,
-        updated_at: i64,
+        ..post: Post,
         found: i64,
     }
 }
@@ -109,38 +92,6 @@ row! {
 row! {
     struct AuthorRow {
         author_id: i64,
-    }
-}
-
-row! {
-    struct SizeRow {
-        size: i64,
-    }
-}
-
-impl From<PostRow> for Post {
-    fn from(row: PostRow) -> Self {
-        Self {
-            id: row.id,
-            author_id: row.author_id,
-            title: row.title,
-            content: row.content,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        }
-    }
-}
-
-impl From<PageRow> for Post {
-    fn from(row: PageRow) -> Self {
-        Self {
-            id: row.id,
-            author_id: row.author_id,
-            title: row.title,
-            content: row.content,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        }
     }
 }
 
@@ -199,8 +150,7 @@ fn statement(database: &Database, sql: &'static str) -> Statement {
 }
 
 async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
-    let mut rows = database.write::<PostRow>(statement).await?;
-    Ok(rows.pop().map(Into::into))
+    Ok(database.write(statement).await?.pop())
 }
 
 /// Inserts a post; the database assigns the id.
@@ -227,16 +177,15 @@ pub(crate) async fn insert(
 /// The posts with these ids, each once, in no particular order; unknown ids are absent.
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
     let select = statement(database, SELECT).push(" WHERE id").push_any(ids);
-    let rows = database.read::<PostRow>(select).await?;
-    Ok(rows.into_iter().map(Into::into).collect())
+    database.read(select).await
 }
 
 /// Bytes of the titles and contents of these posts together.
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
-    let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) AS size FROM ";
+    let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
-    let mut rows = database.read::<SizeRow>(select).await?;
-    Ok(rows.pop().map_or(0, |row| row.size))
+    let size = database.read_column(select).await?.pop();
+    Ok(size.unwrap_or_default())
 }
 
 /// A page of posts. Reads only the contents of the posts that it returns.
@@ -261,7 +210,7 @@ pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<Pos
     let rows = database.read::<PageRow>(select).await?;
     let found = rows.first().map_or(0, |row| row.found);
     let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
-    let posts: Vec<Post> = rows.into_iter().take(limit).map(Into::into).collect();
+    let posts: Vec<Post> = rows.into_iter().take(limit).map(|row| row.post).collect();
     let has_more = usize::try_from(found).is_ok_and(|found| found > posts.len());
     Ok(PostPage { posts, has_more })
 }
@@ -307,8 +256,7 @@ pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")
         .bind(id);
-    let mut rows = database.read::<AuthorRow>(select).await?;
-    Ok(rows.pop().map(|row| row.author_id))
+    Ok(database.read_column(select).await?.pop())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Posts of deleted users, and how far the history of users was followed: no change counts twice, so that a user who
 //! is imported again keeps new posts.
 
-use super::{AuthorRow, posts, statement};
+use super::{posts, statement};
 use crate::post::{PostAuthor, PostsOfDeletedUsers};
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 
@@ -82,13 +82,6 @@ row! {
     }
 }
 
-row! {
-    struct DatedAuthorRow {
-        author_id: i64,
-        author_created_at: Option<i64>,
-    }
-}
-
 fn cursor(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.user_cursor"
@@ -124,8 +117,7 @@ pub(crate) async fn author_ids(
         .bind(range.after)
         .bind(range.last)
         .bind(range.newest_post);
-    let rows = database.read::<AuthorRow>(select).await?;
-    Ok(rows.into_iter().map(|row| row.author_id).collect())
+    database.read_column(select).await
 }
 
 /// The same authors, if it is known when they were created, by ascending id. An id comes once for each of its users.
@@ -135,19 +127,14 @@ pub(crate) async fn authors_with_creation_time(
 ) -> Result<Vec<PostAuthor>, StoreError> {
     let select = statement(
         database,
-        "SELECT DISTINCT author_id, author_created_at FROM ",
+        "SELECT DISTINCT author_id AS id, author_created_at AS created_at FROM ",
     )
     .push(" WHERE author_created_at IS NOT NULL AND author_id > $1 AND author_id <= $2")
     .push(" AND id <= $3 ORDER BY author_id")
     .bind(range.after)
     .bind(range.last)
     .bind(range.newest_post);
-    let rows = database.read::<DatedAuthorRow>(select).await?;
-    let authors = rows.into_iter().map(|row| PostAuthor {
-        id: row.author_id,
-        created_at: row.author_created_at,
-    });
-    Ok(authors.collect())
+    database.read(select).await
 }
 
 /// Detaches or deletes the posts of a deleted user in batches. Returns their number.
@@ -190,7 +177,7 @@ async fn write_in_batches(
 ) -> Result<usize, StoreError> {
     let mut all = 0;
     loop {
-        let batch = database.write::<(i64,)>(statement()).await?.len();
+        let batch = database.execute(statement()).await?;
         all += batch;
         if batch < MAX_BATCH as usize {
             return Ok(all);
@@ -251,7 +238,7 @@ pub(crate) async fn accept_next_history(database: &Database) -> Result<(), Store
         .statement("UPDATE ")
         .push(cursor(database))
         .push(" SET revision = 0, seal = '', accepts_any = true, generation = generation + 1 RETURNING revision");
-    database.write::<(i64,)>(update).await.map(drop)
+    database.execute(update).await.map(drop)
 }
 
 fn detach_or_delete(
