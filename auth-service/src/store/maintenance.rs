@@ -1,12 +1,11 @@
 //! What the commands of an operator do with a database of users. Use cases never do.
 //!
-//! - `import`, `export`, `user_pages`: all users at once.
+//! - `import`: many users at once; `user_pages`: all users.
 //! - `end_all`: the end of every session and token.
 //! - `sealed_record`: the record at one moment; `record_pages`: in pages; `erasure`: of names in it.
 
 mod end_all;
 mod erasure;
-mod export;
 mod import;
 mod record_pages;
 mod sealed_record;
@@ -16,10 +15,10 @@ pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 #[cfg(test)]
 pub(super) use erasure::Erasure;
-pub(super) use export::Export;
 pub(crate) use import::{Import, UserRecord};
 pub(crate) use record_pages::MAX_PAGE_ROWS;
 pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
+pub(super) use user_pages::Export;
 
 use rolegate_sql_store::{Database, StoreError};
 
@@ -54,7 +53,7 @@ impl Maintenance {
             .push(r#"SELECT id FROM "user" UNION ALL "#)
             .push(assigned)
             .push(") AS ids");
-        let highest = self.database.read::<(i64,)>(select).await?.pop();
-        Ok(highest.map_or(0, |(id,)| id))
+        let highest = self.database.read_column(select).await?.pop();
+        Ok(highest.unwrap_or_default())
     }
 }

@@ -1,13 +1,27 @@
-//! Users in pages by ascending id.
+//! All users, in pages by ascending id.
 
 use super::Maintenance;
 use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
 use rolegate_proto::Role;
-use rolegate_sql_store::{Statement, StoreError, row};
+use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
 use std::collections::HashMap;
 
 /// The number of users that one statement reads.
 const PAGE_USERS: i64 = 1000;
+
+/// A transaction that reads all users as of one moment.
+pub(crate) struct Export {
+    transaction: LongTransaction,
+    last_id: i64,
+}
+
+/// How far the record is sealed at that moment.
+pub(in crate::store) struct SealState {
+    /// The last revision that is sealed.
+    pub(in crate::store) last_revision: i64,
+    /// The ids of the rows that are not sealed.
+    pub(in crate::store) unsealed_ids: Vec<i64>,
+}
 
 row! {
     struct LastLoginRow {
@@ -17,6 +31,13 @@ row! {
 }
 
 impl Maintenance {
+    pub(crate) async fn export(&self) -> Result<Export, StoreError> {
+        Ok(Export {
+            transaction: self.database().begin_snapshot().await?,
+            last_id: 0,
+        })
+    }
+
     /// The first users behind this id, by ascending id, or those who have this role or a key with it; none
     /// at the end.
     pub(crate) async fn users_after(
@@ -40,8 +61,32 @@ impl Maintenance {
     }
 }
 
+impl Export {
+    pub(in crate::store) async fn seal_state(&mut self) -> Result<SealState, StoreError> {
+        let last = "SELECT max(revision) FROM audit_seal";
+        let last = self.transaction.statement(last);
+        let last = self.transaction.fetch_column(last).await?.pop();
+        let ids = self.transaction.statement("SELECT id FROM audit_pending");
+        Ok(SealState {
+            last_revision: last.unwrap_or_default(),
+            unsealed_ids: self.transaction.fetch_column(ids).await?,
+        })
+    }
+
+    /// The next users by ascending id; none at the end.
+    pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
+        let select = self.transaction.statement("SELECT ");
+        let page = page_after(select, self.last_id, None);
+        let users: Vec<Credentials> = self.transaction.fetch(page).await?;
+        if let Some(last) = users.last() {
+            self.last_id = last.user.id;
+        }
+        Ok(users)
+    }
+}
+
 /// The statement of the first users behind this id, who have this role or a key with it if there is one.
-pub(super) fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
+fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select
         .push(USER_COLUMNS)
         .push(r#", password FROM "user" WHERE id > $1"#)
