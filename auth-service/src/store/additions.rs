@@ -3,18 +3,21 @@
 //! using a recovery code leave a row too, so they count as additions, but are never refused.
 
 use super::WriteError;
+use rolegate_sql_store::row;
 use std::time::Duration;
 
 /// Additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With the end of each they are 280 rows.
 pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 
-/// What was added to a user lately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Additions {
-    pub(crate) count: i64,
-    /// How long ago the first was of those that count now, in seconds; `None` without any.
-    pub(crate) age_of_first: Option<i64>,
+row! {
+    /// What was added to a user lately.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Additions {
+        pub(crate) count: i64,
+        /// How long ago the first was of those that count now, in seconds; `None` without any.
+        pub(crate) age_of_first: Option<i64>,
+    }
 }
 
 impl Additions {

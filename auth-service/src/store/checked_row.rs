@@ -51,8 +51,8 @@ impl CheckedRow {
 
 row! {
     /// The primary key of a row, which has no other type on either engine.
-    struct RevisionColumn {
-        revision: i64,
+    pub(super) struct RevisionColumn {
+        pub(super) revision: i64,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     tables::{ROLES_IN_USE, SECOND_FACTOR_KEY_IDS, TABLES},
 };
 use rolegate_program::failure::Failure;
-use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection, TableRow};
+use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
 /// What the rows of a database show. An older schema, or a file whose clock does not tell the time, shows only a part.
 #[derive(Clone, Debug, Default)]
@@ -36,38 +36,30 @@ rolegate_sql_store::row! {
 impl Facts for UserFacts {
     async fn read(tables: &mut InspectedTables<'_, '_>) -> sqlx::Result<Self> {
         let admin = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
+        let admin = tables.statement(admin);
         let mut facts = Self {
-            admin_exists: read_rows::<(bool,)>(tables, admin).await? == [(true,)],
+            admin_exists: tables.fetch_column::<bool>(admin).await? == [true],
             ..Self::default()
         };
         if !tables.is_up_to_date {
             return Ok(facts);
         }
-        facts.roles_in_use = read_rows(tables, ROLES_IN_USE).await?;
-        let key_ids = read_rows::<(String,)>(tables, SECOND_FACTOR_KEY_IDS).await?;
-        facts.second_factor_key_ids = key_ids.into_iter().map(|(id,)| id).collect();
+        facts.roles_in_use = tables.fetch(tables.statement(ROLES_IN_USE)).await?;
+        let key_ids = tables.statement(SECOND_FACTOR_KEY_IDS);
+        facts.second_factor_key_ids = tables.fetch_column(key_ids).await?;
         let Some(now) = tables.time else {
             return Ok(facts);
         };
         let locked_out = r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#;
         let locked_out = tables.statement(locked_out).bind(now);
-        for (count,) in tables.fetch::<(i64,)>(locked_out).await? {
-            facts.locked_out_users = count;
-        }
+        let locked_out = tables.fetch_column(locked_out).await?.pop();
+        facts.locked_out_users = locked_out.unwrap_or_default();
         let unsealed = "SELECT $1 - min(at) AS oldest_age, max(at) - min(at) AS span
             FROM audit_pending HAVING count(*) > 0";
         let unsealed = tables.statement(unsealed).bind(now);
         facts.unsealed_rows = tables.fetch(unsealed).await?.pop();
         Ok(facts)
     }
-}
-
-async fn read_rows<R: TableRow>(
-    tables: &mut InspectedTables<'_, '_>,
-    sql: &'static str,
-) -> sqlx::Result<Vec<R>> {
-    let select = tables.statement(sql);
-    tables.fetch(select).await
 }
 
 /// Inspects the database, which changes nothing.

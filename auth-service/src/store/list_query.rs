@@ -44,8 +44,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
         .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
         .bind(after)
         .bind(SEARCH_BATCH - 1);
-    let last = database.read::<(i64,)>(select).await?.pop();
-    Ok(last.map(|(id,)| id))
+    Ok(database.read_column(select).await?.pop())
 }
 
 /// The statement of a page, or of a batch of a search, which ends with the id `last`.

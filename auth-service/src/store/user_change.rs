@@ -1,6 +1,9 @@
 //! The changes of users that the record tells other services.
 
-use super::{checked_row::UnreadableColumn, seal::SealReference};
+use super::{
+    checked_row::{RevisionColumn, UnreadableColumn},
+    seal::SealReference,
+};
 use crate::audit::UserState;
 use rolegate_proto::Role;
 use rolegate_sql_store::row;
@@ -44,12 +47,6 @@ row! {
         state: Option<String>,
         details: String,
         seal: Option<String>,
-    }
-}
-
-row! {
-    struct RevisionColumn {
-        revision: i64,
     }
 }
 

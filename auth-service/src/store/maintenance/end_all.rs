@@ -115,9 +115,7 @@ async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError
         // The lock that sealing takes, so that no batch is sealed meanwhile.
         "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1 FOR UPDATE",
     ] {
-        transaction
-            .fetch::<(i64,)>(transaction.statement(lock))
-            .await?;
+        transaction.execute(transaction.statement(lock)).await?;
     }
     Ok(())
 }
@@ -185,7 +183,7 @@ async fn end_credentials(
             .push(UNFINISHED),
     ];
     for statement in statements {
-        transaction.fetch::<(i64,)>(statement).await?;
+        transaction.execute(statement).await?;
     }
     revoke_tokens(transaction).await
 }
@@ -200,7 +198,7 @@ async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreErr
             .bind(last)
             .push(REVOKE);
         let revoke = revoking(revoke).push(" WHERE id > $1 AND id <= $2");
-        transaction.fetch::<(i64,)>(revoke).await?;
+        transaction.execute(revoke).await?;
         after = last;
     }
     Ok(())
@@ -217,8 +215,8 @@ async fn last_of_page(
         )
         .bind(after)
         .bind(REVOCATION_BATCH);
-    let last = transaction.fetch::<(Option<i64>,)>(select).await?.pop();
-    Ok(last.and_then(|(id,)| id))
+    let last = transaction.fetch_column::<Option<i64>>(select).await?.pop();
+    Ok(last.flatten())
 }
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {
@@ -229,8 +227,8 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
         )
         .push_now()
         .push(")");
-    let count = transaction.fetch::<(i64,)>(count).await?.pop();
-    Ok(count.map_or(0, |(count,)| count))
+    let count = transaction.fetch_column(count).await?.pop();
+    Ok(count.unwrap_or_default())
 }
 
 /// Writes the row of the end, and seals it at once and alone. Rows of the backup that still wait for a revision are sealed
@@ -243,15 +241,14 @@ async fn record(
     ended: EndedCredentials,
 ) -> Result<(), StoreError> {
     let insert = insert_pending(transaction.statement(""), &[write.entry_for_end(ended)]);
-    let inserted = transaction.fetch::<(i64,)>(insert).await?;
-    let ids: Vec<i64> = inserted.into_iter().map(|(id,)| id).collect();
+    let ids: Vec<i64> = transaction.fetch_column(insert).await?;
     let take = take_pending(transaction.statement(""), &ids);
     let taken: Vec<AuditRow> = transaction.fetch(take).await?;
     let batch = SealedBatch::behind(last, &taken, revision).ok_or_else(|| {
         StoreError::Failed(Error::Protocol("the record cannot be sealed".into()).into())
     })?;
     for insert in batch.insert(&transaction.statement("INSERT INTO ")) {
-        transaction.fetch::<(i64,)>(insert).await?;
+        transaction.execute(insert).await?;
     }
     Ok(())
 }

@@ -63,8 +63,7 @@ impl Maintenance {
                 ) AS named WHERE id NOT IN (SELECT id FROM "user") ORDER BY id"#,
             )
             .bind(username.to_owned());
-        let ids = snapshot.fetch::<(i64,)>(select).await?;
-        Ok(ids.into_iter().map(|(id,)| id).collect())
+        snapshot.fetch_column(select).await
     }
 
     /// Records that the name of a deleted user is erased, and the addresses from which they acted. From then on a row
@@ -83,7 +82,7 @@ impl Maintenance {
         drop(snapshot);
         let entry = write.entry_for_erasure(user_id, counted);
         let record = insert_pending(self.database().statement(""), &[entry]);
-        self.database().write::<(i64,)>(record).await?;
+        self.database().execute(record).await?;
         Ok(Erasure {
             database: self.database().clone(),
             user_id,
@@ -105,7 +104,7 @@ impl Maintenance {
             AND NOT EXISTS (SELECT 1 FROM "user" WHERE username = $1) RETURNING id"#,
             )
             .bind(username.to_owned());
-        let keys = transaction.fetch::<(i64,)>(update).await?.len();
+        let keys = transaction.execute(update).await?;
         transaction.commit().await?;
         Ok(keys)
     }
@@ -120,8 +119,8 @@ async fn count_rows(
         .statement("SELECT count(*) FROM audit WHERE ")
         .push(condition)
         .bind(user_id);
-    let count = snapshot.fetch::<(i64,)>(count).await?.pop();
-    Ok(count.map_or(0, |(count,)| usize::try_from(count).unwrap_or_default()))
+    let count: Option<i64> = snapshot.fetch_column(count).await?.pop();
+    Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
 impl Erasure {
@@ -152,7 +151,7 @@ impl Erasure {
         let position = last.revision;
         let batch = Batch::erase(found, self.user_id);
         let update = update_rows(transaction.statement(""), &batch.erased);
-        transaction.fetch::<(i64,)>(update).await?;
+        transaction.execute(update).await?;
         transaction.commit().await?;
         self.position = position;
         self.erased += batch.erased.len();

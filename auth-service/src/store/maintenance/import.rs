@@ -113,7 +113,7 @@ impl Import {
             .map(|user| write.entry_for_user(user))
             .collect();
         let record = insert_pending(self.transaction.statement(""), &entries);
-        self.transaction.fetch::<(i64,)>(record).await?;
+        self.transaction.execute(record).await?;
         Ok(())
     }
 
@@ -154,8 +154,8 @@ impl Import {
     /// The time of the database in Unix seconds.
     async fn now(&mut self) -> Result<i64, StoreError> {
         let now = self.transaction.statement("SELECT ").push_now();
-        let now = self.transaction.fetch::<(i64,)>(now).await?.pop();
-        Ok(now.map_or(0, |(now,)| now))
+        let now = self.transaction.fetch_column(now).await?.pop();
+        Ok(now.unwrap_or_default())
     }
 
     /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
@@ -176,7 +176,7 @@ impl Import {
             WHERE s.last < $1"#,
             )
             .bind(highest);
-        self.transaction.fetch::<(i64,)>(advance).await.map(drop)
+        self.transaction.execute(advance).await.map(drop)
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {

@@ -6,16 +6,10 @@
 use super::Maintenance;
 use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
-use sqlx::{Error, FromRow, Row};
+use sqlx::Error;
 
 /// The rows of a page.
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
-
-row! {
-    struct OldestSealColumn {
-        oldest_seal: Option<i64>,
-    }
-}
 
 row! {
     /// The revisions between which there are rows; `None` without any seal.
@@ -25,22 +19,11 @@ row! {
     }
 }
 
-/// A row of a page, with the oldest seal at the moment of the page.
-struct PageRow {
-    checked: CheckedRow,
-    oldest_seal: Option<i64>,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for PageRow
-where
-    CheckedRow: FromRow<'r, R>,
-    OldestSealColumn: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        Ok(Self {
-            checked: CheckedRow::from_row(row)?,
-            oldest_seal: OldestSealColumn::from_row(row)?.oldest_seal,
-        })
+row! {
+    /// A row of a page, with the oldest seal at the moment of the page.
+    struct PageRow {
+        ..checked: CheckedRow,
+        oldest_seal: Option<i64>,
     }
 }
 
@@ -124,10 +107,11 @@ impl RecordPages {
     }
 
     async fn oldest_seal(&self) -> Result<Option<i64>, StoreError> {
-        let select = "SELECT min(revision) AS oldest_seal FROM audit_seal";
-        let select = self.database.statement(select);
-        let row: Option<OldestSealColumn> = self.database.read(select).await?.pop();
-        Ok(row.and_then(|row| row.oldest_seal))
+        let select = self
+            .database
+            .statement("SELECT min(revision) FROM audit_seal");
+        let oldest = self.database.read_column(select).await?.pop();
+        Ok(oldest.flatten())
     }
 
     /// The revisions behind the position that the record does not have, because this is its oldest seal.

@@ -131,8 +131,7 @@ impl SealedRecord {
         revision: i64,
     ) -> Result<Option<i64>, StoreError> {
         let select = self.snapshot.statement(select).bind(revision);
-        let first = self.snapshot.fetch::<(i64,)>(select).await?.pop();
-        Ok(first.map(|(at,)| at))
+        Ok(self.snapshot.fetch_column(select).await?.pop())
     }
 
     /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
@@ -158,8 +157,8 @@ impl SealedRecord {
 
     async fn count(&mut self, select: &'static str) -> Result<i64, StoreError> {
         let select = self.snapshot.statement(select);
-        let count = self.snapshot.fetch::<(i64,)>(select).await?.pop();
-        Ok(count.map_or(0, |(count,)| count))
+        let count = self.snapshot.fetch_column(select).await?.pop();
+        Ok(count.unwrap_or_default())
     }
 
     /// The first seals behind this revision, and the rows up to the last of them; none at the end.

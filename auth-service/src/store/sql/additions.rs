@@ -53,7 +53,7 @@ impl SqlStore {
         }
         let forget = self.database.statement("DELETE FROM addition WHERE ");
         let forget = is_forgotten(forget).push(" RETURNING at");
-        self.database.write::<(i64,)>(forget).await.map(drop)
+        self.database.execute(forget).await.map(drop)
     }
 }
 
@@ -67,17 +67,8 @@ pub(super) async fn recent_additions(
         .push_bind(ADDITION_SECONDS)
         .push(" THEN at END) AS age_of_first");
     let select = from_additions(select, user_id, EXPLANATION_SECONDS);
-    let row = database.read::<AdditionsRow>(select).await?.pop();
-    Ok(match row {
-        Some(row) => Additions {
-            count: row.count,
-            age_of_first: row.age_of_first,
-        },
-        None => Additions {
-            count: 0,
-            age_of_first: None,
-        },
-    })
+    let additions = database.read(select).await?.pop();
+    Ok(additions.unwrap_or_default())
 }
 
 /// Continues a statement by the condition that an addition may be forgotten.
@@ -91,11 +82,4 @@ fn is_forgotten(statement: Statement) -> Statement {
         .push_now()
         .push(" + ")
         .push_bind(ADDITION_SECONDS)
-}
-
-rolegate_sql_store::row! {
-    struct AdditionsRow {
-        count: i64,
-        age_of_first: Option<i64>,
-    }
 }

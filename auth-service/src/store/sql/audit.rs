@@ -128,7 +128,7 @@ impl AuditStore for SqlStore {
         let select = "SELECT revision FROM audit WHERE revision = $1
             UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
         let select = self.database.statement(select).bind(revision);
-        Ok(!self.database.read::<(i64,)>(select).await?.is_empty())
+        Ok(!self.database.read_column::<i64>(select).await?.is_empty())
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError> {

@@ -28,9 +28,7 @@ impl SqlStore {
             .statement(SELECT_USERS)
             .push(" WHERE id = $1")
             .bind(user_id);
-        // The lock only orders the writes.
-        let accept = |_: &[User]| Ok::<_, WriteError>(());
-        self.database.write_if(lock, accept, write, follow_up).await
+        Ok(self.database.write_locked(lock, write, follow_up).await?)
     }
 
     /// Writes about a user if `actor` may, behind a lock of both and of all admins.

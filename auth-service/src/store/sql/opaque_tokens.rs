@@ -21,7 +21,6 @@ use crate::{
         SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
         Writer, admin_check::AdminCount,
     },
-    user::User,
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{FollowUp, Timed};
@@ -98,11 +97,9 @@ impl TokenStore for SqlStore {
             .push(" WHERE session_user_id IS NOT NULL AND id")
             .push_any(ids)
             .push(" RETURNING id");
-        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        self.database
-            .write_if::<_, (i64,), _>(lock, check, restrict, FollowUp::none())
-            .await
-            .map(drop)
+        let nothing = FollowUp::<(i64,)>::none();
+        let restricted = self.database.write_locked(lock, restrict, nothing);
+        restricted.await.map(drop)
     }
 
     async fn delete_tokens(
@@ -175,8 +172,7 @@ impl TokenStore for SqlStore {
         }
         let delete = delete.push(")").push(RETURNING_TOKEN);
         let record = self.record_tokens(write, Vec::new());
-        let accept = |_: &[User]| Ok::<_, WriteError>(());
-        let ended = self.database.write_if(lock, accept, delete, record).await?;
+        let ended = self.database.write_locked(lock, delete, record).await?;
         Ok(by_id(ended))
     }
 
@@ -195,7 +191,7 @@ impl TokenStore for SqlStore {
             .push(") AND id")
             .push_any(ids)
             .push(" RETURNING id");
-        let deleted = self.database.write::<(i64,)>(delete).await;
+        let deleted = self.database.execute(delete).await;
         if let Err(StoreError::ReadOnly(_)) = deleted {
             self.token_usage.note_failure(&self.database).await;
         }
@@ -205,9 +201,9 @@ impl TokenStore for SqlStore {
             .database
             .statement("SELECT id FROM api_key WHERE id")
             .push_any(ids);
-        let left: Vec<(i64,)> = self.database.read(left).await?;
+        let left: Vec<i64> = self.database.read_column(left).await?;
         let mut gone = ids.to_vec();
-        gone.retain(|id| !left.contains(&(*id,)));
+        gone.retain(|id| !left.contains(id));
         Ok(gone)
     }
 

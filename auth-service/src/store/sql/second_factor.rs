@@ -251,7 +251,8 @@ impl SecondFactorStore for SqlStore {
             .bind(code.new_secret);
         let unused = from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let update = push_is_accepting(unused, CodeLimit::OneTime(purpose));
-        self.writes_a_row(update.push(" RETURNING user_id")).await
+        let update = update.push(" RETURNING user_id");
+        Ok(self.database.execute(update).await? > 0)
     }
 
     async fn use_recovery_code(
@@ -302,12 +303,12 @@ impl SecondFactorStore for SqlStore {
             .push(columns.since)
             .push(" END");
         let update = push_is_accepting(from_clock(set).push("user_id = $1 AND "), limit);
-        self.writes_a_row(update.push(" RETURNING user_id")).await
+        let update = update.push(" RETURNING user_id");
+        Ok(self.database.execute(update).await? > 0)
     }
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
         let select = self.database.statement(SECOND_FACTOR_KEY_IDS);
-        let ids = self.database.read::<(String,)>(select).await?;
-        Ok(ids.into_iter().map(|(id,)| id).collect())
+        self.database.read_column(select).await
     }
 }

@@ -46,12 +46,6 @@ impl SqlStore {
         let row = value.pop();
         Ok(Timed { at, value: row })
     }
-
-    /// Runs a write that returns an id of each row, and returns whether it has written one.
-    pub(super) async fn writes_a_row(&self, write: Statement) -> Result<bool, StoreError> {
-        let written: Vec<(i64,)> = self.database.write(write).await?;
-        Ok(!written.is_empty())
-    }
 }
 
 #[async_trait]

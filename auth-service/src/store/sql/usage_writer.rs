@@ -207,10 +207,10 @@ impl UsageWriter {
         if let Some(since) = self.failing_since() {
             then.extend(record_pause(database, since));
         }
-        let follow_up = FollowUp::new(move |_: &[WriteRow]| Ok(then.clone()));
-        let written = database.write_with(record, follow_up).await?;
+        let follow_up = FollowUp::new(move |_: &[(i64,)]| Ok(then.clone()));
+        let written = database.write_with(record, follow_up).await?.pop();
         let mut unwritten = self.unwritten.lock();
-        unwritten.written_at = written.first().and_then(WriteRow::seconds);
+        unwritten.written_at = written.and_then(|(at,)| at.try_into().ok());
         if let Some(outage) = &mut unwritten.outage {
             outage.successes_left -= 1;
             if outage.successes_left == 0 {
@@ -263,11 +263,9 @@ impl UsageWriter {
             .statement(update)
             .push_rows(&USE_COLUMNS, uses)
             .push(condition);
-        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        database
-            .write_if::<_, (i64,), _>(lock, check, update, FollowUp::none())
-            .await
-            .map(drop)
+        let nothing = FollowUp::<(i64,)>::none();
+        let written = database.write_locked(lock, update, nothing).await;
+        written.map(drop)
     }
 }
 
@@ -278,22 +276,9 @@ fn new_use((id, at): (&i64, &u64)) -> Use {
     }
 }
 
-rolegate_sql_store::row! {
-    /// When a process wrote that it could write uses.
-    struct WriteRow {
-        written_at: i64,
-    }
-}
-
-impl WriteRow {
-    fn seconds(&self) -> Option<u64> {
-        self.written_at.try_into().ok()
-    }
-}
-
 /// When any process last wrote that it could write uses.
 async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
-    let rows: Vec<WriteRow> = database.read(select).await.ok()?;
-    rows.first()?.seconds()
+    let written_at: i64 = database.read_column(select).await.ok()?.pop()?;
+    written_at.try_into().ok()
 }

@@ -107,12 +107,9 @@ impl UserStore for SqlStore {
         let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
-        let highest = self
-            .database
-            .read::<(String,)>(self.database.statement(sql))
-            .await?
-            .pop();
-        Ok(highest.and_then(|(cost,)| cost.parse().ok()))
+        let select = self.database.statement(sql);
+        let highest: Option<String> = self.database.read_column(select).await?.pop();
+        Ok(highest.and_then(|cost| cost.parse().ok()))
     }
 
     async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError> {
@@ -315,7 +312,7 @@ impl UserStore for SqlStore {
             .bind(id)
             .bind(old.expose_secret())
             .bind(new.expose_secret());
-        self.writes_a_row(update).await
+        Ok(self.database.execute(update).await? > 0)
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {

@@ -126,8 +126,8 @@ impl SqlStore {
         let first = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
-        let first = self.database.read::<(i64,)>(first).await?.pop();
-        Ok(first.is_some_and(|(at,)| at < cutoff))
+        let first: Option<i64> = self.database.read_column(first).await?.pop();
+        Ok(first.is_some_and(|at| at < cutoff))
     }
 
     /// The time of the oldest row. The database looks for it, and returns no page.
@@ -140,8 +140,8 @@ impl SqlStore {
             .bind(YEAR_2020)
             .bind(now)
             .bind(PAGE_ROWS);
-        let oldest = self.database.read::<(Option<i64>,)>(oldest).await?.pop();
-        Ok(oldest.and_then(|(at,)| at))
+        let oldest = self.database.read_column(oldest).await?.pop();
+        Ok(oldest.flatten())
     }
 
     /// The oldest rows whose time can be believed.
@@ -177,7 +177,7 @@ impl SqlStore {
             .bind(to.moved_at)
             .bind(from.moved_at)
             .bind(from.removed_before);
-        Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
+        Ok(self.database.execute(update).await? > 0)
     }
 
     /// Removes the rows of some seals. Returns whether there may be more.
@@ -219,8 +219,7 @@ impl SqlStore {
             )
             .bind(end)
             .bind(cutoff);
-        let last = self.database.read::<(i64,)>(last).await?.pop();
-        Ok(last.map(|(revision,)| revision))
+        Ok(self.database.read_column(last).await?.pop())
     }
 
     /// Whether any row up to this revision says something else than that rows were removed.
@@ -232,7 +231,7 @@ impl SqlStore {
             .push(" AND NOT (event")
             .push_any(&REMOVAL_EVENTS)
             .push(") LIMIT 1");
-        Ok(!self.database.read::<(i64,)>(other).await?.is_empty())
+        Ok(!self.database.read_column::<i64>(other).await?.is_empty())
     }
 
     async fn record_removal(&self, removal: Removal) -> Result<(), StoreError> {
@@ -245,7 +244,7 @@ impl SqlStore {
             ..Entry::default()
         };
         let insert = insert_pending(self.database.statement(""), slice::from_ref(&entry));
-        self.database.write::<(i64,)>(insert).await?;
+        self.database.execute(insert).await?;
         entry.log();
         Ok(())
     }

@@ -172,7 +172,7 @@ impl SealingWork {
             return Ok(false);
         }
         let insert = insert_pending(self.database.statement(""), &events);
-        if let Err(error) = self.database.write::<(i64,)>(insert).await {
+        if let Err(error) = self.database.execute(insert).await {
             if error.is_outcome_unknown() {
                 self.pending_events.give_up(&events);
             } else {
@@ -190,7 +190,6 @@ impl SealingWork {
         } else {
             LOCK
         });
-        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         let insert = self.database.statement("INSERT INTO ");
         let then = FollowUp::new(move |taken: &[AuditRow]| {
             SealedBatch::of_taken(taken)
@@ -199,7 +198,7 @@ impl SealingWork {
         });
         let taken = self
             .database
-            .write_if(lock, check, returning_taken(take), then)
+            .write_locked(lock, returning_taken(take), then)
             .await?;
         Ok(taken.len())
     }
