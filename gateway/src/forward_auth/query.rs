@@ -10,7 +10,7 @@ use std::time::Duration;
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// Limits the log of lists with names of no role.
-static MISTAKES: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
+static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
 
 /// The query of `/authorize`.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl AuthorizeQuery {
     pub(super) fn roles_error(&self) -> ApiError {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
-        if MISTAKES.is_due(names.clone()) {
+        if UNKNOWN_ROLE_LISTS.is_due(names.clone()) {
             tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
         }
         invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")

@@ -23,7 +23,7 @@ use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
 /// Limits the log of addresses that proxies do not pass by their hosts: any client can name any host.
-static AMBIGUOUS: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
+static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
 
 /// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
 /// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.
@@ -92,7 +92,7 @@ pub(crate) async fn ambiguous_address(
     headers: HeaderMap,
 ) -> Response {
     let requested_host = single_value(&headers, HOST).unwrap_or_default();
-    if AMBIGUOUS.is_due(requested_host.to_owned()) {
+    if AMBIGUOUS_ADDRESS_HOSTS.is_due(requested_host.to_owned()) {
         tracing::warn!(
             host = ?requested_host,
             "a proxy refused an address of this host with 400, because applications may read its path in several \

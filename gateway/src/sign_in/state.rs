@@ -16,7 +16,7 @@ use rolegate_telemetry::log_once::LogOnce;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Limits the log of return addresses that are not allowed by their hosts: any client can name any host.
-static NOT_ALLOWED: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
+static REFUSED_RETURN_HOSTS: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
 
 #[derive(Clone)]
 pub(super) struct SignInState {
@@ -65,7 +65,7 @@ impl SignInState {
             return;
         }
         if let Some(host) = origin.url().host_str()
-            && NOT_ALLOWED.is_due(host.to_owned())
+            && REFUSED_RETURN_HOSTS.is_due(host.to_owned())
         {
             tracing::warn!(
                 origin = origin.serialized(),

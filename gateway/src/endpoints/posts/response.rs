@@ -1,6 +1,6 @@
 //! A post in responses.
 
-use humantime::format_rfc3339_millis;
+use crate::endpoints::rfc3339;
 use rolegate_posts_client::Post;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -37,8 +37,8 @@ impl From<Post> for PostResponse {
             content: post.content,
             author_id: post.author_id,
             author: post.author,
-            created_at: format_rfc3339_millis(post.created_at).to_string(),
-            updated_at: format_rfc3339_millis(post.updated_at).to_string(),
+            created_at: rfc3339(post.created_at),
+            updated_at: rfc3339(post.updated_at),
         }
     }
 }
