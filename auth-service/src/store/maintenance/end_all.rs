@@ -12,7 +12,7 @@ use crate::{
                 pending_rows::insert_pending,
                 sealed_batch::{SealedBatch, take_pending},
             },
-            revocation::{REVOKE, revoking},
+            revocation::{REVOKE, push_revocation_times},
         },
     },
 };
@@ -197,7 +197,7 @@ async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreErr
             .bind(after)
             .bind(last)
             .push(REVOKE);
-        let revoke = revoking(revoke).push(" WHERE id > $1 AND id <= $2");
+        let revoke = push_revocation_times(revoke).push(" WHERE id > $1 AND id <= $2");
         transaction.execute(revoke).await?;
         after = last;
     }

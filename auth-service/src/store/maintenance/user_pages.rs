@@ -46,7 +46,7 @@ impl Maintenance {
         role: Option<Role>,
     ) -> Result<Vec<Credentials>, StoreError> {
         let select = self.database().statement("SELECT ");
-        self.database().read(page_after(select, id, role)).await
+        self.database().read(select_page(select, id, role)).await
     }
 
     /// When these users last signed in with a password, in Unix seconds by their ids.
@@ -76,7 +76,7 @@ impl Export {
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
         let select = self.transaction.statement("SELECT ");
-        let page = page_after(select, self.last_id, None);
+        let page = select_page(select, self.last_id, None);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         if let Some(last) = users.last() {
             self.last_id = last.user.id;
@@ -86,7 +86,7 @@ impl Export {
 }
 
 /// The statement of the first users behind this id, who have this role or a key with it if there is one.
-fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
+fn select_page(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select
         .push(USER_COLUMNS)
         .push(r#", password FROM "user" WHERE id > $1"#)

@@ -14,7 +14,7 @@ const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
 
 /// Continues a statement by the rows of what was added to a user in the last `seconds`, as `recent (at, now)`. One in the
 /// future is by a clock that was ahead.
-fn from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
+fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
         .push(" FROM (SELECT at, now FROM addition, (SELECT ")
         .push_now()
@@ -27,9 +27,9 @@ fn from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement
 
 /// Continues a statement by the condition that there is room for so many more additions to this user. It holds only
 /// behind a lock of the user.
-pub(super) fn has_room(statement: Statement, user_id: i64, added: usize) -> Statement {
+pub(super) fn push_has_room(statement: Statement, user_id: i64, added: usize) -> Statement {
     let count = statement.push("(SELECT count(*)");
-    from_additions(count, user_id, ADDITION_SECONDS)
+    push_from_additions(count, user_id, ADDITION_SECONDS)
         .push(") <= ")
         .push_bind(MAX_ADDITIONS - encode_count(added))
 }
@@ -47,17 +47,17 @@ impl SqlStore {
     /// them was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
-        let old = is_forgotten(old).push(" LIMIT 1");
+        let old = push_is_forgotten(old).push(" LIMIT 1");
         if self.database.read_hint::<(i64,)>(old).await?.is_empty() {
             return Ok(());
         }
         let forget = self.database.statement("DELETE FROM addition WHERE ");
-        let forget = is_forgotten(forget).push(" RETURNING at");
+        let forget = push_is_forgotten(forget).push(" RETURNING at");
         self.database.execute(forget).await.map(drop)
     }
 }
 
-/// What was added to a user lately, to say why a write with [`has_room`] wrote nothing.
+/// What was added to a user lately, to say why a write with [`push_has_room`] wrote nothing.
 pub(super) async fn recent_additions(
     database: &Database,
     user_id: i64,
@@ -66,13 +66,13 @@ pub(super) async fn recent_additions(
         .statement("SELECT count(*) AS count, max(now) - min(CASE WHEN at > now - ")
         .push_bind(ADDITION_SECONDS)
         .push(" THEN at END) AS age_of_first");
-    let select = from_additions(select, user_id, EXPLANATION_SECONDS);
+    let select = push_from_additions(select, user_id, EXPLANATION_SECONDS);
     let additions = database.read(select).await?.pop();
     Ok(additions.unwrap_or_default())
 }
 
 /// Continues a statement by the condition that an addition may be forgotten.
-fn is_forgotten(statement: Statement) -> Statement {
+fn push_is_forgotten(statement: Statement) -> Statement {
     statement
         .push("at <= ")
         .push_now()

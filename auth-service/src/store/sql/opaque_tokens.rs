@@ -11,7 +11,7 @@ mod user_changes;
 use super::{
     encoding::encode_seconds,
     sql_store::SqlStore,
-    usage_pauses::pauses,
+    usage_pauses::read_pauses,
     user_rows::{SELECT_USERS, USER_COLUMNS},
 };
 use crate::{
@@ -35,7 +35,7 @@ fn belong_to_user(kind: TokenKind) -> &'static str {
     }
 }
 
-fn by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
+fn sort_by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     tokens.sort_unstable_by_key(|token| token.id);
     tokens
 }
@@ -79,7 +79,7 @@ impl TokenStore for SqlStore {
         let Timed { at, value: tokens } = self.database.read_timed(select).await?;
         Ok(Timed {
             at,
-            value: by_id(tokens),
+            value: sort_by_id(tokens),
         })
     }
 
@@ -138,7 +138,7 @@ impl TokenStore for SqlStore {
             // After the user's row, so that what the session has begun to write is done or does not happen.
             self.write_locked(user_id, delete, record).await?
         };
-        Ok(by_id(deleted))
+        Ok(sort_by_id(deleted))
     }
 
     async fn end_sessions_by_digest(
@@ -173,7 +173,7 @@ impl TokenStore for SqlStore {
         let delete = delete.push(")").push(RETURNING_TOKEN);
         let record = self.record_tokens(write, Vec::new());
         let ended = self.database.write_locked(lock, delete, record).await?;
-        Ok(by_id(ended))
+        Ok(sort_by_id(ended))
     }
 
     async fn delete_idle_sessions(
@@ -220,6 +220,6 @@ impl TokenStore for SqlStore {
     }
 
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
-        pauses(&self.database).await
+        read_pauses(&self.database).await
     }
 }

@@ -14,7 +14,7 @@ pub(super) const END_PENDING: &str =
         WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))";
 
 /// Continues a `SELECT` by the user of the pending sign-in with this digest, if a code can still complete it.
-pub(super) fn from_pending_sign_in(select: Statement, digest: &str) -> Statement {
+pub(super) fn push_from_pending_sign_in(select: Statement, digest: &str) -> Statement {
     select
         .push(
             r#" FROM "user" JOIN pending_sign_in ON user_id = id AND not_before = tokens_not_before

@@ -4,7 +4,7 @@ use super::encoding::encode_seconds;
 use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
-/// The new value of a revocation, whose times [`revoking`] appends. It always grows.
+/// The new value of a revocation, whose times [`push_revocation_times`] appends. It always grows.
 pub(super) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
 /// The same, except that a value after every token stays.
@@ -22,7 +22,7 @@ pub(super) const LOWER: &str =
 
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
-pub(in crate::store) fn revoking(update: Statement) -> Statement {
+pub(in crate::store) fn push_revocation_times(update: Statement) -> Statement {
     let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
     let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);
     let update = update.push(" FROM (SELECT now + ").push_bind(soon);

@@ -4,10 +4,10 @@ mod code_limits;
 mod rows;
 
 use super::{
-    additions::{has_room, recent_additions},
+    additions::{push_has_room, recent_additions},
     encoding::encode_seconds,
-    pending_sign_ins::{END_PENDING, INSERT_PENDING, from_pending_sign_in},
-    revocation::{GROW, revoking},
+    pending_sign_ins::{END_PENDING, INSERT_PENDING, push_from_pending_sign_in},
+    revocation::{GROW, push_revocation_times},
     sql_store::SqlStore,
     user_rows::{RETURNING_USER, USER_COLUMNS, changed_user},
 };
@@ -53,7 +53,7 @@ struct NewRecoveryCode {
 }
 
 /// Continues a statement by the time of the database, as `now`.
-fn from_clock(statement: Statement) -> Statement {
+fn push_from_clock(statement: Statement) -> Statement {
     statement
         .push(" FROM (SELECT ")
         .push_now()
@@ -92,7 +92,7 @@ impl SecondFactorStore for SqlStore {
 
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
         let select = self.database.statement("SELECT ").push(USER_COLUMNS);
-        self.read_one(from_pending_sign_in(select, digest)).await
+        self.read_one(push_from_pending_sign_in(select, digest)).await
     }
 
     async fn insert_password_link(
@@ -170,7 +170,7 @@ impl SecondFactorStore for SqlStore {
             .bind(user.id)
             .bind(encode_seconds(user.tokens_not_before))
             .push(" AND ");
-        let touch = has_room(touch, user.id, 1).push(RETURNING_USER);
+        let touch = push_has_room(touch, user.id, 1).push(RETURNING_USER);
         let follow_up = self.record_users(write, then);
         if let Some(user) = self.write_locked(user.id, touch, follow_up).await?.pop() {
             return Ok(user);
@@ -195,7 +195,7 @@ impl SecondFactorStore for SqlStore {
             .bind(encode_seconds(user.tokens_not_before))
             .bind(session);
         // A secret that is replaced meanwhile is another.
-        let update = revoking(set)
+        let update = push_revocation_times(set)
             .push(" WHERE id = $1")
             .push(UNCHANGED)
             .push(
@@ -249,7 +249,7 @@ impl SecondFactorStore for SqlStore {
             .bind(code.step)
             .bind(code.secret)
             .bind(code.new_secret);
-        let unused = from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
+        let unused = push_from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let update = push_is_accepting(unused, CodeLimit::OneTime(purpose));
         let update = update.push(" RETURNING user_id");
         Ok(self.database.execute(update).await? > 0)
@@ -302,7 +302,7 @@ impl SecondFactorStore for SqlStore {
             .push(" THEN now ELSE ")
             .push(columns.since)
             .push(" END");
-        let update = push_is_accepting(from_clock(set).push("user_id = $1 AND "), limit);
+        let update = push_is_accepting(push_from_clock(set).push("user_id = $1 AND "), limit);
         let update = update.push(" RETURNING user_id");
         Ok(self.database.execute(update).await? > 0)
     }

@@ -17,8 +17,8 @@ rolegate_sql_store::row! {
     }
 }
 
-/// The pauses that are over, of which the latest count.
-pub(super) async fn pauses(database: &Database) -> Result<Vec<UsagePause>, StoreError> {
+/// Reads the pauses that are over, of which the latest count.
+pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, StoreError> {
     let select = database
         .statement("SELECT began, ended FROM usage_pause ORDER BY ended DESC LIMIT ")
         .push_bind(MAX_PAUSES);

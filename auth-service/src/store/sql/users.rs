@@ -3,7 +3,7 @@
 use super::{
     audit::pending_rows::record_written,
     encoding::encode_seconds,
-    revocation::{GROW, LOWER, REVOKE, revoking},
+    revocation::{GROW, LOWER, REVOKE, push_revocation_times},
     sql_store::SqlStore,
     user_rows::{RETURNING_USER, SELECT_CREDENTIALS, SELECT_USERS, changed_user},
 };
@@ -183,7 +183,7 @@ impl UserStore for SqlStore {
             .bind(new_name)
             .bind(not_before);
         if disables || rename.is_some() {
-            change = revoking(change.push(", ").push(REVOKE));
+            change = push_revocation_times(change.push(", ").push(REVOKE));
         }
         let change = change
             .push(
@@ -234,7 +234,7 @@ impl UserStore for SqlStore {
             .push(change)
             .bind(id)
             .bind(writer.expected_tokens_not_before().map(encode_seconds));
-        let update = revoking(update)
+        let update = push_revocation_times(update)
             .push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)")
             .push(RETURNING_USER);
         let follow_up = self.record_users(write, self.end_sessions(id, writer.session_id()));
@@ -280,7 +280,7 @@ impl UserStore for SqlStore {
             .bind(writer.admin_id())
             .bind(writer.session_id())
             .bind(writer.link_digest());
-        let update = revoking(update)
+        let update = push_revocation_times(update)
             .push(PASSWORD_CONDITION)
             .push_now()
             .push("))")

@@ -22,7 +22,7 @@ pub(in crate::store) struct SealedBatch {
 }
 
 impl SealedBatch {
-    /// The batch of rows that [`returning_taken`] has returned. `None` without rows, without randomness, or without the
+    /// The batch of rows that [`push_returning_taken`] has returned. `None` without rows, without randomness, or without the
     /// seal before them.
     pub(super) fn of_taken(taken: &[AuditRow]) -> Option<Self> {
         let last = parse_last_seal(&taken.first()?.commitments)?;
@@ -68,7 +68,7 @@ impl SealedBatch {
 
 /// Takes rows that are not sealed yet, by their ids.
 pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
-    returning_taken(
+    push_returning_taken(
         start
             .push("DELETE FROM audit_pending WHERE id")
             .push_any(ids),
@@ -76,7 +76,7 @@ pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement
 }
 
 /// Returns the rows that a statement takes, with the last seal in place of commitments.
-pub(super) fn returning_taken(take: Statement) -> Statement {
+pub(super) fn push_returning_taken(take: Statement) -> Statement {
     take.push(
         " RETURNING CAST(0 AS bigint) AS revision, id, at, event, user_id, username, actor_id, actor, actor_key,
     actor_session, client_address, request_id, details, state, former_username,

@@ -3,7 +3,7 @@
 use super::{
     pending_events::PendingEvents,
     pending_rows::insert_pending,
-    sealed_batch::{SealedBatch, returning_taken},
+    sealed_batch::{SealedBatch, push_returning_taken},
 };
 use crate::{
     audit::Entry,
@@ -198,7 +198,7 @@ impl SealingWork {
         });
         let taken = self
             .database
-            .write_locked(lock, returning_taken(take), then)
+            .write_locked(lock, push_returning_taken(take), then)
             .await?;
         Ok(taken.len())
     }

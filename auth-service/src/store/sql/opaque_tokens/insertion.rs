@@ -1,15 +1,15 @@
 //! Inserts opaque tokens, under the conditions of who makes them and as far as there is room.
 
-use super::{by_id, rows::RETURNING_TOKEN};
+use super::{sort_by_id, rows::RETURNING_TOKEN};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{
         WriteError, Writer,
         sql::{
-            additions::{has_room, recent_additions},
+            additions::{push_has_room, recent_additions},
             encoding::{encode_count, encode_seconds},
-            pending_sign_ins::from_pending_sign_in,
+            pending_sign_ins::push_from_pending_sign_in,
             sql_store::SqlStore,
             user_rows::SELECT_CREDENTIALS,
         },
@@ -95,7 +95,7 @@ impl SqlStore {
             .write_if(lock, check, insert, follow_up)
             .await?;
         if !inserted.is_empty() {
-            return Ok(by_id(inserted));
+            return Ok(sort_by_id(inserted));
         }
         // One of the conditions of the insert did not hold.
         if let Some(session_id) = session_id {
@@ -134,13 +134,13 @@ impl SqlStore {
                 .push(")");
         }
         if let Writer::PendingSignIn { digest, .. } = writer {
-            insert = from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
+            insert = push_from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
                 .push(" AND id = ")
                 .push_bind(new.user_id)
                 .push(")");
         }
         if is_limited(writer) {
-            insert = has_room(insert.push(" AND "), new.user_id, new.tokens.len());
+            insert = push_has_room(insert.push(" AND "), new.user_id, new.tokens.len());
         }
         insert.push(RETURNING_TOKEN)
     }
