@@ -92,7 +92,8 @@ impl SecondFactorStore for SqlStore {
 
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
         let select = self.database.statement("SELECT ").push(USER_COLUMNS);
-        self.read_one(push_from_pending_sign_in(select, digest)).await
+        self.read_one(push_from_pending_sign_in(select, digest))
+            .await
     }
 
     async fn insert_password_link(
@@ -249,7 +250,8 @@ impl SecondFactorStore for SqlStore {
             .bind(code.step)
             .bind(code.secret)
             .bind(code.new_secret);
-        let unused = push_from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
+        let unused =
+            push_from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let update = push_is_accepting(unused, CodeLimit::OneTime(purpose));
         let update = update.push(" RETURNING user_id");
         Ok(self.database.execute(update).await? > 0)

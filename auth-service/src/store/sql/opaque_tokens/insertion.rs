@@ -1,6 +1,6 @@
 //! Inserts opaque tokens, under the conditions of who makes them and as far as there is room.
 
-use super::{sort_by_id, rows::RETURNING_TOKEN};
+use super::{rows::RETURNING_TOKEN, sort_by_id};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
