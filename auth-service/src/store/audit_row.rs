@@ -155,7 +155,7 @@ impl AuditRow {
     }
 
     fn committed_digests(&self) -> Result<CommittedDigests, Tampering> {
-        let (of_user, of_actor) = self
+        let (user_commitment, actor_commitment) = self
             .commitments
             .split_once(' ')
             .ok_or(self.tampering("the salts are malformed"))?;
@@ -164,44 +164,51 @@ impl AuditRow {
                 .map_err(|problem| self.tampering(problem))
         };
         Ok(CommittedDigests {
-            username: digest(of_user, self.username.as_deref(), |digests| {
+            username: digest(user_commitment, self.username.as_deref(), |digests| {
                 (!digests.contains('=')).then_some(digests)
             })?,
-            actor: digest(of_actor, self.actor.as_deref(), |digests| {
+            actor: digest(actor_commitment, self.actor.as_deref(), |digests| {
                 digests.split_once('=').map(|(actor, _)| actor)
             })?,
-            client_address: digest(of_actor, self.client_address.as_deref(), |digests| {
-                digests.split_once('=').map(|(_, address)| address)
-            })?,
+            client_address: digest(
+                actor_commitment,
+                self.client_address.as_deref(),
+                |digests| digests.split_once('=').map(|(_, address)| address),
+            )?,
         })
     }
 
     /// Whose name is erased, as user and as actor; 0 where nobody is named.
     pub(crate) fn erased_ids(&self) -> [Option<i64>; 2] {
-        let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
+        let (user_commitment, actor_commitment) =
+            self.commitments.split_once(' ').unwrap_or_default();
         let actor_id = self.actor_id.or(self.user_id);
-        [(of_user, self.user_id), (of_actor, actor_id)]
-            .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
+        [
+            (user_commitment, self.user_id),
+            (actor_commitment, actor_id),
+        ]
+        .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
     }
 
     /// Removes the name of this user, and the address from which they acted or somebody unknown acted on
     /// them; the digests stay.
     pub(super) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
         let digests = self.committed_digests()?;
-        let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
-        let mut of_user = of_user.to_owned();
-        let mut of_actor = of_actor.to_owned();
+        let (user_commitment, actor_commitment) =
+            self.commitments.split_once(' ').unwrap_or_default();
+        let mut user_commitment = user_commitment.to_owned();
+        let mut actor_commitment = actor_commitment.to_owned();
         if self.user_id == Some(user_id) {
-            of_user = format!("={}", digests.username);
+            user_commitment = format!("={}", digests.username);
             self.username = None;
             self.former_username = None;
         }
         if self.actor_id.or(self.user_id) == Some(user_id) {
-            of_actor = format!("={}={}", digests.actor, digests.client_address);
+            actor_commitment = format!("={}={}", digests.actor, digests.client_address);
             self.actor = None;
             self.client_address = None;
         }
-        self.commitments = format!("{of_user} {of_actor}");
+        self.commitments = format!("{user_commitment} {actor_commitment}");
         Ok(())
     }
 

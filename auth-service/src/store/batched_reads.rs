@@ -18,29 +18,21 @@ pub(crate) struct BatchedReads {
 
 impl BatchedReads {
     pub(crate) fn new(store: &Arc<dyn UserStore>) -> Self {
+        let labels = |key| BatchLabels { store: NAME, key };
         let users = Reads::new(
-            BatchLabels {
-                store: NAME,
-                key: "id",
-            },
+            labels("id"),
             store,
             |store, ids| store.users_by_id(ids),
             |user: &User| user.id,
         );
         let credentials = Reads::new(
-            BatchLabels {
-                store: NAME,
-                key: "username",
-            },
+            labels("username"),
             store,
             |store, usernames| store.credentials_by_username(usernames),
             |found: &Credentials| found.user.username.clone(),
         );
         let tokens = Reads::new(
-            BatchLabels {
-                store: NAME,
-                key: "api_key",
-            },
+            labels("api_key"),
             store,
             |store, digests| store.tokens_by_digest(digests),
             |token: &TokenBearer| token.digest.clone(),

@@ -61,14 +61,15 @@ pub(crate) fn cause(error: &Error) -> &Error {
 pub(crate) fn is_transient(error: &Error) -> bool {
     // Connection, authorization, resources, operator intervention (57014 is the statement timeout),
     // system error; a standby; a missing database; a lock that another session holds for too long.
-    let of_postgres = |code: &str| {
+    let is_transient_in_postgres = |code: &str| {
         matches!(code, "25006" | "3D000" | "55P03")
             || is_rollback(code)
             || ["08", "28", "53", "57", "58"]
                 .iter()
                 .any(|class| code.starts_with(class))
     };
-    let of_sqlite = |code| matches!(code, BUSY | LOCKED | READONLY | IOERR | FULL | CANTOPEN);
+    let is_transient_in_sqlite =
+        |code| matches!(code, BUSY | LOCKED | READONLY | IOERR | FULL | CANTOPEN);
     match cause(error) {
         Error::Io(_)
         | Error::Tls(_)
@@ -78,8 +79,8 @@ pub(crate) fn is_transient(error: &Error) -> bool {
         | Error::WorkerCrashed
         | Error::BeginFailed => true,
         error => {
-            postgres_code(error).is_some_and(of_postgres)
-                || sqlite_code(error).is_some_and(of_sqlite)
+            postgres_code(error).is_some_and(is_transient_in_postgres)
+                || sqlite_code(error).is_some_and(is_transient_in_sqlite)
         }
     }
 }
