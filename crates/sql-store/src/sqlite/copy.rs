@@ -20,8 +20,8 @@ use std::{
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 // The names of the folders of unfinished copies.
-const NAME_PREFIX: &str = ".rolegate-copy-";
-const NAME_SUFFIX: &str = ".partial";
+const FOLDER_PREFIX: &str = ".rolegate-copy-";
+const FOLDER_SUFFIX: &str = ".partial";
 
 /// Makes a failure of an error of SQLite or the file system: it names the file.
 pub(super) fn at<E: Display>(file: &Path) -> impl Fn(E) -> Failure {
@@ -141,8 +141,8 @@ impl LockedFolder {
     fn create(parent: &Path) -> io::Result<Self> {
         let mut names = Builder::new();
         names
-            .prefix(NAME_PREFIX)
-            .suffix(NAME_SUFFIX)
+            .prefix(FOLDER_PREFIX)
+            .suffix(FOLDER_SUFFIX)
             .permissions(Permissions::from_mode(0o700));
         loop {
             let folder = names.tempdir_in(parent)?;
@@ -179,8 +179,8 @@ fn is_copy_folder(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let name = name.as_encoded_bytes();
     entry.file_type().is_ok_and(|kind| kind.is_dir())
-        && name.starts_with(NAME_PREFIX.as_bytes())
-        && name.ends_with(NAME_SUFFIX.as_bytes())
+        && name.starts_with(FOLDER_PREFIX.as_bytes())
+        && name.ends_with(FOLDER_SUFFIX.as_bytes())
 }
 
 #[cfg(test)]
