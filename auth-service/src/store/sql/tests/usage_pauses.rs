@@ -2,7 +2,7 @@
 
 use super::super::{
     TABLES,
-    usage_pauses::pauses,
+    usage_pauses::read_pauses,
     usage_writer::{Process, UsageWriter},
 };
 use crate::store::UsageKind;
@@ -55,7 +55,7 @@ async fn age_writes(database: &Database) -> u64 {
 }
 
 async fn recorded(database: &Database) -> Vec<(u64, u64)> {
-    let pauses = pauses(database).await.expect("read");
+    let pauses = read_pauses(database).await.expect("read");
     pauses.iter().map(|it| (it.began, it.ended)).collect()
 }
 
