@@ -8,9 +8,9 @@ pub(crate) type Client = AuthServiceClient<BalancedChannel>;
 
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// For calls that hash no password.
+    /// The client for calls that hash no password.
     pub(crate) client: Client,
-    /// For calls that hash a password. These have connections of their own, because the calls of a flood of
+    /// The channel for calls that hash a password. These have connections of their own, because the calls of a flood of
     /// logins delay all other calls on the same connection.
     pub(crate) passwords: BalancedChannel,
 }

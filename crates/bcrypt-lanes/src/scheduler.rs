@@ -25,7 +25,7 @@ pub(crate) struct Scheduler {
     pub(crate) stopping: bool,
     queue: Queue,
     lanes: usize,
-    /// By the numbers of the workers.
+    /// Indexed by the numbers of the workers.
     loads: Vec<Load>,
     /// How many lanes each client has; no entry is zero.
     lanes_of: HashMap<ClientKey, usize>,

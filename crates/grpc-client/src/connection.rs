@@ -37,7 +37,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const STREAM_WINDOW: u32 = 1024 * 1024;
 /// The flow-control window of a connection, in bytes: responses that are read slowly hold up no other call.
 const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
-/// Until the replica announces its limit: what RFC 9113, section 6.5.2, expects of every peer.
+/// The limit until the replica announces its own: what RFC 9113, section 6.5.2, expects of every peer.
 const INITIAL_MAX_STREAMS: usize = 100;
 /// The size of the headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 16 * 1024;

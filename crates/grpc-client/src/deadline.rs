@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status, Streaming};
 
-/// For decisions and reads, which take milliseconds.
+/// The timeout of decisions and reads, which take milliseconds.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// For calls that hash a password: a third of a second of work behind a queue.
+/// The timeout of calls that hash a password: a third of a second of work behind a queue.
 pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How far the timers of both sides may differ.
@@ -31,8 +31,8 @@ pub async fn call<C: Clone, M, A>(
     call_within(limit, client, request, method).await
 }
 
-/// Opens a stream of responses, which has no deadline. The service does not learn that of the answer that begins it: a
-/// proxy would end the stream by it.
+/// Opens a stream of responses, which has no deadline. The service does not learn the timeout of the answer that
+/// begins it: a proxy would end the stream by it.
 pub async fn open_stream<C: Clone, M, A>(
     client: &C,
     request: Request<M>,

@@ -15,7 +15,7 @@ use std::{
 use tokio::time::timeout;
 use tonic::Status;
 
-/// For one more attempt to reconnect when no replica is up. A replica that refuses answers sooner.
+/// How long a call waits for one more attempt to reconnect when no replica is up. A replica that refuses answers sooner.
 pub(crate) const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]

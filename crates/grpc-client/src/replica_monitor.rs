@@ -20,16 +20,16 @@ use tonic_health::pb::{
 };
 use tower::service_fn;
 
-/// For connecting to a replica and receiving its first health status.
+/// The time to connect to a replica and to receive its first health status.
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
-/// For the health of a replica with a slow call that may have work to do.
+/// How long a replica with a slow call, which may have work to do, may take to report its health.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The delay between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// The delay while no call waits; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-/// For the error of a connection whose first call failed.
+/// How long to wait for the error of a connection whose first call failed.
 const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
 /// A replica that refuses connections is logged only after this time: programs start together, and some
 /// end at once with a line about a setting.

@@ -26,7 +26,7 @@ use tonic::transport::server::Connected;
 /// Handshakes in progress count too.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;
 
-/// From the accept to the end of the HTTP/2 preface, TLS handshake included.
+/// The time from the accept to the end of the HTTP/2 preface, TLS handshake included.
 pub(crate) const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The HTTP/2 connection preface in bytes (RFC 9113, section 3.4). After it the keep-alive pings of

@@ -153,7 +153,7 @@ async fn acquire(
         return Some(permit);
     }
     let _waiting = waiting().try_acquire_owned();
-    // Never closed.
+    // The semaphore is never closed.
     free.acquire_many_owned(kib).await.ok()
 }
 

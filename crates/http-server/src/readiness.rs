@@ -14,7 +14,7 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
-    /// By the number of the store.
+    /// Indexed by the number of the store.
     write_problems: Arc<Mutex<BTreeMap<usize, Arc<str>>>>,
     store: usize,
     shutdown: Shutdown,
@@ -36,7 +36,7 @@ impl Readiness {
         self.healthy.store(healthy, Ordering::Release);
     }
 
-    /// For a further store of the program, whose health does not matter to this readiness, but whose
+    /// The readiness of a further store of the program, whose health does not matter to this readiness, but whose
     /// write problem belongs to those of the program.
     #[must_use]
     pub fn of_another_store(&self) -> Self {

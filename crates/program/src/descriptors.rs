@@ -5,7 +5,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// For everything but clients: streams, listeners, the databases of users and posts (at most 22 files
+/// The reserve for everything but clients: streams, listeners, the databases of users and posts (at most 22 files
 /// or 20 connections), connections to other services, name lookups, and the probes.
 const RESERVE: u64 = 52;
 

@@ -65,7 +65,7 @@ impl Notice {
         }
     }
 
-    /// For people.
+    /// The lines for people.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline);
         for ListenerLine { name, url, purpose } in &self.listeners {

@@ -8,7 +8,7 @@ use std::{future::Future, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// For open requests, after the lame-duck time.
+/// The time that open requests get after the lame-duck time.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The phase of a server. Clones share it.

@@ -95,8 +95,8 @@ impl DeletedAuthors {
         }
     }
 
-    /// Detaches or deletes the posts of all authors whom the snapshot does not show, unless that needs the word of an
-    /// operator.
+    /// Detaches or deletes the posts of all authors whom the snapshot does not show, unless an operator has to accept
+    /// it first.
     async fn end_snapshot(
         &mut self,
         progress: WatchProgress,
@@ -129,7 +129,7 @@ impl DeletedAuthors {
         .await
     }
 
-    /// Why the history of a snapshot is not followed without the word of an operator.
+    /// Why the history of a snapshot is not followed until an operator accepts it; `None` if it is followed.
     fn refuse(&self, progress: &WatchProgress, differences: &Differences) -> Option<Refusal> {
         let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
         if is_unidentified {

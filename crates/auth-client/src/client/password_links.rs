@@ -36,7 +36,7 @@ impl AuthClient {
         let token = token.expose_secret().to_owned();
         let request = context.request(GetPasswordLinkRequest { token });
         let client = &self.shared.connections.client;
-        // Not as a read, which may be sent twice: a wrong token would count twice.
+        // This is no `read`, which may be sent twice: a wrong token would count twice.
         let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
         let expires_at = link.expires_at.ok_or(CallError::Malformed)?;
         let expires_at = expires_at.try_into().map_err(|_| CallError::Malformed)?;

@@ -12,7 +12,7 @@ use crate::settings::SettingError;
 use clap::{Arg, ArgMatches, Command, builder::Resettable, parser::ValueSource};
 use std::{env, ffi::OsString};
 
-/// Before the name of a setting.
+/// What may stand before the name of a setting.
 pub(crate) const PREFIX: &str = "ROLEGATE_";
 
 /// The names of the settings of all programs, one a line: programs may share an environment.

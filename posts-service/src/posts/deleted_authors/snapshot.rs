@@ -25,8 +25,8 @@ const ONE_LOST_IN: usize = 10;
 pub(super) struct SnapshotReview {
     /// The last user of the pages before.
     after: i64,
-    /// When each user of this page was created, in Unix seconds, 0 if that was not kept, by the user's id; `None` if it is
-    /// not said.
+    /// The users of this page by id, each with the time of creation in Unix seconds: 0 if it was not kept, `None` if
+    /// auth-service does not tell it.
     page: BTreeMap<i64, Option<i64>>,
     differences: Differences,
 }
