@@ -46,10 +46,12 @@ struct PresentedToken {
 }
 
 impl Accounts {
-    /// The bearer of the credential, with the stored role. Checked in this order: a token is valid at the
-    /// time of the database, its user exists and has revoked no tokens since, the requirement names roles of
-    /// this service, the stored role may pass. The `role` claim is ignored. The bearer of an API key has the
-    /// lower of the stored role and the key's; whatever is wrong with a key or a session, it is invalid.
+    /// Decides whether the bearer of this credential meets the requirement, and returns them with the stored role.
+    ///
+    /// It checks in this order: a token is valid at the time of the database, its user exists and is not disabled, the
+    /// user's tokens have not been revoked since it was issued, the requirement names roles of this service, and the
+    /// stored role meets it. The `role` claim is ignored. An API key has at most its own role. Anything wrong with a key
+    /// or a session is the same error, that it is invalid.
     pub(crate) fn authorize(
         &self,
         credential: &str,
@@ -79,7 +81,7 @@ impl Accounts {
                 if token.may_be_unrestricted {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
                     if !unrestricted.is_empty() {
-                        // What is rare is boxed, or every decision would be larger.
+                        // Boxed because it is rare: otherwise the future of every decision would be larger.
                         Box::pin(self.restrict_to_cookies(&unrestricted)).await;
                     }
                 }
@@ -89,6 +91,7 @@ impl Accounts {
                 token,
                 digest: None,
             } => {
+                // A malformed token takes the way of an unknown one, and is counted and recorded like it.
                 let nothing_found = Timed { at: 0, value: None };
                 self.admit_opaque_token(token, nothing_found, &[], requirement)
             }

@@ -58,17 +58,17 @@ impl BasicCredentials {
 }
 
 impl Accounts {
-    /// The user of this name, if the password is correct or a live API key of the user, with the stored role if it
-    /// has no effect here.
+    /// Returns the user of this name if the password matches or is a live API key of that user.
     ///
-    /// The key is looked up before the limit is asked, and only a live one of this user is a key. Anything else of that
-    /// form is checked as a password, so that a guess costs and counts the same whether or not it was a key.
+    /// An API key is looked up before the limit is asked. Anything of that form that is not a live key of this user is
+    /// checked as a password, so that a guess costs and counts the same whether or not it was a key. An unknown user
+    /// costs the same, too: [`Self::verify`] hashes without a stored hash.
     pub(crate) async fn verify_credentials(
         &self,
         credentials: BasicCredentials,
     ) -> Result<AuthenticatedUser, AccountError> {
         if let Some(digest) = credentials.key_digest() {
-            // Boxed, so that a password moves no room for a key.
+            // Boxed, so that the future of a request with a password has no room for the look-up of a key.
             let found = Box::pin(self.reads.tokens.get(digest)).await?;
             if let Some(user) = self.admit_api_key(&credentials.username, found) {
                 return Ok(user);
@@ -93,7 +93,7 @@ impl Accounts {
         Some(self.with_effective_role(key.into_bounded_user()))
     }
 
-    /// The user of this name, if the password is correct. Every call reads the stored hash; a success
+    /// Returns the user of this name if the password is correct. Every call reads the stored hash; a success
     /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
     async fn verify_password(
@@ -107,15 +107,15 @@ impl Accounts {
         let stored = self.load_credentials(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
         let hash = active.map(|stored| stored.password_hash.expose_secret());
-        let key = presented.password.as_ref().map(|password| {
+        let cache_key = presented.password.as_ref().map(|password| {
             let password = password.secret().expose_secret();
             self.cache
                 .key(username, hash, password, origin.client_key())
         });
         // Basic has no second step: users with a second factor are checked at the same cost, then refused.
         let cacheable = active.filter(|stored| !stored.user.second_factor);
-        let user = if let (Some(key), Some(stored)) = (&key, cacheable)
-            && let Some(hit) = self.cache.get(key, origin.deadline)
+        let user = if let (Some(cache_key), Some(stored)) = (&cache_key, cacheable)
+            && let Some(hit) = self.cache.get(cache_key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
@@ -123,25 +123,26 @@ impl Accounts {
             }
             stored.user.clone()
         } else {
-            // Boxed, so that a hit moves no room for a check.
-            Box::pin(self.check_uncached(&presented, stored, key)).await?
+            // Boxed, so that the future of a request that the cache answers has no room for a check.
+            Box::pin(self.check_uncached(&presented, stored, cache_key)).await?
         };
         Ok(self.with_effective_role(user))
     }
 
-    /// Checks a password by its hash. Identical checks at the same time are one attempt: together they learn one result.
+    /// Checks a password by its hash. Identical checks at the same time count as one attempt, because their clients learn
+    /// one result.
     async fn check_uncached(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<Credentials>,
-        key: Option<CacheKey>,
+        cache_key: Option<CacheKey>,
     ) -> Result<User, AccountError> {
         let check = async {
             let _slot = self.hasher.admit(presented.origin).await?;
             Ok::<_, AccountError>(self.verify(presented, stored.as_ref()).await?.is_match)
         };
-        let is_match = match key {
-            Some(key) => self.cache.single_flight(key, check).await?,
+        let is_match = match cache_key {
+            Some(cache_key) => self.cache.single_flight(cache_key, check).await?,
             None => check.await?,
         };
         let user = stored
@@ -150,8 +151,8 @@ impl Accounts {
             .user;
         self.check_second_factor(&user, None, presented.method)
             .await?;
-        if let Some(key) = key {
-            self.cache.insert(key, presented.origin.deadline);
+        if let Some(cache_key) = cache_key {
+            self.cache.insert(cache_key, presented.origin.deadline);
         }
         Ok(user)
     }

@@ -128,7 +128,7 @@ impl BalancedChannel {
         if !pick.has_others {
             return self.send_to(pick.replica, request).await;
         }
-        // Boxed: without a second replica, a call has no room for two.
+        // Boxed, so that a call without a second replica has no room for two sends.
         if request.extensions().get::<ReadOnly>().is_some() {
             Box::pin(self.send_hedged(pick.replica, request)).await
         } else {
@@ -136,8 +136,8 @@ impl BalancedChannel {
         }
     }
 
-    /// Sends a request that may change something, so only once. If it is slow and the replica does not
-    /// report its health either, the replica gets no more calls until it does.
+    /// Sends a request that may change something, so only once. If the answer is slow, the monitor of the replica is
+    /// notified: a replica that does not report its health either gets no more calls until it reports again.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
         let calls = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
@@ -149,7 +149,7 @@ impl BalancedChannel {
     }
 
     /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
-    /// first answer counts; the other call is cancelled. A replica that missed is left out until its
+    /// first answer counts; the other call is cancelled. A replica that did not answer in time gets no more calls until its
     /// health stream answers.
     async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> CallResult {
         let hedging = &self.shared.hedging;
@@ -163,7 +163,7 @@ impl BalancedChannel {
             Ok(response) => response,
             Err(_elapsed) => {
                 calls.missed.notify_one();
-                // The budget is spent only if there is another replica.
+                // The budget of hedged calls is spent only if there is another replica.
                 if let Some(other) = self.shared.picker.pick_other(&calls)
                     && hedging.try_spend()
                 {
@@ -189,7 +189,8 @@ impl BalancedChannel {
             .instrument(span.clone())
             .await;
         client_span::finish(&span, &response);
-        // The call counts as in flight until its response is read or dropped.
+        // The load of a replica is the number of clones of `calls`. This one counts the call as in flight until its
+        // response is read or dropped.
         let calls = replica.calls;
         Ok(response?.map(|body| {
             Body::new(body.map_frame(move |frame| {

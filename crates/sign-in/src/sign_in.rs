@@ -106,8 +106,10 @@ impl SignIn {
         Some(&page) == own || self.return_origins.contains(&page)
     }
 
-    /// Where a person signs in who has no valid credential; `None` for requests of programs, and for the page
-    /// itself, which the proxy should have passed.
+    /// Returns the address where a person without a valid credential signs in. `None` for requests of programs, and for
+    /// the page itself, which the proxy should have let through.
+    ///
+    /// Browsers do not send the fragment of an address, so the result has none. They keep it over redirects by themselves.
     pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
         if !request.can_be_redirected() {
             return None;
@@ -117,6 +119,7 @@ impl SignIn {
             return None;
         }
         let mut parameters = self.return_parameters(request, own.as_ref());
+        // A form that was sent too late is lost, which the page says.
         if request.can_send_form() {
             parameters.push(UNSAVED.to_owned());
         }
