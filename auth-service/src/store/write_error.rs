@@ -10,7 +10,7 @@ pub enum WriteError {
     /// By the unique index; there is no check before the write.
     #[error("the username is taken")]
     UsernameTaken,
-    /// There is no such user, or the condition of the [`Writer`] no longer holds.
+    /// There is no such user, or the condition of the [`Writer`](super::Writer) no longer holds.
     #[error("the user does not exist or has changed")]
     UserNotFound,
     /// The actor no longer exists.

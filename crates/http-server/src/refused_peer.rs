@@ -19,7 +19,7 @@ const MAX_LINES: usize = 128;
 static PUBLIC: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
 static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
 
-/// Logs why a connection of `peer` was refused, once for each client and reason within [`REPEAT_INTERVAL`].
+/// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT_INTERVAL`.
 pub fn log(peer: IpAddr, problem: &str) {
     if is_due(peer, problem) {
         let peer = peer.to_canonical();
