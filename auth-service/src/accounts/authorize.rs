@@ -20,9 +20,9 @@ use rolegate_sql_store::Timed;
 /// Where a token was presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenSource {
-    /// As a bearer token.
+    /// It was presented as a bearer token.
     Bearer,
-    /// In a cookie, which may hold a session and nothing else.
+    /// It was presented in a cookie, which may hold a session and nothing else.
     Cookie,
 }
 

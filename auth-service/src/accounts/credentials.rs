@@ -149,7 +149,7 @@ impl Accounts {
             return self.note_login_failed(None, method, "unknown_user");
         };
         if is_match {
-            // With a second factor the sign-in is not complete: the check of the code records it.
+            // The sign-in of a user with a second factor is not complete yet: the check of the code records it.
             if !user.second_factor || presented.confirms_change {
                 self.note_login_ok(user, method);
             }

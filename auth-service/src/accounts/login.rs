@@ -20,7 +20,7 @@ static CLOCK_BEHIND: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(10));
 /// How often a login looks whether the clock has reached the time of the last revocation.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a login gives.
+/// A login's access token, and its user.
 pub(crate) struct IssuedToken {
     pub(crate) access_token: SecretString,
     pub(crate) user: User,

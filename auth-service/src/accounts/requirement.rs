@@ -1,4 +1,4 @@
-//! What a request requires of the user who acts.
+//! The requirement of a request: which roles the user who acts may have.
 
 use rolegate_proto::{Reason, Role};
 

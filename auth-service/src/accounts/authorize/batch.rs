@@ -31,16 +31,16 @@ struct ParsedRequest {
     credential: Credential,
 }
 
-/// What has to be read for the requests of a batch.
+/// The keys by which users and tokens are read for the requests of a batch.
 #[derive(Default)]
 struct BatchKeys {
     user_ids: Vec<i64>,
     digests: Vec<String>,
-    /// Those of `digests` that may be of sessions which were made as bearer tokens.
+    /// A part of `digests`: tokens in cookies that may have been made as bearer tokens.
     digests_in_cookies: Vec<String>,
 }
 
-/// What was read for the requests of a batch.
+/// The rows that were read for the requests of a batch.
 struct BatchRows {
     users: RowsByKey<i64, User>,
     tokens: RowsByKey<String, TokenBearer>,

@@ -35,7 +35,7 @@ pub(super) struct CountedWindow {
     opened: Instant,
 }
 
-/// What follows from a full window.
+/// Tells what a check of a full window does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckMode {
     /// An attempt is refused, so the next refusal is not the first of the window.

@@ -66,7 +66,7 @@ async fn seal_and_announce(
     newest_change: &Sender<i64>,
 ) -> Result<bool, StoreError> {
     let has_more = store.seal().await?;
-    // With a quorum, a look that finds nothing costs the standby nothing.
+    // This read is only a hint: with a quorum, one that finds nothing does not wait for the standby.
     let newest = store.newest_change().await?;
     newest_change.send_if_modified(|last| mem::replace(last, newest) != newest);
     Ok(has_more)

@@ -12,7 +12,7 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use std::{io, time::Duration};
 
-/// What the password or the code of a change of the second factor is checked for, in the record.
+/// Names, in the record, the check of a password or a code that confirms a change of the second factor.
 pub(super) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
@@ -187,7 +187,8 @@ pub(super) fn match_one_time_code(
     let Some(time_step) = matching_step(&secret, *code, at, last_step) else {
         return Ok(None);
     };
-    // Only under another key: of two codes at the same time, the second must find the secret that it read.
+    // The secret is encrypted anew only if its key is not the newest: of two codes at the same time, the second must
+    // find the secret that it read.
     let new_secret = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {

@@ -184,7 +184,8 @@ impl MemoryStore {
 impl User {
     /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
     fn revoke(&mut self, now: u64, by: Option<&Writer>) {
-        let (soon, stored) = (now + REVOCATION_AHEAD_SECONDS, self.tokens_not_before);
+        let soon = now + REVOCATION_AHEAD_SECONDS;
+        let stored = self.tokens_not_before;
         let is_too_late = stored > now + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
         self.tokens_not_before = match by {
             _ if stored < soon => soon,

@@ -82,7 +82,8 @@ fn form_counts_only_from_a_page_of_the_same_origin() {
 fn password_that_a_browser_remembers_is_good_for_no_change_by_another_site() {
     let site = |site| ("sec-fetch-site", site);
     let mode = |mode| ("sec-fetch-mode", mode);
-    let (get, post) = (Some("GET"), Some("POST"));
+    let get = Some("GET");
+    let post = Some("POST");
     for (method, list, expected) in [
         (post, &[site("cross-site"), mode("navigate")][..], true),
         (post, &[site("cross-site"), mode("no-cors")], true),

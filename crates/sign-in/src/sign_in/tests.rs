@@ -32,7 +32,8 @@ fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
     let sign_in = sign_in("/sign-in", None);
-    let (get, post) = (Some("GET"), Some("POST"));
+    let get = Some("GET");
+    let post = Some("POST");
     for (method, list, expected) in [
         (get, &[][..], "nothing"),
         (post, &[], "nothing"),

@@ -29,7 +29,8 @@ fn use_up(limiter: &Arc<RateLimiter>, name: &str, now: Instant) -> (u32, LimitEx
 /// Attempts in progress and failed ones never exceed the limit; each refund gives back one, once.
 pub fn attempts_keep_the_limit() {
     const LIMIT: u32 = 2;
-    let (limiter, now) = (RateLimiter::per_address_and_name(LIMIT), Instant::now());
+    let limiter = RateLimiter::per_address_and_name(LIMIT);
+    let now = Instant::now();
     let (counted, failed) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
     let attempts = [0, 1, 2, 3].map(|caller| {
         let limiter = Arc::clone(&limiter);
