@@ -138,7 +138,7 @@ pub(crate) fn accept(
     tokio::spawn(async move {
         let accepting = async {
             loop {
-                let accepted = listener.accept(|| false).await;
+                let accepted = listener.accept(|| {}).await;
                 let address = accepted.peer.ip();
                 let sender = sender.clone();
                 let deadline = Instant::now() + preface_timeout;

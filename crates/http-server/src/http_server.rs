@@ -60,8 +60,11 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
         let mut open = OpenConnections::default();
         let mut ticks = tokio::time::interval(TICK_INTERVAL);
         loop {
+            let make_room = || {
+                open.close_longest_idle();
+            };
             let accepted = tokio::select! {
-                accepted = listener.accept(|| open.close_longest_idle()) => accepted,
+                accepted = listener.accept(make_room) => accepted,
                 _ = ticks.tick() => {
                     open.tick();
                     continue;

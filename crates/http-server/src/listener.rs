@@ -38,8 +38,8 @@ pub struct Listener {
     tls: Option<ServerTls>,
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
-    /// A connection that was accepted and waits for room.
-    waiting: Option<Box<AcceptedConnection>>,
+    /// Kept here, so that a cancelled [`Self::accept`] does not lose it.
+    waiting: Option<WaitingConnection>,
     /// After an error, nothing is accepted until then.
     paused_until: Option<Instant>,
     /// Limits the log lines about each cap. Those about the cap of an address, which one peer can reach, must not
@@ -55,7 +55,15 @@ impl std::fmt::Debug for Listener {
     }
 }
 
-/// An accepted connection.
+/// A connection that the system has accepted, and that waits until the listener has room for it.
+#[derive(Debug)]
+struct WaitingConnection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    address_permit: AddressPermit,
+}
+
+/// A connection for which the listener has room.
 #[derive(Debug)]
 pub struct AcceptedConnection {
     stream: TcpStream,
@@ -70,8 +78,7 @@ pub struct AcceptedConnection {
 #[derive(Debug)]
 pub struct Permit {
     _address: AddressPermit,
-    /// `None` while it waits for room.
-    connection: Option<OwnedSemaphorePermit>,
+    _connection: OwnedSemaphorePermit,
 }
 
 impl AcceptedConnection {
@@ -161,9 +168,9 @@ impl Listener {
         self.address
     }
 
-    /// Accepts the next connection. At a cap, `make_room` closes another one if it can, and is called
-    /// until there is room. Cancel-safe.
-    pub async fn accept(&mut self, mut make_room: impl FnMut() -> bool) -> AcceptedConnection {
+    /// Accepts the next connection. While there is no room for it, calls `make_room` again and again, which
+    /// may close an idle connection. Cancel-safe.
+    pub async fn accept(&mut self, mut make_room: impl FnMut()) -> AcceptedConnection {
         loop {
             if self.waiting.is_none() {
                 if let Some(until) = self.paused_until {
@@ -176,32 +183,35 @@ impl Listener {
                 }
                 continue;
             }
-            let connection = self.acquire_permit(&mut make_room).await;
-            if let Some(mut accepted) = self.waiting.take() {
+            let connection_permit = self.acquire_permit(&mut make_room).await;
+            if let Some(waiting) = self.waiting.take() {
                 // Without it small messages wait for the ACK of the previous one.
-                let _ = accepted.stream.set_nodelay(true);
-                accepted.permit.connection = Some(connection);
-                return *accepted;
+                let _ = waiting.stream.set_nodelay(true);
+                return AcceptedConnection {
+                    stream: waiting.stream,
+                    tls: self.tls.clone(),
+                    peer: waiting.peer,
+                    permit: Permit {
+                        _address: waiting.address_permit,
+                        _connection: connection_permit,
+                    },
+                };
             }
         }
     }
 
-    /// `None` closes the connection.
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Box<AcceptedConnection>> {
+    /// Returns a connection whose address may have one more. `None` closes the connection.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<WaitingConnection> {
         let address_permit = match &self.per_address {
             Some(limit) => limit.acquire(peer.ip()),
             None => Ok(None),
         };
         match address_permit {
-            Ok(address_permit) => Some(Box::new(AcceptedConnection {
+            Ok(address_permit) => Some(WaitingConnection {
                 stream,
-                tls: self.tls.clone(),
                 peer,
-                permit: Permit {
-                    _address: address_permit,
-                    connection: None,
-                },
-            })),
+                address_permit,
+            }),
             Err(AddressLimitReached { limit }) => {
                 if self.notices.is_due("address") {
                     tracing::warn!(
@@ -215,10 +225,7 @@ impl Listener {
     }
 
     /// Waits for room, which `make_room` may make.
-    async fn acquire_permit(
-        &mut self,
-        mut make_room: impl FnMut() -> bool,
-    ) -> OwnedSemaphorePermit {
+    async fn acquire_permit(&mut self, mut make_room: impl FnMut()) -> OwnedSemaphorePermit {
         let mut wait = Duration::ZERO;
         loop {
             // The semaphore is never closed.
@@ -239,7 +246,7 @@ impl Listener {
 
     /// An error of one connection is over at once. Others, such as EMFILE, last until the program
     /// closes something; without a pause the loop would spin.
-    fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut() -> bool) {
+    fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut()) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         let is_over = matches!(
             error.kind(),

@@ -1,5 +1,5 @@
-//! What the connections of a listener do: written by them, read by the accept loop, which closes the one
-//! that has been idle longest when it needs room.
+//! What the connections of a listener do. Each connection writes its own [`Activity`]; the accept loop reads all of
+//! them in [`OpenConnections`], and closes the one that has been idle longest when it needs room.
 
 use crate::memory_budget::Reservation;
 use parking_lot::Mutex;
@@ -141,6 +141,7 @@ struct Candidate {
     activity: Weak<Activity>,
 }
 
+/// The connections of one listener, as its accept loop knows them.
 #[derive(Debug, Default)]
 pub(crate) struct OpenConnections {
     ticks: Ticks,

@@ -27,12 +27,12 @@ async fn at_the_limit_a_connection_waits_until_another_ends() {
     let mut listener = listen(2).await;
     let (_one, _two) = (connect(&listener).await, connect(&listener).await);
     let third = connect(&listener).await;
-    let first = listener.accept(|| false).await;
-    let _second = listener.accept(|| false).await;
-    let waited = timeout(Duration::from_millis(50), listener.accept(|| false)).await;
+    let first = listener.accept(|| {}).await;
+    let _second = listener.accept(|| {}).await;
+    let waited = timeout(Duration::from_millis(50), listener.accept(|| {})).await;
     assert!(waited.is_err(), "a third was accepted");
     drop(first);
-    let accepted = listener.accept(|| false).await;
+    let accepted = listener.accept(|| {}).await;
     assert_eq!(
         accepted.peer,
         third.local_addr().expect("bound"),
@@ -45,14 +45,14 @@ async fn an_address_beyond_its_limit_is_closed_and_others_are_accepted() {
     let limit = AddressLimit::new(1, "".parse().expect("no networks"));
     let mut listener = listen(9).await.limit_per_address(limit);
     let _first = connect(&listener).await;
-    let accepted = listener.accept(|| false).await;
+    let accepted = listener.accept(|| {}).await;
     let mut second = connect(&listener).await;
-    let waited = timeout(Duration::from_millis(50), listener.accept(|| false)).await;
+    let waited = timeout(Duration::from_millis(50), listener.accept(|| {})).await;
     assert!(waited.is_err(), "accepted");
     assert_eq!(second.read(&mut [0]).await.expect("closed"), 0);
     drop(accepted);
     let third = connect(&listener).await;
-    let accepted = listener.accept(|| false).await;
+    let accepted = listener.accept(|| {}).await;
     assert_eq!(accepted.peer, third.local_addr().expect("bound"));
 }
 
@@ -61,11 +61,11 @@ async fn the_pause_after_an_error_survives_a_cancelled_accept() {
     let mut listener = listen(9).await;
     let _client = connect(&listener).await;
     let start = Instant::now();
-    listener.back_off(&io::Error::other("too many open files"), || false);
+    listener.back_off(&io::Error::other("too many open files"), || {});
     for _ in 0..4 {
-        let accepted = timeout(BACKOFF / 5, listener.accept(|| false)).await;
+        let accepted = timeout(BACKOFF / 5, listener.accept(|| {})).await;
         assert!(accepted.is_err(), "accepted after {:?}", start.elapsed());
     }
-    listener.accept(|| false).await;
+    listener.accept(|| {}).await;
     assert!(start.elapsed() >= BACKOFF, "{:?}", start.elapsed());
 }
