@@ -14,6 +14,7 @@ use audit::AuditCommand;
 use clap::Subcommand;
 use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
+use rolegate_http_server::ignored_address::Exposure;
 use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
@@ -104,7 +105,7 @@ impl Program for Settings {
         let admin = service.admin_password();
         doctor::check_users(doctor, "database", service, database.url(), admin).await;
         IGNORED_ADDRESSES
-            .check(doctor, false, self.ops_listen_addr)
+            .check(doctor, Exposure::Internal, self.ops_listen_addr)
             .await;
     }
 

@@ -2,7 +2,9 @@
 
 use crate::{gateway::Gateway, middleware::request_source::IGNORED_ADDRESSES, settings::Settings};
 use rolegate_auth_client::ClientTls;
-use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
+use rolegate_http_server::{
+    admin_server::AdminServer, ignored_address::Exposure, readiness::Readiness,
+};
 use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
@@ -102,7 +104,7 @@ impl Program for Settings {
             doctor.fail("addresses", error);
         }
         IGNORED_ADDRESSES
-            .check(doctor, true, self.ops_listen_addr)
+            .check(doctor, Exposure::Public, self.ops_listen_addr)
             .await;
     }
 

@@ -9,6 +9,7 @@ use crate::{
 use clap::Subcommand;
 use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
+use rolegate_http_server::ignored_address::Exposure;
 use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
@@ -115,7 +116,7 @@ impl Program for Settings {
         }
         self.auth_tls.check(doctor, &self.auth_service_url).await;
         IGNORED_ADDRESSES
-            .check(doctor, false, self.ops_listen_addr)
+            .check(doctor, Exposure::Internal, self.ops_listen_addr)
             .await;
     }
 

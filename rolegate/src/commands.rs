@@ -16,6 +16,7 @@ use rolegate_auth_service::{
     settings::ServiceSettings,
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
+use rolegate_http_server::ignored_address::Exposure;
 use rolegate_posts_service::{commands, store};
 use rolegate_program::{
     bind_address::BindAddress,
@@ -116,7 +117,7 @@ impl Program for Settings {
             doctor.fail("addresses", error);
         }
         IGNORED_ADDRESSES
-            .check(doctor, true, self.ops_listen_addr)
+            .check(doctor, Exposure::Public, self.ops_listen_addr)
             .await;
     }
 

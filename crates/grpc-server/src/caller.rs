@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{
 };
 
 /// Client addresses that callers outside of `TRUSTED_GATEWAYS` report.
-pub static IGNORED: AddressHeader = AddressHeader::new(
+pub static IGNORED_ADDRESSES: AddressHeader = AddressHeader::new(
     metadata::CLIENT_ADDRESS,
     "TRUSTED_GATEWAYS",
     "gateway or a service of yours",
@@ -80,7 +80,7 @@ impl Caller {
         let client_address = match reported {
             Some(reported) if is_trusted => parse_address(reported).or(address),
             Some(_) => {
-                IGNORED.ignore(address);
+                IGNORED_ADDRESSES.ignore(address);
                 address
             }
             None => address,

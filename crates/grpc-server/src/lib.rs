@@ -23,7 +23,7 @@ mod readiness_monitor;
 mod server;
 mod unfinished_messages;
 
-pub use caller::{IGNORED as IGNORED_ADDRESSES, certificate_name, is_trusted_caller, named_caller};
+pub use caller::{IGNORED_ADDRESSES, certificate_name, is_trusted_caller, named_caller};
 pub use error_status::{error_status, log_error};
 pub use program::{HostSettings, ServiceProgram};
 pub use server::{GrpcServer, InMemoryCallers, InMemoryStreams, bind};

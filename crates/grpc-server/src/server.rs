@@ -3,7 +3,7 @@
 use crate::{
     call_head::MAX_METADATA,
     call_layer::{self, CallObserver},
-    caller::IGNORED,
+    caller::IGNORED_ADDRESSES,
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
     readiness_monitor::{ReadinessMonitor, ServiceHealth},
@@ -82,7 +82,7 @@ impl GrpcServer {
             let (reporter, health_service) = tonic_health::server::health_reporter();
             let health_service = health_service.max_decoding_message_size(MAX_MESSAGE);
             call_layer::register_metrics();
-            IGNORED.register_metric();
+            IGNORED_ADDRESSES.register_metric();
             let health = ServiceHealth::new(reporter, name);
             health.set_serving(false).await;
             Self {

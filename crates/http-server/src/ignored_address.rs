@@ -35,6 +35,15 @@ pub struct AddressHeader {
     lines: LogOnce<PeerKind>,
 }
 
+/// Who can connect to a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exposure {
+    /// Anybody on the Internet, who can send any header.
+    Public,
+    /// Programs of the operator, and nobody else.
+    Internal,
+}
+
 /// Whose address a peer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum PeerKind {
@@ -94,8 +103,8 @@ impl AddressHeader {
     }
 
     /// Reports to `doctor` whether untrusted peers send the header to the server with this
-    /// `OPS_LISTEN_ADDR`: a failure, unless the listener is public, because strangers can send anything.
-    pub async fn check(&self, doctor: &mut Doctor, is_public: bool, ops: SocketAddr) {
+    /// `OPS_LISTEN_ADDR`. That is a failure only if its listener is internal.
+    pub async fn check(&self, doctor: &mut Doctor, exposure: Exposure, ops: SocketAddr) {
         const STEP: &str = "trust";
         let Ok(count) = self.count_at(ops).await else {
             return;
@@ -110,13 +119,13 @@ impl AddressHeader {
             "{count} calls with {name} came from addresses outside of {setting}, and it was \
              ignored: if a {sender} is one of them, add it; its users share one rate limit"
         );
-        match count {
-            0 => doctor.ok(
+        match exposure {
+            _ if count == 0 => doctor.ok(
                 STEP,
                 format!("every caller that sends {name} is in {setting}"),
             ),
-            _ if is_public => doctor.note(STEP, problem),
-            _ => doctor.fail(STEP, problem),
+            Exposure::Public => doctor.note(STEP, problem),
+            Exposure::Internal => doctor.fail(STEP, problem),
         }
     }
 
