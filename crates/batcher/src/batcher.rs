@@ -20,10 +20,11 @@ pub enum SubmitError {
 
 /// Batches requests `R` with answers `A`. Clones share the batches.
 pub struct Batcher<R, A> {
-    shared: Arc<Shared<R, A>>,
+    dispatcher: Arc<Dispatcher<R, A>>,
 }
 
-struct Shared<R, A> {
+/// Starts the tasks that send batches, and holds the requests that wait for one.
+struct Dispatcher<R, A> {
     send: Box<dyn Fn(Vec<R>) -> BoxFuture<'static, Vec<A>> + Send + Sync>,
     /// No panic under this lock leaves the queue half changed.
     queue: Mutex<Queue<R, A>>,
@@ -39,7 +40,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     {
         let send = Box::new(move |batch| Box::pin(send(batch)) as _);
         Self {
-            shared: Arc::new(Shared {
+            dispatcher: Arc::new(Dispatcher {
                 send,
                 queue: Mutex::new(Queue::new(limits)),
             }),
@@ -51,7 +52,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     pub async fn submit(&self, request: R) -> Result<A, SubmitError> {
         let (reply, answer) = oneshot::channel();
         {
-            let mut queue = self.shared.queue.lock();
+            let mut queue = self.dispatcher.queue.lock();
             if queue.waiting.len() >= MAX_WAITING {
                 return Err(SubmitError::QueueFull);
             }
@@ -60,14 +61,14 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
                 span: Span::current(),
                 reply,
             });
-            self.shared.dispatch(queue);
+            self.dispatcher.dispatch(queue);
         }
         // No timer here: a request waits only while a worker runs, and a task watches for stalls.
         answer.await.map_err(|_| SubmitError::BatchDropped)
     }
 }
 
-impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
+impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
     /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if they
     /// depend on other batches.
     fn dispatch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<R, A>>) {
@@ -130,7 +131,7 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
 impl<R, A> Clone for Batcher<R, A> {
     fn clone(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
+            dispatcher: Arc::clone(&self.dispatcher),
         }
     }
 }

@@ -13,7 +13,7 @@ use futures_channel::oneshot;
 use crate::job::{AdmissionRequest, Job, Reply};
 use crate::kernel::MAX_LANES;
 use crate::stored::StoredHash;
-use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
+use crate::worker::{CALIBRATION_ITERATIONS, WorkerPool, calibrate, lower_priority};
 use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
@@ -36,7 +36,7 @@ use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 /// # }
 /// ```
 pub struct Engine {
-    shared: Arc<Shared>,
+    pool: Arc<WorkerPool>,
     threads: Vec<JoinHandle<()>>,
     priority: io::Result<()>,
     /// The highest cost of the hashes seen, at most [`Cost::MAX_FAILED`].
@@ -77,13 +77,13 @@ impl Engine {
         };
         let (sender, measurements) = mpsc::channel();
         let mut engine = Self {
-            shared: Arc::new(Shared::new(settings)),
+            pool: Arc::new(WorkerPool::new(settings)),
             threads: Vec::with_capacity(settings.threads),
             priority: Ok(()),
             highest_cost: AtomicU32::new(0),
         };
         for worker in 0..settings.threads {
-            let shared = Arc::clone(&engine.shared);
+            let pool = Arc::clone(&engine.pool);
             let sender = sender.clone();
             let measure = move || {
                 // The engine is gone if a later thread could not be created.
@@ -93,7 +93,7 @@ impl Engine {
             #[cfg(simulation)]
             {
                 measure();
-                tokio::spawn(async move { shared.work(worker).await });
+                tokio::spawn(async move { pool.work(worker).await });
             }
             #[cfg(not(simulation))]
             engine.threads.push(
@@ -101,7 +101,7 @@ impl Engine {
                     .name(format!("bcrypt-{worker}"))
                     .spawn(move || {
                         measure();
-                        futures_executor::block_on(shared.work(worker));
+                        futures_executor::block_on(pool.work(worker));
                     })?,
             );
         }
@@ -114,7 +114,7 @@ impl Engine {
             }
         }
         engine
-            .shared
+            .pool
             .locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
         Ok(engine)
     }
@@ -127,7 +127,7 @@ impl Engine {
 
     /// A snapshot of the statistics.
     pub fn stats(&self) -> Stats {
-        self.shared.stats()
+        self.pool.stats()
     }
 
     /// Makes failed verifications cost at least this much, as one hash of this cost does. For the
@@ -154,7 +154,7 @@ impl Engine {
         let now = Instant::now();
         let work = self.failed_cost(cost).iterations();
         let request = AdmissionRequest::new(client, work, now, deadline);
-        self.shared
+        self.pool
             .locked_async(|scheduler| scheduler.check_admission(request, now))
             .await
     }
@@ -239,14 +239,13 @@ impl Engine {
         job: Job,
         answer: oneshot::Receiver<Reply>,
     ) -> impl Future<Output = Reply> + Send + use<> {
-        let shared = Arc::clone(&self.shared);
+        let pool = Arc::clone(&self.pool);
         async move {
-            shared
-                .locked_async(|scheduler| scheduler.submit(job, Instant::now()))
+            pool.locked_async(|scheduler| scheduler.submit(job, Instant::now()))
                 .await;
-            shared.wake();
+            pool.wake();
             // Waiting jobs do not keep a dropped engine.
-            drop(shared);
+            drop(pool);
             answer.await.map_err(|_| EngineError::Lost)?
         }
     }
@@ -254,7 +253,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.shared.stop();
+        self.pool.stop();
         for thread in self.threads.drain(..) {
             // A worker that panicked is counted and has completed its jobs by dropping them.
             let _ = thread.join();

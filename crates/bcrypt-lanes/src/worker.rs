@@ -21,7 +21,8 @@ use crate::{Settings, Stats, kernel};
 /// Much longer than a worker that runs holds the lock.
 const STATS_ATTEMPTS: usize = 10_000;
 
-pub(crate) struct Shared {
+/// What the engine and its worker threads share: the scheduler, and the notifications of each other.
+pub(crate) struct WorkerPool {
     scheduler: Mutex<Scheduler>,
     /// Notified after every unlock.
     unlocked: Notify,
@@ -34,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) inject_panic: AtomicBool,
 }
 
-impl Shared {
+impl WorkerPool {
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             scheduler: Mutex::new(Scheduler::new(settings)),

@@ -177,9 +177,9 @@ async fn a_caller_that_waits_for_the_scheduler_blocks_no_other_task() {
     let engine = engine();
     let (locked, is_locked) = std::sync::mpsc::channel();
     let (unlock, may_unlock) = std::sync::mpsc::channel();
-    let shared = std::sync::Arc::clone(&engine.shared);
+    let pool = std::sync::Arc::clone(&engine.pool);
     let holder = thread::spawn(move || {
-        shared.locked(|_| {
+        pool.locked(|_| {
             locked.send(()).expect("the test waits");
             may_unlock.recv_timeout(Duration::from_secs(20))
         })
@@ -262,7 +262,7 @@ async fn a_new_engine_has_measured_the_machine() {
 #[tokio::test]
 async fn a_worker_panic_fails_only_the_jobs_in_its_lanes() {
     let engine = engine();
-    engine.shared.inject_panic.store(true, Ordering::Relaxed);
+    engine.pool.inject_panic.store(true, Ordering::Relaxed);
     let lost = engine.hash(b"secret", Cost::MAX, ME, soon()).await;
     assert_eq!(lost, Err(EngineError::Lost));
     eventually("counters", || engine.stats().panics == 1);
