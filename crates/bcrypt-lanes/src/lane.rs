@@ -4,7 +4,6 @@
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::kernel::{self, Lane};
-use crate::pi;
 
 /// bcrypt's constant plaintext.
 const TEXT: [u8; 24] = *b"OrpheanBeholderScryDoubt";
@@ -14,8 +13,8 @@ impl Lane {
     pub(crate) fn start(&mut self, password: &ExpandedPassword, salt: [u8; 16]) {
         let salt = salt.as_chunks::<4>().0;
         let salt = std::array::from_fn(|i| u32::from_be_bytes(salt[i]));
-        self.boxes = pi::S_BOXES;
-        self.subkeys = pi::SUBKEYS;
+        self.boxes = S_BOXES;
+        self.subkeys = SUBKEYS;
         self.keys = [password.0, std::array::from_fn(|i| salt[i % 4])];
         kernel::expand(std::array::from_mut(self), 0, Some(salt));
     }
@@ -52,4 +51,29 @@ impl ExpandedPassword {
             word() << 24 | word() << 16 | word() << 8 | word()
         }))
     }
+}
+
+/// The 18 subkeys before any key is mixed in.
+const SUBKEYS: [u32; 18] = words(0);
+
+/// The four substitution boxes, indexed by the highest to the lowest byte of a half block.
+const S_BOXES: [[u32; 256]; 4] = [words(18), words(274), words(530), words(786)];
+
+/// The initial Blowfish state in hexadecimal: the first 1,042 words of the fractional part of π, 64 digits on each line
+/// (B. Schneier, "Description of a New Variable-Length Key, 64-Bit Block Cipher", 1993).
+const DIGITS: &[u8] = include_bytes!("pi.hex");
+
+/// Reads words of [`DIGITS`], from this one on.
+const fn words<const N: usize>(first: usize) -> [u32; N] {
+    let mut words = [0; N];
+    let mut index = 0;
+    while index < 8 * N {
+        let digit = 8 * first + index;
+        let digit = (DIGITS[digit + digit / 64] as char)
+            .to_digit(16)
+            .expect("a digit");
+        words[index / 8] = words[index / 8] << 4 | digit;
+        index += 1;
+    }
+    words
 }

@@ -13,8 +13,8 @@
 //! - `worker`: one low-priority thread per core. About once a millisecond it collects finished
 //!   hashes from its `lane_group`, drops cancelled and expired jobs, and fills free lanes. A `job`
 //!   travels from the engine through the queue into a lane, which completes it.
-//! - `lane`, `stored`: one bcrypt, from password to `$2b$…`.
-//! - `kernel`: the hot loop, one instance for each number of lanes; `pi`: Blowfish's tables.
+//! - `lane`, `stored`: one bcrypt, from password to `$2b$…`; `lane` also has the tables of Blowfish.
+//! - `kernel`: the hot loop, one instance for each number of lanes.
 //! - [`self_test`]: known-answer tests of every kernel, to run before serving.
 
 mod engine;
@@ -23,7 +23,6 @@ mod kernel;
 mod lane;
 mod lane_group;
 mod outcome;
-mod pi;
 mod queue;
 mod scheduler;
 mod self_test;

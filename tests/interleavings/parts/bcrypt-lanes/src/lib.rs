@@ -11,8 +11,6 @@ mod lane;
 mod lane_group;
 #[path = "../../../../../crates/bcrypt-lanes/src/outcome.rs"]
 mod outcome;
-#[path = "../../../../../crates/bcrypt-lanes/src/pi.rs"]
-mod pi;
 #[path = "../../../../../crates/bcrypt-lanes/src/queue.rs"]
 mod queue;
 #[path = "../../../../../crates/bcrypt-lanes/src/scheduler.rs"]
