@@ -2,7 +2,7 @@
 
 use crate::{
     commands::user::user_line::{LineReader, UserLine},
-    grpc::ext_authz::{cookie::browser_headers, request},
+    grpc::ext_authz::request::RequestAttributes,
     password::{BlocklistFile, HashExceptions, HashRules, Peppers, foreign_hash::ForeignHash},
     token::Tokens,
     user::{Credentials, User},
@@ -115,13 +115,14 @@ pub struct EnvoyRequest<'a> {
 
 /// Reads a request of Envoy.
 pub fn read_envoy_request(attributes: &AttributeContext) -> EnvoyRequest<'_> {
-    let target = request::target(attributes);
+    let attributes = RequestAttributes {
+        context: attributes,
+    };
+    let target = attributes.target();
     EnvoyRequest {
-        authorization: request::authorization(attributes),
-        client: request::source_address(attributes),
+        authorization: attributes.authorization(),
+        client: attributes.source_address(),
         route: [target.method, target.host, target.path],
-        headers: request::http(attributes)
-            .map(browser_headers)
-            .unwrap_or_default(),
+        headers: attributes.browser_headers(),
     }
 }

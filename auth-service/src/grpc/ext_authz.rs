@@ -3,7 +3,7 @@
 //! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
 //! `failure_mode_allow` is set.
 
-pub(crate) mod cookie;
+mod cookie;
 pub(crate) mod request;
 mod response;
 
@@ -15,16 +15,14 @@ use crate::{
     store::StoreError,
     user::User,
 };
-use cookie::has_authorization;
+use request::{RequestAttributes, parse_requirement};
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_proto::{
     Authorization, Reason,
     authorization::is_api_key,
-    envoy_auth_v3::{
-        AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
-    },
+    envoy_auth_v3::{CheckRequest, CheckResponse, authorization_server::Authorization as Check},
 };
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -49,78 +47,88 @@ impl Check for AuthGrpc {
     ) -> Result<Response<CheckResponse>, Status> {
         let mut origin = read_origin(&request);
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
-        let attributes = request.into_inner().attributes.unwrap_or_default();
+        let context = request.into_inner().attributes.unwrap_or_default();
+        let attributes = RequestAttributes { context: &context };
         // The client address is that of Envoy's client, if Envoy is trusted to report it.
-        match request::source_address(&attributes) {
+        match attributes.source_address() {
             Some(address) if is_trusted => origin.client_address = Some(address),
             Some(_) => IGNORED.ignore(origin.client_address),
             None => {}
         }
         // Answered before Envoy's own deadline, after which it has no answer.
-        let decision = self.decide(&attributes, origin);
+        let decision = self.decide(attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
         let timed_out = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
         Ok(Response::new(match decision.unwrap_or_else(timed_out) {
             Ok(user) => response::allow(&user),
-            Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(&attributes)),
+            Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(attributes)),
         }))
     }
 }
 
-/// A request of Envoy's client.
+/// A request of Envoy's client to a route whose configuration names the required roles.
 #[derive(Clone, Copy)]
 struct RouteRequest<'r> {
-    attributes: &'r AttributeContext,
+    attributes: RequestAttributes<'r>,
     /// The required roles, as the configuration of the route names them.
     roles: &'r str,
+    /// The requirement that `roles` names. The error of an invalid one comes after those of the credentials, as at the
+    /// gateway.
+    requirement: &'r Result<Requirement, AccountError>,
     origin: CallOrigin,
 }
 
 impl AuthGrpc {
     async fn decide(
         &self,
-        attributes: &AttributeContext,
+        attributes: RequestAttributes<'_>,
         origin: CallOrigin,
     ) -> Result<User, Refusal> {
-        let Some(roles) = request::roles(&attributes.context_extensions) else {
+        let Some(roles) = attributes.roles() else {
             warn_of_route(attributes);
             return Err(AccountError::from(Reason::RoleInsufficient).into());
         };
-        let is_cookie_only = request::is_cookie_only(&attributes.context_extensions)
+        let is_cookie_only = attributes
+            .is_cookie_only()
             .inspect_err(|_| warn_of_route(attributes))?;
+        let requirement = self.known_requirement(roles);
         let route = RouteRequest {
             attributes,
             roles,
+            requirement: &requirement,
             origin,
         };
-        let requirement = self.requirement(roles);
         let authorization = if is_cookie_only {
             None
         } else {
-            request::authorization(attributes)
+            attributes.authorization()
         };
-        // What is rare is boxed, or every check would be as large as that of a password.
+        // The rare ways are boxed, or the future of every check would be as large as that of a password.
         let authenticated = match authorization {
             Some(Authorization::Bearer(token)) => {
-                self.authorize_bearer(route, &requirement, token.expose_secret())
-                    .await?
+                self.authorize_bearer(route, token.expose_secret()).await?
             }
             Some(Authorization::Basic { username, password }) => {
-                Box::pin(self.verify_basic(route, &requirement, username, password)).await?
+                Box::pin(self.verify_basic(route, username, password)).await?
             }
-            // Credentials come before cookies, also malformed ones.
-            None if !is_cookie_only && has_authorization(attributes) => {
+            // An `Authorization` header comes before cookies, even a malformed one.
+            None if !is_cookie_only && attributes.has_authorization() => {
                 return Err(Refusal::NotAuthenticated);
             }
-            None => Box::pin(self.authenticate_by_cookie(route, &requirement)).await?,
+            None => Box::pin(self.authenticate_by_cookie(route)).await?,
         };
-        // After the credentials, as at the gateway.
-        let requirement = requirement.inspect_err(|_| warn_of_route(attributes))?;
+        let required = match requirement {
+            Ok(ref required) => required,
+            Err(error) => {
+                warn_of_route(attributes);
+                return Err(error.into());
+            }
+        };
         let user = authenticated.user;
-        if requirement.admits(user.role) {
+        if required.admits(user.role) {
             return Ok(user);
         }
-        let reason = requirement.refusal(authenticated.ineffective_role);
+        let reason = required.refusal(authenticated.ineffective_role);
         Err(Box::pin(self.refuse(route, &user, reason)).await)
     }
 
@@ -128,7 +136,7 @@ impl AuthGrpc {
     async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
             if DENIALS.is_due((user.id, route.roles.to_owned())) {
-                let target = request::target(route.attributes);
+                let target = route.attributes.target();
                 let shown = target.route();
                 audit::log_access_denial(user, target.method, &shown, route.roles, reason);
             }
@@ -141,8 +149,8 @@ impl AuthGrpc {
         }
     }
 
-    fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
-        let requirement = request::requirement(roles)?;
+    fn known_requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
+        let requirement = parse_requirement(roles)?;
         if let Requirement::Roles(required) = &requirement {
             self.accounts.require_known_roles(required)?;
         }
@@ -152,7 +160,6 @@ impl AuthGrpc {
     async fn authorize_bearer(
         &self,
         route: RouteRequest<'_>,
-        requirement: &Result<Requirement, AccountError>,
         token: &str,
     ) -> Result<AuthenticatedUser, AccountError> {
         // Any user, because the audit log names the one who is refused.
@@ -164,7 +171,7 @@ impl AuthGrpc {
         } else {
             authorize().await
         };
-        count_bearer(bearer, requirement)
+        count_bearer(bearer, route.requirement)
     }
 
     /// Verifies a password. If it is wrong, and the browser of a person asks for a page with it, the session in the cookie
@@ -172,11 +179,10 @@ impl AuthGrpc {
     async fn verify_basic(
         &self,
         route: RouteRequest<'_>,
-        requirement: &Result<Requirement, AccountError>,
         username: String,
         password: SecretString,
     ) -> Result<AuthenticatedUser, Refusal> {
-        if cookie::is_cross_site_change(route.attributes) {
+        if route.attributes.is_cross_site_change() {
             route.log_cross_site_denial().await;
             return Err(Refusal::CrossSite);
         }
@@ -193,10 +199,10 @@ impl AuthGrpc {
         };
         // The service may be busy, which says nothing about the credentials.
         let is_wrong = error.reason().code() == Code::Unauthenticated;
-        if !is_wrong || !self.is_by_person(route.attributes) {
+        if !is_wrong || !self.is_page_of_person(route.attributes) {
             return Err(error.into());
         }
-        match Box::pin(self.user_in_cookie(route.attributes, requirement)).await {
+        match Box::pin(self.user_in_cookie(route)).await {
             Err(refusal) if !matches!(refusal, Refusal::SignIn(_)) => Err(error.into()),
             outcome => outcome,
         }
@@ -205,9 +211,8 @@ impl AuthGrpc {
     async fn authenticate_by_cookie(
         &self,
         route: RouteRequest<'_>,
-        requirement: &Result<Requirement, AccountError>,
     ) -> Result<AuthenticatedUser, Refusal> {
-        let outcome = self.user_in_cookie(route.attributes, requirement).await;
+        let outcome = self.user_in_cookie(route).await;
         if matches!(outcome, Err(Refusal::CrossSite)) {
             route.log_cross_site_denial().await;
         }
@@ -219,7 +224,7 @@ impl RouteRequest<'_> {
     /// Writes the line of a change that another site may have caused.
     async fn log_cross_site_denial(self) {
         let log = async {
-            let target = request::target(self.attributes);
+            let target = self.attributes.target();
             audit::log_cross_site_denial(target.method, &target.route(), self.roles);
         };
         RequestContext::with_client_address(self.origin.client_address, log).await;
@@ -227,15 +232,14 @@ impl RouteRequest<'_> {
 }
 
 /// Warns that the configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
-fn warn_of_route(attributes: &AttributeContext) {
+fn warn_of_route(attributes: RequestAttributes<'_>) {
     if INVALID_ROUTES.is_due(()) {
-        let target = request::target(attributes);
-        let extensions = &attributes.context_extensions;
+        let target = attributes.target();
         tracing::warn!(
             host = target.host,
             path = target.path,
-            roles = request::roles(extensions),
-            credentials = extensions.get("credentials"),
+            roles = attributes.roles(),
+            credentials = attributes.credentials(),
             "ext_authz: refused, because context_extensions of this route are not valid; set roles to \
              roles such as \"author,admin\", or \"*\" for any user, and credentials to nothing or \
              \"cookie\""

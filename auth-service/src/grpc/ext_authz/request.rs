@@ -1,92 +1,176 @@
 //! Reads what Envoy sends.
 
 use crate::accounts::{AccountError, Requirement};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_proto::{
     Authorization, Role,
-    envoy_auth_v3::{AttributeContext, HeaderValue, attribute_context::HttpRequest},
+    envoy_auth_v3::{self, AttributeContext, attribute_context::HttpRequest},
     metadata::AUTHORIZATION,
 };
-use std::{collections::HashMap, net::IpAddr};
+use rolegate_sign_in::{
+    headers::parse_scheme,
+    request::{BROWSER_HEADERS, BrowserRequest},
+};
+use std::net::IpAddr;
 
 /// The longest method, host or path in a log line, in bytes.
 const MAX_LOGGED_BYTES: usize = 200;
 
-/// `roles` of the route's configuration, which no client can set.
-pub(crate) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
-    extensions.get("roles").map(String::as_str)
+/// What Envoy says of a request that it asks about, and of the request's route.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestAttributes<'r> {
+    pub(crate) context: &'r AttributeContext,
 }
 
-/// Whether only the cookie counts, by `credentials` of the route's configuration. The `Authorization` of the request is
-/// for the application then.
-pub(crate) fn is_cookie_only(extensions: &HashMap<String, String>) -> Result<bool, AccountError> {
-    match extensions.get("credentials").map(String::as_str) {
-        None => Ok(false),
-        Some("cookie") => Ok(true),
-        Some(_) => Err(AccountError::invalid_request("credentials must be cookie")),
+/// A header whose value is given in both fields of its message, so that neither counts.
+pub(crate) struct AmbiguousValue;
+
+impl<'r> RequestAttributes<'r> {
+    /// `roles` of the route's configuration, which no client can set.
+    pub(super) fn roles(self) -> Option<&'r str> {
+        self.extension("roles")
+    }
+
+    /// `credentials` of the route's configuration.
+    pub(super) fn credentials(self) -> Option<&'r str> {
+        self.extension("credentials")
+    }
+
+    fn extension(self, name: &str) -> Option<&'r str> {
+        self.context
+            .context_extensions
+            .get(name)
+            .map(String::as_str)
+    }
+
+    /// Whether only the cookie counts, by the route's configuration. The `Authorization` of the request is for the
+    /// application then.
+    pub(super) fn is_cookie_only(self) -> Result<bool, AccountError> {
+        match self.credentials() {
+            None => Ok(false),
+            Some("cookie") => Ok(true),
+            Some(_) => Err(AccountError::invalid_request("credentials must be cookie")),
+        }
+    }
+
+    /// The request of Envoy's client.
+    fn http(self) -> Option<&'r HttpRequest> {
+        self.context.request.as_ref()?.http.as_ref()
+    }
+
+    /// The values of a header. Envoy sends headers as a map, which joins repeated ones, or with `encode_raw_headers` as a
+    /// list of bytes.
+    fn header_values(self, name: &str) -> impl Iterator<Item = Result<&'r [u8], AmbiguousValue>> {
+        self.http().into_iter().flat_map(move |http| {
+            let joined = http
+                .headers
+                .iter()
+                .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+                .map(|(_, value)| Ok(value.as_bytes()));
+            let raw = http
+                .header_map
+                .iter()
+                .flat_map(|map| &map.headers)
+                .filter(move |header| header.key.eq_ignore_ascii_case(name))
+                .map(raw_value);
+            joined.chain(raw)
+        })
+    }
+
+    /// Whether there is an `Authorization` header, even a malformed one.
+    pub(super) fn has_authorization(self) -> bool {
+        self.header_values(AUTHORIZATION).next().is_some()
+    }
+
+    /// The credentials of the only `Authorization` header.
+    pub(crate) fn authorization(self) -> Option<Authorization> {
+        let mut values = self.header_values(AUTHORIZATION);
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return None;
+        };
+        Authorization::parse(value.ok()?)
+    }
+
+    /// The headers that say what a browser does.
+    pub(crate) fn browser_headers(self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for name in BROWSER_HEADERS {
+            for value in self.header_values(name) {
+                // A value that cannot be read must not be overlooked: it counts as an empty one.
+                let value = HeaderValue::from_bytes(value.unwrap_or_default());
+                headers.append(
+                    HeaderName::from_static(name),
+                    value.unwrap_or(HeaderValue::from_static("")),
+                );
+            }
+        }
+        headers
+    }
+
+    /// The request as a browser made it.
+    pub(super) fn browser(self) -> Option<Browser<'r>> {
+        Some(Browser {
+            http: self.http()?,
+            headers: self.browser_headers(),
+        })
+    }
+
+    /// Whether another site may have caused a change. A browser sends the password that it remembers with such a request,
+    /// too.
+    pub(super) fn is_cross_site_change(self) -> bool {
+        self.browser()
+            .is_some_and(|browser| browser.request().is_cross_site_change())
+    }
+
+    /// The address of Envoy's client.
+    pub(crate) fn source_address(self) -> Option<IpAddr> {
+        let address = self.context.source.as_ref()?.address.as_ref()?;
+        let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
+        Some(ip.to_canonical())
+    }
+
+    pub(crate) fn target(self) -> RequestTarget<'r> {
+        let Some(http) = self.http() else {
+            return RequestTarget::default();
+        };
+        let path = http.path.split(['?', '#']).next().unwrap_or_default();
+        RequestTarget {
+            method: shorten(&http.method),
+            host: shorten(&http.host),
+            path: shorten(path),
+        }
     }
 }
 
-/// `author,admin`, or `*` for any user.
-pub(crate) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
-    let malformed = |_| AccountError::invalid_request("roles must be names of roles");
-    match roles {
-        "*" => Ok(Requirement::AnyAuthenticated),
-        names => Role::parse_list(names)
-            .map(Requirement::Roles)
-            .map_err(malformed),
-    }
-}
-
-/// The credentials of the only `authorization` header. Envoy sends headers as a map, which joins
-/// repeated ones, or with `encode_raw_headers` as a list of bytes.
-pub(crate) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
-    let mut values = values(http(attributes)?, AUTHORIZATION);
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    Authorization::parse(value?)
-}
-
-/// The request of Envoy's client.
-pub(crate) fn http(attributes: &AttributeContext) -> Option<&HttpRequest> {
-    attributes.request.as_ref()?.http.as_ref()
-}
-
-/// The values of a header; `None` for one that is given in both fields.
-pub(crate) fn values<'a>(
-    http: &'a HttpRequest,
-    name: &str,
-) -> impl Iterator<Item = Option<&'a [u8]>> {
-    let joined = http
-        .headers
-        .iter()
-        .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
-        .map(|(_, value)| Some(value.as_bytes()));
-    let raw = http
-        .header_map
-        .iter()
-        .flat_map(|map| &map.headers)
-        .filter(move |header| header.key.eq_ignore_ascii_case(name))
-        .map(raw_value);
-    joined.chain(raw)
-}
-
-/// A header has its value in one of two fields.
-fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
+/// The value of a header in a list, which is in one of two fields.
+fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValue> {
     match (header.value.is_empty(), header.raw_value.is_empty()) {
-        (false, false) => None,
-        (false, true) => Some(header.value.as_bytes()),
-        (true, _) => Some(&header.raw_value),
+        (false, false) => Err(AmbiguousValue),
+        (false, true) => Ok(header.value.as_bytes()),
+        (true, _) => Ok(&header.raw_value),
     }
 }
 
-pub(crate) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
-    let address = attributes.source.as_ref()?.address.as_ref()?;
-    let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
-    Some(ip.to_canonical())
+/// A request with the headers that say what a browser does.
+pub(super) struct Browser<'r> {
+    http: &'r HttpRequest,
+    headers: HeaderMap,
 }
 
-/// What a request is for, as the log names it: without the query, which may hold secrets.
+impl Browser<'_> {
+    pub(super) fn request(&self) -> BrowserRequest<'_> {
+        BrowserRequest {
+            method: Some(&self.http.method),
+            scheme: parse_scheme(&self.http.scheme),
+            host: Some(&self.http.host),
+            path: Some(&self.http.path),
+            headers: &self.headers,
+        }
+    }
+}
+
+/// The target of a request, as log lines name it: without the query, which may hold secrets.
+#[derive(Default)]
 pub(crate) struct RequestTarget<'r> {
     pub(crate) method: &'r str,
     pub(crate) host: &'r str,
@@ -100,24 +184,18 @@ impl RequestTarget<'_> {
     }
 }
 
-pub(crate) fn target(attributes: &AttributeContext) -> RequestTarget<'_> {
-    let Some(http) = http(attributes) else {
-        return RequestTarget {
-            method: "",
-            host: "",
-            path: "",
-        };
-    };
-    let path = http.path.split(['?', '#']).next().unwrap_or_default();
-    RequestTarget {
-        method: shortened(&http.method),
-        host: shortened(&http.host),
-        path: shortened(path),
-    }
+fn shorten(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_LOGGED_BYTES)]
 }
 
-fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_LOGGED_BYTES)]
+/// Parses the roles of a route, such as `author,admin`; `*` stands for any user.
+pub(super) fn parse_requirement(roles: &str) -> Result<Requirement, AccountError> {
+    if roles == "*" {
+        return Ok(Requirement::AnyAuthenticated);
+    }
+    Role::parse_list(roles)
+        .map(Requirement::Roles)
+        .map_err(|_| AccountError::invalid_request("roles must be names of roles"))
 }
 
 #[cfg(test)]

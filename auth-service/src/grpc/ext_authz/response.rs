@@ -57,7 +57,7 @@ pub(super) fn allow(user: &User) -> CheckResponse {
     }
 }
 
-/// What a refusal says, as the gateway does.
+/// The parts of a refusal, as the gateway answers it.
 struct Denial {
     code: Code,
     http_status: u16,

@@ -1,6 +1,6 @@
 //! What is read of the messages of Envoy.
 
-use super::{RequestTarget, authorization, requirement, roles, target};
+use super::{RequestAttributes, RequestTarget, parse_requirement};
 use crate::accounts::Requirement;
 use rolegate_proto::{
     Authorization, Role,
@@ -12,7 +12,7 @@ use rolegate_proto::{
 use secrecy::ExposeSecret as _;
 
 fn required(roles: &str) -> Option<Requirement> {
-    requirement(roles).ok()
+    parse_requirement(roles).ok()
 }
 
 #[test]
@@ -31,8 +31,14 @@ fn a_forgotten_or_misspelt_requirement_is_none() {
     ] {
         assert_eq!(required(invalid), None, "{invalid}");
     }
-    let roles_of = |name: &str| roles(&[(name.to_owned(), "*".to_owned())].into()).is_some();
-    assert!(roles_of("roles") && !roles_of("Roles"));
+    let has_roles = |name: &str| {
+        let context = &AttributeContext {
+            context_extensions: [(name.to_owned(), "*".to_owned())].into(),
+            ..AttributeContext::default()
+        };
+        RequestAttributes { context }.roles().is_some()
+    };
+    assert!(has_roles("roles") && !has_roles("Roles"));
     // Well-formed; the service says whether there is such a role.
     assert!(required("root").is_some());
 }
@@ -54,18 +60,15 @@ fn token_of(joined: &[(&str, &str)], raw: &[(&str, &str, &[u8])]) -> Option<Stri
         value: value.to_owned(),
         raw_value: raw_value.to_owned(),
     });
-    let (headers, header_map) = (
-        headers.collect(),
-        Some(HeaderMap {
+    let http = HttpRequest {
+        headers: headers.collect(),
+        header_map: Some(HeaderMap {
             headers: raw.collect(),
         }),
-    );
-    let http = HttpRequest {
-        headers,
-        header_map,
         ..HttpRequest::default()
     };
-    match authorization(&with(http))? {
+    let context = &with(http);
+    match (RequestAttributes { context }).authorization()? {
         Authorization::Bearer(token) => Some(token.expose_secret().to_owned()),
         Authorization::Basic { username, .. } => Some(username),
     }
@@ -109,7 +112,8 @@ fn repeated_and_binary_headers_are_refused() {
         token_of(&[("authorization", "Bearer a.b,Bearer a.b")], &[]),
         None
     );
-    assert!(authorization(&AttributeContext::default()).is_none());
+    let context = &AttributeContext::default();
+    assert!(RequestAttributes { context }.authorization().is_none());
 }
 
 #[test]
@@ -118,17 +122,76 @@ fn the_route_has_no_query_and_a_bounded_length() {
         "h".to_owned(),
         format!("/a{}?token=hunter2", "\u{e9}".repeat(200)),
     );
-    let attributes = with(HttpRequest {
+    let context = &with(HttpRequest {
         host,
         path,
         ..HttpRequest::default()
     });
-    let RequestTarget { host, path, .. } = target(&attributes);
+    let RequestTarget { host, path, .. } = RequestAttributes { context }.target();
     assert!(
         host == "h" && path.starts_with("/a") && path.len() <= 200,
         "{path}"
     );
-    let empty = AttributeContext::default();
-    let RequestTarget { method, host, path } = target(&empty);
+    let context = &AttributeContext::default();
+    let RequestTarget { method, host, path } = RequestAttributes { context }.target();
     assert_eq!((method, host, path), ("", "", ""));
+}
+
+fn browser_headers(joined: &[(&str, &str)], raw: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
+    let headers = joined
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    let raw = raw.iter().map(|&(key, raw_value)| HeaderValue {
+        key: key.to_owned(),
+        raw_value: raw_value.to_owned(),
+        ..HeaderValue::default()
+    });
+    let http = HttpRequest {
+        headers: headers.collect(),
+        header_map: Some(HeaderMap {
+            headers: raw.collect(),
+        }),
+        ..HttpRequest::default()
+    };
+    let context = &with(http);
+    let read = RequestAttributes { context }.browser_headers();
+    let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.to_string(), value.as_bytes().to_vec())
+    };
+    read.iter().map(pair).collect()
+}
+
+#[test]
+fn headers_of_browsers_are_read_from_either_form_and_no_others() {
+    let joined = [("cookie", "a=b; c=d"), ("x-forwarded-host", "evil.example")];
+    assert_eq!(
+        browser_headers(&joined, &[]),
+        [("cookie".to_owned(), b"a=b; c=d".to_vec())]
+    );
+    let raw = [
+        ("Cookie", &b"a=b"[..]),
+        ("cookie", b"c=\xff"),
+        ("authorization", b"Bearer a"),
+    ];
+    let expected = [b"a=b".to_vec(), b"c=\xff".to_vec()].map(|it| ("cookie".to_owned(), it));
+    assert_eq!(browser_headers(&[], &raw), expected);
+    // In both forms it is there twice.
+    assert_eq!(
+        browser_headers(&[("origin", "null")], &[("origin", b"null")]).len(),
+        2
+    );
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_not_overlooked() {
+    let names = ["upgrade", "sec-fetch-mode", "sec-websocket-key"];
+    for (name, value) in names
+        .into_iter()
+        .flat_map(|name| [(name, &b"a\0"[..]), (name, b"")])
+    {
+        assert_eq!(
+            browser_headers(&[], &[(name, value)]),
+            [(name.to_owned(), Vec::new())]
+        );
+    }
 }
