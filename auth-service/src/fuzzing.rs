@@ -15,8 +15,8 @@ use std::net::IpAddr;
 pub struct TokenContent {
     /// The user id in `sub`.
     pub user_id: i64,
-    /// The mark in the header, otherwise 0.
-    pub mark: u64,
+    /// The header's `marked_until`, otherwise 0.
+    pub marked_until: u64,
     /// The claim `exp`.
     pub exp: u64,
     /// Whether the token is valid at the given time.
@@ -28,7 +28,7 @@ pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
     let verified = tokens.verify(token)?;
     Some(TokenContent {
         user_id: verified.user_id,
-        mark: verified.mark,
+        marked_until: verified.marked_until,
         exp: verified.exp,
         is_valid: verified.is_valid_at(now),
     })

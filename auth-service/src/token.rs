@@ -45,8 +45,8 @@ pub(crate) struct VerifiedToken {
     pub(crate) user_id: i64,
     /// The time of issue in Unix seconds, derived from `exp`.
     pub(crate) issued: u64,
-    /// [`User::token_mark`] at that time, if it was later; otherwise 0.
-    pub(crate) mark: u64,
+    /// [`User::marked_until`] at that time, if it was later; otherwise 0.
+    pub(crate) marked_until: u64,
     username: UsernameClaim,
     /// The claim `exp`, in Unix seconds.
     pub(crate) exp: u64,
@@ -60,8 +60,8 @@ pub struct SigningError(#[from] jsonwebtoken::errors::Error);
 
 /// The header of a token whose signature is valid.
 struct SignedHeader {
-    /// See [`VerifiedToken::mark`].
-    mark: u64,
+    /// See [`VerifiedToken::marked_until`].
+    marked_until: u64,
     has_kid: bool,
 }
 
@@ -70,7 +70,7 @@ struct SignedHeader {
 struct OtherHeader {
     alg: String,
     kid: Option<String>,
-    /// See [`VerifiedToken::mark`].
+    /// See [`VerifiedToken::marked_until`].
     marked_until: Option<u64>,
     #[serde(default, deserialize_with = "is_present")]
     crit: bool,
@@ -123,15 +123,16 @@ impl Tokens {
     /// `tokens_not_before`, so a new password does not revoke the tokens issued right after it.
     pub fn issue(&self, user: &User, now: u64) -> Result<SecretString, SigningError> {
         let issued = now.max(user.tokens_not_before);
-        let mark = user.token_mark();
+        let marked_until = user.marked_until();
         let claims = IssuedClaims {
             sub: user.id.to_string(),
             username: &user.username,
             role: user.role.as_str(),
             exp: issued.saturating_add(TOKEN_TTL_SECONDS),
         };
-        let mark = (issued < mark).then_some(mark);
-        Ok(self.keyring.read().signing().encode(&claims, mark)?.into())
+        let marked_until = (issued < marked_until).then_some(marked_until);
+        let keyring = self.keyring.read();
+        Ok(keyring.signing().encode(&claims, marked_until)?.into())
     }
 
     /// Verifies the signature and `sub`; `None` for a token that is malformed, forged, or not like those that
@@ -142,13 +143,16 @@ impl Tokens {
         }
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
-        let SignedHeader { mark, has_kid } = self.signed_header(header, message, signature)?;
+        let SignedHeader {
+            marked_until,
+            has_kid,
+        } = self.signed_header(header, message, signature)?;
         let payload = decode_object(payload)?;
         let claims = Claims::parse(&payload, has_kid)?;
         Some(VerifiedToken {
             user_id: parse_user_id(&claims.sub)?,
             issued: claims.exp.saturating_sub(TOKEN_TTL_SECONDS),
-            mark,
+            marked_until,
             username: claims.username,
             exp: claims.exp,
             nbf: claims.nbf,
@@ -162,7 +166,7 @@ impl Tokens {
         let keyring = self.keyring.read();
         if let Some(key) = keyring.find_by_header(header) {
             let usual_header = SignedHeader {
-                mark: 0,
+                marked_until: 0,
                 has_kid: true,
             };
             return is_signed_with(key).then_some(usual_header);
@@ -174,29 +178,29 @@ impl Tokens {
         }
         let mut candidates = keyring.candidates(header.kid.as_deref());
         candidates.any(is_signed_with).then_some(SignedHeader {
-            mark: header.marked_until.unwrap_or_default(),
+            marked_until: header.marked_until.unwrap_or_default(),
             has_kid: header.kid.is_some(),
         })
     }
 }
 
 impl VerifiedToken {
-    /// Whether it is valid at this time, in Unix seconds: `exp` and `nbf`. A later `exp` than any that
-    /// is issued is of another program, or of a clock that was ahead.
+    /// Whether the token is valid at this time, in Unix seconds: `exp` and `nbf`. A later `exp` than this service issues is
+    /// refused: it comes from another program, or from a clock that was ahead.
     pub(crate) fn is_valid_at(&self, now: u64) -> bool {
         let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
-    /// Whether it has ended before its time, by the user as stored, or was issued to another user who had the same
+    /// Whether the token was revoked before its time, by the user as stored, or was issued to another user who had the same
     /// id. After a restored backup, an id that was given out since the backup is given out again.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
-        let needed_mark = match &self.username {
+        let required = match &self.username {
             UsernameClaim::MustMatch(name) if name.as_ref() != Some(&user.username) => return true,
-            UsernameClaim::MustMatch(_) => user.token_mark(),
+            UsernameClaim::MustMatch(_) => user.marked_until(),
             UsernameClaim::Ignored => user.tokens_marked_until,
         };
-        let lacks_mark = self.issued < needed_mark && self.mark != needed_mark;
+        let lacks_mark = self.issued < required && self.marked_until != required;
         lacks_mark || self.issued < user.tokens_not_before
     }
 }

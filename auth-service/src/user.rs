@@ -29,7 +29,7 @@ pub struct User {
     pub tokens_not_before: u64,
     /// Whether every credential of the user is refused, as if the user did not exist.
     pub disabled: bool,
-    /// The stored part of the mark of tokens, in Unix seconds: set when a revocation lowers `tokens_not_before`,
+    /// The stored part of [`User::marked_until`], in Unix seconds: set when a revocation lowers `tokens_not_before`,
     /// otherwise 0.
     pub tokens_marked_until: u64,
     /// Whether a password needs a one-time code beside it.
@@ -44,10 +44,10 @@ impl User {
         self.role == Role::ADMIN && !self.disabled
     }
 
-    /// The mark that a token must carry if it was issued before the time of the mark, in Unix seconds. It is at least
-    /// `created_at`, so a token that was issued to an earlier user with the same id is refused. Tokens that are issued
-    /// while the clock is behind `created_at` carry the mark, and are valid.
-    pub(crate) fn token_mark(&self) -> u64 {
+    /// The time, in Unix seconds, before which a token must be marked: one that was issued earlier is valid only if its
+    /// header has exactly this `marked_until`. It is at least `created_at`, so a token that was issued to an earlier user
+    /// with the same id is refused. Tokens that are issued while the clock is behind `created_at` are marked, and valid.
+    pub(crate) fn marked_until(&self) -> u64 {
         self.tokens_marked_until
             .max(self.created_at.unwrap_or_default())
     }

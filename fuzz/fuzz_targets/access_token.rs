@@ -86,7 +86,7 @@ fn again(token: &str) -> Option<TokenContent> {
     let header = Members::read(&BASE64.decode(header).ok()?)?;
     let payload = Members::read(&BASE64.decode(payload).ok()?)?;
     // Of the members that count none is there twice; those that are optional may be null.
-    let [alg, kid, mark] = ["alg", "kid", "marked_until"].map(|name| header.only(name));
+    let [alg, kid, marked_until] = ["alg", "kid", "marked_until"].map(|name| header.only(name));
     let [sub, exp, nbf] = ["sub", "exp", "nbf"].map(|name| payload.only(name));
     let whole = |value: Value| {
         if value.is_null() {
@@ -95,11 +95,9 @@ fn again(token: &str) -> Option<TokenContent> {
             value.as_u64().map(Some)
         }
     };
-    let (kid, mark, nbf) = (
-        kid.ok()?,
-        whole(mark.ok()?)?.unwrap_or(0),
-        whole(nbf.ok()?)?,
-    );
+    let kid = kid.ok()?;
+    let marked_until = whole(marked_until.ok()?)?.unwrap_or(0);
+    let nbf = whole(nbf.ok()?)?;
     let is_known = kid.is_null() || kid == kid_of(signer);
     if alg != Ok("HS256".into()) || !is_known || !header.all("crit").is_empty() {
         return None;
@@ -111,7 +109,7 @@ fn again(token: &str) -> Option<TokenContent> {
     let exp = exp.ok()?.as_u64()?;
     Some(TokenContent {
         user_id: user_of(sub.ok()?.as_str()?)?,
-        mark,
+        marked_until,
         exp,
         is_valid: NOW < exp && exp <= NOW + 1860 && nbf.unwrap_or(0) <= NOW,
     })
@@ -161,7 +159,7 @@ fn issue(numbers: &[u8]) {
     let needed = user.tokens_marked_until.max(user.created_at.unwrap_or(0));
     let expected = TokenContent {
         user_id: user.id,
-        mark: if issued < needed { needed } else { 0 },
+        marked_until: if issued < needed { needed } else { 0 },
         exp: issued + 1800,
         is_valid: true,
     };

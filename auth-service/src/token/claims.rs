@@ -19,11 +19,11 @@ pub(super) struct Claims<'a> {
     pub(super) sub: Cow<'a, str>,
     pub(super) username: UsernameClaim,
     pub(super) exp: u64,
-    /// Not in tokens of this service.
+    /// Tokens of this service do not have it.
     pub(super) nbf: Option<u64>,
 }
 
-/// What the claim `username` of a token is worth.
+/// The claim `username` of a token, and whether it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UsernameClaim {
     /// The header has a `kid`, as in all tokens of this service: the claim must be the name of the user. `None` if it is
@@ -36,7 +36,7 @@ pub(super) enum UsernameClaim {
 
 /// The claims of a token whose header has no `kid`. serde refuses floats and duplicates.
 #[derive(Deserialize)]
-struct UnnamedClaims<'a> {
+struct ClaimsWithoutKid<'a> {
     #[serde(borrow)]
     sub: Cow<'a, str>,
     exp: u64,
@@ -45,10 +45,10 @@ struct UnnamedClaims<'a> {
 
 /// The claims of a token whose header has a `kid`.
 #[derive(Deserialize)]
-struct NamedClaims<'a> {
+struct ClaimsWithKid<'a> {
     #[serde(borrow)]
     sub: Cow<'a, str>,
-    /// Of any type, because the order of the refusals must not depend on it.
+    /// It may have any type: one that is not text is refused only after the user was read.
     username: Option<&'a RawValue>,
     exp: u64,
     nbf: Option<u64>,
@@ -58,7 +58,7 @@ impl<'a> Claims<'a> {
     /// Parses the payload of a token, by whether its header has a `kid`.
     pub(super) fn parse(payload: &'a [u8], has_kid: bool) -> Option<Self> {
         if has_kid {
-            let claims: NamedClaims<'a> = serde_json::from_slice(payload).ok()?;
+            let claims: ClaimsWithKid<'a> = serde_json::from_slice(payload).ok()?;
             let username = claims
                 .username
                 .and_then(|username| serde_json::from_str(username.get()).ok());
@@ -69,7 +69,7 @@ impl<'a> Claims<'a> {
                 nbf: claims.nbf,
             })
         } else {
-            let claims: UnnamedClaims<'a> = serde_json::from_slice(payload).ok()?;
+            let claims: ClaimsWithoutKid<'a> = serde_json::from_slice(payload).ok()?;
             Some(Self {
                 sub: claims.sub,
                 username: UsernameClaim::Ignored,

@@ -22,9 +22,9 @@ pub struct SecretTooShort;
 /// A key, made of a secret.
 pub(crate) struct Key {
     id: String,
-    /// The header of the tokens that this key signs, except for those with a mark.
+    /// The header of the tokens that this key signs, except for those with `marked_until`.
     header: Header,
-    /// The same header, encoded.
+    /// That header, encoded.
     encoded_header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
@@ -91,14 +91,14 @@ impl Key {
         })
     }
 
-    /// Signs a token with these claims, and with a mark if there is one.
+    /// Signs a token with these claims, and with the header member `marked_until` if it is given.
     pub(super) fn encode(
         &self,
         claims: &impl Serialize,
-        mark: Option<u64>,
+        marked_until: Option<u64>,
     ) -> jsonwebtoken::errors::Result<String> {
         let mut header = self.header.clone();
-        if let Some(until) = mark {
+        if let Some(until) = marked_until {
             header.extras.insert("marked_until", until);
         }
         jsonwebtoken::encode(&header, claims, &self.encoding)

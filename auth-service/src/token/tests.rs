@@ -156,7 +156,9 @@ fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
     let (plain, header) = issued(&user(0), NOW + 5);
     let (marked, marked_header) = issued(&user(end), NOW + 5);
     let (late, late_header) = issued(&user(end), end);
-    assert_eq!((plain.mark, marked.mark, late.mark), (0, end, 0));
+    assert_eq!(plain.marked_until, 0);
+    assert_eq!(marked.marked_until, end);
+    assert_eq!(late.marked_until, 0);
     assert_ne!(header, marked_header);
     assert_eq!(
         header, late_header,
@@ -176,8 +178,8 @@ fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
             "{token:?} {marked_until}"
         );
     }
-    let minted = |mark: Value| {
-        let header = json!({"alg": "HS256", "marked_until": mark}).to_string();
+    let minted = |marked_until: Value| {
+        let header = json!({"alg": "HS256", "marked_until": marked_until}).to_string();
         verified(
             &tokens,
             &signed_text(&header, &json!({"sub": "7", "exp": end}).to_string()),
@@ -372,14 +374,14 @@ fn only_a_canonical_decimal_sub_is_an_id() {
 #[test]
 fn malformed_tokens_are_rejected() {
     let tokens = tokens(SECRET, &[]);
-    let good = tokens.issue(&ada(), NOW).expect("issued");
-    let good = good.expose_secret();
-    let cut = &good[..good.len() - 1];
+    let valid = tokens.issue(&ada(), NOW).expect("issued");
+    let valid = valid.expose_secret();
+    let cut = &valid[..valid.len() - 1];
     let long = format!(
-        "{good}{}",
+        "{valid}{}",
         "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN)
     );
-    let more = format!("{good}.AAAA");
+    let more = format!("{valid}.AAAA");
     for text in [
         "",
         ".",
@@ -390,7 +392,7 @@ fn malformed_tokens_are_rejected() {
         cut,
         &long,
         &more,
-        &good.replace('.', " "),
+        &valid.replace('.', " "),
     ] {
         assert_eq!(verified(&tokens, text), None);
     }

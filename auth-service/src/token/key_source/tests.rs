@@ -39,7 +39,7 @@ fn file(text: &str) -> Result<Vec<String>, String> {
 
 #[test]
 fn a_list_is_of_commas_or_lines_and_a_secret_given_twice_is_one_key() {
-    let ids = file(&format!("{ONE}\n{TWO}\n{THREE}\n{TWO}\n")).expect("good");
+    let ids = file(&format!("{ONE}\n{TWO}\n{THREE}\n{TWO}\n")).expect("valid");
     assert_eq!(ids.len(), 3, "{ids:?}");
     for same in [
         format!("{ONE}\n{TWO}"),
@@ -47,11 +47,11 @@ fn a_list_is_of_commas_or_lines_and_a_secret_given_twice_is_one_key() {
         format!("{ONE},{TWO},{ONE}"),
         format!("{ONE}\r\n{TWO}"),
     ] {
-        assert_eq!(file(&same).expect("good"), ids, "{same:?}");
-        assert_eq!(value(&same).expect("good"), ids, "{same:?}");
+        assert_eq!(file(&same).expect("valid"), ids, "{same:?}");
+        assert_eq!(value(&same).expect("valid"), ids, "{same:?}");
     }
     assert_ne!(
-        value(&TWO.replace("  ", " ")).expect("good")[1],
+        value(&TWO.replace("  ", " ")).expect("valid")[1],
         ids[2],
         "white space counts"
     );
@@ -59,7 +59,7 @@ fn a_list_is_of_commas_or_lines_and_a_secret_given_twice_is_one_key() {
 
 #[test]
 fn an_empty_value_is_no_further_key_and_an_empty_file_is_a_fault() {
-    assert_eq!(value("").expect("good").len(), 1);
+    assert_eq!(value("").expect("valid").len(), 1);
     for nothing in ["", "\n"] {
         let error = file(nothing).expect_err("empty");
         assert!(error.contains("of the list"), "{error}");

@@ -47,7 +47,7 @@ fn a_token_from_before_its_user_was_made_is_refused() {
 }
 
 #[test]
-fn a_user_who_was_made_by_a_clock_that_was_ahead_logs_in_and_has_the_only_good_token() {
+fn a_user_who_was_made_by_a_clock_that_was_ahead_logs_in_and_has_the_only_valid_token() {
     let tokens = tokens(SECRET, &[]);
     let ahead = made_at(NOW + 3600);
     let token = tokens.issue(&ahead, NOW).expect("issued");
