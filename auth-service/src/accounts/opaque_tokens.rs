@@ -9,7 +9,7 @@ use crate::{
     store::{TokenSelection, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::{Reason, Role, has_blank, limits::API_KEY_PREFIX};
+use rolegate_proto::{Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX};
 use secrecy::SecretString;
 
 /// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
@@ -21,12 +21,8 @@ pub(crate) struct ApiKeyRequest {
     pub(crate) user_id: Option<i64>,
     /// The name that its user gave it.
     pub(crate) name: String,
-    /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed one.
-    #[expect(
-        clippy::option_option,
-        reason = "absent and malformed are not the same"
-    )]
-    pub(crate) role: Option<Option<Role>>,
+    /// The highest role that it grants: `None` for the user's, an error for a malformed one.
+    pub(crate) role: Option<Result<Role, UnknownRole>>,
     /// When it ends, in Unix seconds; `None` for never.
     pub(crate) expires_at: Option<i64>,
 }

@@ -2,7 +2,7 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::user::User;
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::{Reason, Role, UnknownRole};
 use std::mem;
 
 impl Accounts {
@@ -16,10 +16,15 @@ impl Accounts {
         ))
     }
 
-    /// Rejects the role of a request if it is malformed, which is `None`, or this service does not have it.
-    pub(super) fn require_known_role(&self, role: Option<Role>) -> Result<Role, AccountError> {
-        let known = role.filter(|role| self.policy.roles.contains(role));
-        Ok(known.ok_or(Reason::RoleInvalid)?)
+    /// Rejects the role of a request if it is malformed, or this service does not have it.
+    pub(super) fn require_known_role(
+        &self,
+        role: Result<Role, UnknownRole>,
+    ) -> Result<Role, AccountError> {
+        match role {
+            Ok(role) if self.policy.roles.contains(&role) => Ok(role),
+            _ => Err(Reason::RoleInvalid.into()),
+        }
     }
 
     /// Replaces a role that this service does not have, or that needs a second factor, by what any user may do, and

@@ -17,7 +17,7 @@ use crate::{
     user::User,
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
-use rolegate_proto::Role;
+use rolegate_proto::{Role, UnknownRole};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     pin::pin,
@@ -333,7 +333,7 @@ async fn stored_role_decides_for_tokens_issued_before() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let set = app
         .accounts
-        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await;
     assert_eq!(set.expect("set").role, Role::AUTHOR);
     app.authorize(&token, &[Role::AUTHOR])
@@ -347,7 +347,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let ann = app.login("ann", "sesame").await.expect("logged in");
-    let set_role = |token, id| app.accounts.set_user_role(token, id, None);
+    let set_role = |token, id| app.accounts.set_user_role(token, id, Err(UnknownRole));
     assert_err!(set_role("", 99).await, TokenInvalid);
     assert_err!(set_role(&ann, 99).await, RoleInsufficient);
     assert_err!(set_role(&app.admin, 99).await, UserNotFound);

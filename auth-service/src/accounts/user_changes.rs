@@ -15,7 +15,7 @@ use crate::{
     store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::{Reason, Role, UnknownRole};
 use secrecy::SecretString;
 use std::time::Instant;
 
@@ -58,13 +58,13 @@ impl Accounts {
 
     /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,
     /// and counts towards no limit. The contract fixes the order of the checks: the actor's token, the
-    /// actor's role, the username, the password, the role (`None` for an unknown one).
+    /// actor's role, the username, the password, the role. Without a password the user gets a link to choose one.
     pub(crate) async fn create_user(
         &self,
         credential: &str,
         username: &str,
         password: Option<SecretString>,
-        role: Option<Role>,
+        role: Result<Role, UnknownRole>,
         origin: CallOrigin,
     ) -> Result<CreatedUser, AccountError> {
         let actor = self.authorize_admin(credential).await?;
@@ -130,12 +130,12 @@ impl Accounts {
     }
 
     /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
-    /// the actor's role, the user, the role (`None` for an unknown one).
+    /// the actor's role, the user, the role.
     pub(crate) async fn set_user_role(
         &self,
         credential: &str,
         user_id: i64,
-        role: Option<Role>,
+        role: Result<Role, UnknownRole>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;

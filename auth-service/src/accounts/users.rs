@@ -9,7 +9,7 @@ use crate::{
     user::{ListedUser, User},
 };
 use rolegate_proto::{
-    Reason, Role,
+    Reason, Role, UnknownRole,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
 
@@ -22,12 +22,8 @@ pub(crate) struct UserPageRequest {
     pub(crate) after: i64,
     /// Restricts the page to usernames that start with this, taken literally.
     pub(crate) username_prefix: String,
-    /// Restricts the page to this role; `Some(None)` for a malformed one.
-    #[expect(
-        clippy::option_option,
-        reason = "absent and malformed are not the same"
-    )]
-    pub(crate) role: Option<Option<Role>>,
+    /// Restricts the page to this role; an error for a malformed one.
+    pub(crate) role: Option<Result<Role, UnknownRole>>,
     /// Restricts the page to users who are, or are not, disabled.
     pub(crate) disabled: Option<bool>,
     /// Restricts the page to usernames that contain this, whatever the case of its letters.

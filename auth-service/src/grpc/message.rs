@@ -8,7 +8,7 @@ use crate::{
 };
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
-use rolegate_proto::{Role, auth_v1};
+use rolegate_proto::{Role, UnknownRole, auth_v1};
 use tonic::Status;
 
 impl From<User> for auth_v1::User {
@@ -95,15 +95,18 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
     }
 }
 
-/// Reads the role of an optional field; `Some(None)` for a malformed one.
-#[expect(
-    clippy::option_option,
-    reason = "absent and malformed are not the same"
-)]
-pub(super) fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
-    let is_set = name.is_some() || number.is_some();
-    let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
-    is_set.then(|| role().ok())
+/// Reads the role of an optional field.
+pub(super) fn optional_role(
+    name: Option<String>,
+    number: Option<i32>,
+) -> Option<Result<Role, UnknownRole>> {
+    if name.is_none() && number.is_none() {
+        return None;
+    }
+    Some(Role::from_message(
+        &name.unwrap_or_default(),
+        number.unwrap_or_default(),
+    ))
 }
 
 impl From<User> for auth_v1::UserName {

@@ -24,7 +24,7 @@ impl AuthGrpc {
             role_name,
             password_link,
         } = message;
-        let role = optional_role(role_name, role).unwrap_or(Some(Role::USER));
+        let role = optional_role(role_name, role).unwrap_or(Ok(Role::USER));
         let password = (!password_link).then(|| password.into());
         let actor = actor::token(&metadata);
         let created = self
@@ -88,7 +88,7 @@ impl AuthGrpc {
             role,
             role_name,
         } = request.get_ref();
-        let role = Role::from_message(role_name, *role).ok();
+        let role = Role::from_message(role_name, *role);
         let actor = actor::token(request.metadata());
         let user = self.accounts.set_user_role(actor, *user_id, role).await?;
         Ok(Response::new(wire::SetUserRoleResponse {

@@ -23,7 +23,7 @@ impl App {
         let request = ApiKeyRequest {
             user_id,
             name: "export".to_owned(),
-            role: user_id.map(|_| Some(Role::USER)),
+            role: user_id.map(|_| Ok(Role::USER)),
             expires_at: None,
         };
         let made = self.accounts.create_api_key(token, request).await;

@@ -8,7 +8,7 @@ use crate::{
     store::{TokenSelection, TokenStore as _, UserStore as _},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::{Reason, Role, UnknownRole};
 use secrecy::ExposeSecret as _;
 
 pub(super) async fn create_key(
@@ -226,7 +226,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;
-    for role in [Some(Role::USER), Some(Role::ADMIN), None] {
+    for role in [Ok(Role::USER), Ok(Role::ADMIN), Err(UnknownRole)] {
         let set = accounts.set_user_role(&key, ann.id, role).await;
         assert_err!(set, RoleInsufficient);
     }
@@ -243,7 +243,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
 
     let bob = app.register("bob").await.expect("registered");
     accounts
-        .set_user_role(&key, bob.id, Some(Role::AUTHOR))
+        .set_user_role(&key, bob.id, Ok(Role::AUTHOR))
         .await
         .expect("what else an admin may");
     accounts
@@ -252,7 +252,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         .expect("likewise");
     accounts.delete_user(&key, bob.id).await.expect("likewise");
     accounts
-        .set_user_role(&token, ann.id, Some(Role::USER))
+        .set_user_role(&token, ann.id, Ok(Role::USER))
         .await
         .expect("by a token");
 }
@@ -265,13 +265,13 @@ async fn keys_outlive_logouts_and_new_passwords() {
         .revoke_tokens(&app.admin, None)
         .await
         .expect("logged out");
-    app.authorize(&key, &[Role::ADMIN]).await.expect("good");
+    app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "sesame").await.expect("logged in");
     let change = app
         .accounts
         .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
-    app.authorize(&key, &[Role::ADMIN]).await.expect("good");
+    app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "open!").await.expect("logged in");
     let deleted = app
         .accounts
@@ -370,15 +370,16 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
             .await
             .map(drop)
     };
-    assert_err!(create("", Some(None), None).await, ApiKeyInvalid);
-    assert_err!(create("a", Some(None), Some(0)).await, ApiKeyInvalid);
-    assert_err!(create("a", Some(None), None).await, RoleInvalid);
+    let malformed = Some(Err(UnknownRole));
+    assert_err!(create("", malformed, None).await, ApiKeyInvalid);
+    assert_err!(create("a", malformed, Some(0)).await, ApiKeyInvalid);
+    assert_err!(create("a", malformed, None).await, RoleInvalid);
     for _ in 0..50 {
-        create("a", Some(Some(Role::AUTHOR)), None)
+        create("a", Some(Ok(Role::AUTHOR)), None)
             .await
             .expect("created");
     }
-    assert_err!(create("a", Some(None), None).await, RoleInvalid);
+    assert_err!(create("a", malformed, None).await, RoleInvalid);
     assert_err!(create("a", None, None).await, ApiKeyLimit);
 }
 

@@ -51,7 +51,7 @@ async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
         .expect("logged in");
     from(9, app.login("ann", "wrong")).await.expect_err("wrong");
     app.accounts
-        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
     app.accounts

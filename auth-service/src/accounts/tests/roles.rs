@@ -6,7 +6,7 @@ use crate::{
     audit::Write,
     store::UserStore as _,
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Role, UnknownRole};
 use secrecy::ExposeSecret as _;
 
 fn role(name: &str) -> Role {
@@ -28,9 +28,9 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     let token = app.login("ann", "sesame").await.expect("logged in");
     let editor = role("editor");
     let set = async |role| app.accounts.set_user_role(&app.admin, ann.id, role).await;
-    assert_err!(set(Some(role("edit"))).await, RoleInvalid);
-    assert_err!(set(None).await, RoleInvalid);
-    set(Some(editor)).await.expect("set");
+    assert_err!(set(Ok(role("edit"))).await, RoleInvalid);
+    assert_err!(set(Err(UnknownRole)).await, RoleInvalid);
+    set(Ok(editor)).await.expect("set");
     assert_eq!(
         app.authorize(&token, &[editor, Role::ADMIN])
             .await

@@ -579,7 +579,7 @@ async fn where_admins_set_no_passwords_they_make_links() {
     assert_eq!(reason(set), Some(Reason::PasswordLinkRequired));
     let create = async |password| {
         accounts
-            .create_user(admin, "bob", password, Some(Role::AUTHOR), origin(1))
+            .create_user(admin, "bob", password, Ok(Role::AUTHOR), origin(1))
             .await
     };
     assert_eq!(

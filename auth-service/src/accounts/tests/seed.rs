@@ -169,7 +169,7 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     let admin = app.login("ann", "sesame").await.expect("logged in");
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
-        let role = Some(Role::USER);
+        let role = Ok(Role::USER);
         let password = Some("sesame".into());
         let create = app
             .accounts

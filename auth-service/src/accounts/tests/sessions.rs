@@ -11,7 +11,7 @@ use crate::{
     store::{TokenStore as _, UserStore as _, Writer},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::{Reason, Role, UnknownRole};
 use secrecy::ExposeSecret as _;
 
 const IDLE: u64 = SESSIONS.idle;
@@ -499,7 +499,7 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
 async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     let (app, ann) = app().await;
     let (session, _) = app.session().await;
-    let create = async |token: &str, user_id, role: Option<Option<Role>>| {
+    let create = async |token: &str, user_id, role: Option<Result<Role, UnknownRole>>| {
         let name = "service".to_owned();
         let request = ApiKeyRequest {
             user_id,
@@ -512,7 +512,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             .await
             .map(|created| (created.key.expose_secret().to_owned(), created.stored))
     };
-    let (role, admin) = (Some(Some(Role::AUTHOR)), app.admin.as_str());
+    let (role, admin) = (Some(Ok(Role::AUTHOR)), app.admin.as_str());
     let (key, stored) = create(admin, Some(ann.id), role).await.expect("created");
     assert_eq!(
         (stored.user_id, stored.created_by.as_deref()),
@@ -527,7 +527,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             .username,
         "ann"
     );
-    for role in [None, Some(None), Some(Some(Role::ADMIN))] {
+    for role in [None, Some(Err(UnknownRole)), Some(Ok(Role::ADMIN))] {
         assert_err!(create(admin, Some(ann.id), role).await, RoleInvalid);
     }
     assert_err!(create(admin, Some(999), role).await, UserNotFound);

@@ -136,7 +136,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let bob = app.register("bob").await.expect("registered");
-    let admin = Some(Role::ADMIN);
+    let admin = Ok(Role::ADMIN);
     let promoted = app.accounts.set_user_role(&app.admin, ann.id, admin).await;
     promoted.expect("promoted");
     let token = app.login("ann", "sesame").await.expect("logged in");

@@ -156,7 +156,7 @@ async fn lists_are_of_those_who_are_disabled_or_are_not() {
         let names: Vec<_> = found.iter().map(|listed| &*listed.user.username).collect();
         assert_eq!(names, expected);
     }
-    let role = Some(Some(Role::ADMIN));
+    let role = Some(Ok(Role::ADMIN));
     let both = UserPageRequest {
         disabled: Some(true),
         role,

@@ -78,7 +78,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     };
     let ann = app.register("ann").await.expect("registered");
     app.accounts
-        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
     app.accounts
