@@ -118,7 +118,7 @@ impl AuthService {
         let mut server =
             GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
         server.end_of_streams = end_of_watches;
-        server.before_close = Box::new(move || before_close.note_unrecorded_refusals());
+        server.before_close = Box::new(move || before_close.record_refusal_count());
         Ok(Self {
             server,
             keys: config.keys,

@@ -101,7 +101,7 @@ impl Accounts {
         metrics::count_limit_refusal("login");
         if exceeded.first_in_window {
             let user = stored.map(|stored| &stored.user);
-            self.note_login_failed(user, presented.method, "too_many_attempts");
+            self.record_login_failure(user, presented.method, "too_many_attempts");
         } else {
             self.count_refusal();
         }
@@ -134,11 +134,11 @@ impl Accounts {
             Err(_) => attempt.refund(),
         }
         let verified = verified?;
-        self.note_verification(presented, stored, verified.is_match);
+        self.record_verification(presented, stored, verified.is_match);
         Ok(verified)
     }
 
-    fn note_verification(
+    fn record_verification(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
@@ -146,12 +146,12 @@ impl Accounts {
     ) {
         let method = presented.method;
         let Some(user) = stored.map(|stored| &stored.user) else {
-            return self.note_login_failed(None, method, "unknown_user");
+            return self.record_login_failure(None, method, "unknown_user");
         };
         if is_match {
             // The sign-in of a user with a second factor is not complete yet: the check of the code records it.
             if !user.second_factor || presented.confirms_change {
-                self.note_login_ok(user, method);
+                self.record_login(user, method);
             }
             return;
         }
@@ -160,7 +160,7 @@ impl Accounts {
         } else {
             "wrong_password"
         };
-        self.note_login_failed(Some(user), method, reason);
+        self.record_login_failure(Some(user), method, reason);
     }
 
     /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the

@@ -54,7 +54,7 @@ impl Accounts {
         self.check_second_factor(&user.value, code, presented.method)
             .await?;
         self.take_ineffective_role(&mut user.value);
-        self.note_login(&user);
+        self.update_last_login(&user);
         if needs_rehash {
             self.rehash(&presented, stored);
         }
@@ -92,8 +92,8 @@ impl Accounts {
         })
     }
 
-    /// Notes the time of a login, which lists of users show.
-    pub(super) fn note_login(&self, user: &Timed<User>) {
+    /// Stores the time of a login, which lists of users show, in the background.
+    pub(super) fn update_last_login(&self, user: &Timed<User>) {
         self.store
             .note_use(UsageKind::Password, user.value.id, user.at);
     }

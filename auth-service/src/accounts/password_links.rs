@@ -70,7 +70,7 @@ impl Accounts {
                 metrics::count_limit_refusal("password_link");
                 // The others of the window are only counted: a flood of refusals must not fill the log.
                 if exceeded.first_in_window {
-                    self.note_link_refused(None, "too_many_attempts");
+                    self.record_link_refusal(None, "too_many_attempts");
                 } else {
                     self.count_refusal();
                 }
@@ -117,7 +117,7 @@ impl Accounts {
 
     /// Records the refusal. The client does not learn the reason.
     fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
-        self.note_link_refused(user, reason);
+        self.record_link_refusal(user, reason);
         Reason::LinkInvalid.into()
     }
 }

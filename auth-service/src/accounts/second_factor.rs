@@ -79,12 +79,14 @@ impl Accounts {
             .filter(|begun| keys.has(begun.key_id()))
             .ok_or_else(|| AccountError::second_factor_state("Second factor is not begun."))?;
         check_wrong_codes(&begun, TURN_ON_LIMIT, at)
-            .inspect_err(|error| self.note_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
+            .inspect_err(|error| self.record_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
         let Some(matched) = match_one_time_code(keys, &begun, actor.user.id, &code, at)? else {
             self.count_wrong_code(&actor.user, TURN_ON_LIMIT)
                 .await
-                .inspect_err(|error| self.note_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
+                .inspect_err(|error| {
+                    self.record_unchecked_code(&actor.user, CHANGE_METHOD, error);
+                })?;
             return Err(self.refuse_wrong_code(&actor.user, CHANGE_METHOD, Reason::OtpWrong));
         };
         let user = actor.user.clone();

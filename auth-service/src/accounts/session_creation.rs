@@ -230,7 +230,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
         self.take_ineffective_role(&mut user.value);
-        self.note_login(&user);
+        self.update_last_login(&user);
         let new = self
             .generate_sessions(&user, request, origin)
             .map_err(AccountError::internal)?;

@@ -10,12 +10,12 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// How long refusals without a row are counted before the number is noted.
+/// How long refusals without a row are counted before their number is recorded.
 const COUNTING_TIME: Duration = Duration::from_mins(1);
 
 impl Accounts {
-    /// Records a right password. `method` is what it was checked for.
-    pub(super) fn note_login_ok(&self, user: &User, method: &'static str) {
+    /// Records a sign-in by a correct password. `method` is what the password was checked for.
+    pub(super) fn record_login(&self, user: &User, method: &'static str) {
         let entry = audit::log_login(user, method);
         if self.sign_in_rows.admit_sign_in(&entry) {
             self.store.enqueue_event(entry);
@@ -23,52 +23,52 @@ impl Accounts {
     }
 
     /// Records a password or a code that was wrong or not checked; `None` for an unknown user.
-    pub(super) fn note_login_failed(
+    pub(super) fn record_login_failure(
         &self,
         user: Option<&User>,
         method: &'static str,
         reason: &'static str,
     ) {
-        self.note_refusal(audit::log_login_failure(user, method, reason));
+        self.record_refusal(audit::log_login_failure(user, method, reason));
     }
 
     /// Records the refusal of a key; `None` for an unknown one. What has a row has a line, even if a flood of others
     /// has used up the lines of this minute.
-    pub(super) fn note_api_key_refused(&self, key: Option<&TokenBearer>) {
+    pub(super) fn record_api_key_refusal(&self, key: Option<&TokenBearer>) {
         let refusal = audit::api_key_refusal(key);
         let is_line_due = audit::is_key_refusal_due(&refusal);
         let admission = self.sign_in_rows.admit_refusal(&refusal);
         if is_line_due || admission.is_ok() {
             refusal.log();
         }
-        self.note_admitted(refusal, admission);
+        self.record_if_admitted(refusal, admission);
     }
 
     /// Records the refusal of a password link; `None` if the user is unknown.
-    pub(super) fn note_link_refused(&self, user: Option<&User>, reason: &'static str) {
-        self.note_refusal(audit::log_password_link_refusal(user, reason));
+    pub(super) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
+        self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
 
     /// Records a refusal, or counts it if it gets no row.
-    fn note_refusal(&self, refusal: Entry) {
+    fn record_refusal(&self, refusal: Entry) {
         let admission = self.sign_in_rows.admit_refusal(&refusal);
-        self.note_admitted(refusal, admission);
+        self.record_if_admitted(refusal, admission);
     }
 
-    fn note_admitted(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
+    fn record_if_admitted(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
         match admission {
             Ok(()) => self.store.enqueue_event(refusal),
-            Err(unrecorded) => self.note_unrecorded_later(unrecorded),
+            Err(unrecorded) => self.record_count_later(unrecorded),
         }
     }
 
     /// Counts a refusal that gets no row, as one of a flood.
     pub(super) fn count_refusal(&self) {
-        self.note_unrecorded_later(self.sign_in_rows.count_refusal());
+        self.record_count_later(self.sign_in_rows.count_refusal());
     }
 
-    /// Notes the number of refusals without a row a minute after the first, even if no other follows.
-    fn note_unrecorded_later(&self, refusal: UnrecordedRefusal) {
+    /// Records the number of refusals without a row a minute after the first, even if no other follows.
+    fn record_count_later(&self, refusal: UnrecordedRefusal) {
         if refusal == UnrecordedRefusal::Further {
             return;
         }
@@ -78,18 +78,18 @@ impl Accounts {
         tokio::spawn(async move {
             sleep_until(end).await;
             if let Some(store) = store.upgrade() {
-                note_unrecorded(&rows, &*store);
+                record_refusal_count(&rows, &*store);
             }
         });
     }
 
-    /// Notes the number of refusals without a row at once, before the store is closed.
-    pub(crate) fn note_unrecorded_refusals(&self) {
-        note_unrecorded(&self.sign_in_rows, &*self.store);
+    /// Records the number of refusals without a row at once, before the store is closed.
+    pub(crate) fn record_refusal_count(&self) {
+        record_refusal_count(&self.sign_in_rows, &*self.store);
     }
 }
 
-fn note_unrecorded(rows: &SignInRows, store: &dyn UserStore) {
+fn record_refusal_count(rows: &SignInRows, store: &dyn UserStore) {
     if let Some(entry) = rows.take_unrecorded() {
         entry.log();
         store.enqueue_event(entry);

@@ -29,15 +29,15 @@ pub(crate) struct SignInRows {
     user_refusals: RowQuota,
     /// Refusals of unknown usernames and keys.
     anonymous_refusals: RowQuota,
-    /// Refusals without a row, until their number is noted.
+    /// The number of refusals without a row since that number was last recorded.
     unrecorded: AtomicU64,
 }
 
 /// A refusal that got no row and was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the number has to be noted a minute after the first"]
+#[must_use = "the number has to be recorded a minute after the first"]
 pub(crate) enum UnrecordedRefusal {
-    /// The first since the number was noted.
+    /// The first since the number was last recorded.
     First,
     Further,
 }

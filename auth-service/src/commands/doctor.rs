@@ -13,8 +13,7 @@ use rolegate_sql_store::{DatabaseUrl, check_database};
 /// How long a row may wait to be sealed. A running service seals it within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
-/// Checks TLS, the secrets, and the modes of their files. `keys`: `None` if the first start generates
-/// them.
+/// Checks TLS, the secrets, and the modes of their files. `keys` is `None` if the first start generates them.
 pub fn check_settings(
     doctor: &mut Doctor,
     service: &ServiceSettings,
@@ -75,20 +74,21 @@ pub fn check_settings(
     ]);
 }
 
-/// Checks the database of users, as `step`, and whether the user admin exists or can be created.
+/// Checks the database of users, and whether the user admin exists or can be created. `check` names the check of the
+/// database in the output.
 pub async fn check_users(
     doctor: &mut Doctor,
-    step: &str,
+    check: &str,
     service: &ServiceSettings,
     database: Result<DatabaseUrl, SettingError>,
     admin: Result<AdminPassword, SettingError>,
 ) {
     let database = match database.and_then(|database| service.with_reads(database)) {
         Ok(database) => database,
-        Err(error) => return doctor.fail(step, error),
+        Err(error) => return doctor.fail(check, error),
     };
     let inspected = store::inspect(&database).await;
-    let Some(inspection) = check_database(doctor, step, &database, inspected) else {
+    let Some(inspection) = check_database(doctor, check, &database, inspected) else {
         return;
     };
     let facts = inspection.facts;

@@ -201,7 +201,7 @@ impl AuthGrpc {
         let id = created.session.id;
         Ok(wire::CreateSessionResponse {
             token: exposed(created.token),
-            session: Some(self.session(created.session, Some(id))),
+            session: Some(self.session_message(created.session, Some(id))),
             user: Some(created.user.into()),
             application_token: created.application_token.map(exposed),
             pending_sign_in: None,

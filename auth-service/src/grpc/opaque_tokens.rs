@@ -17,8 +17,12 @@ use secrecy::ExposeSecret as _;
 use tonic::{Request, Response};
 
 impl AuthGrpc {
-    /// Converts a session. `current_id` is that of the actor's session.
-    pub(super) fn session(&self, session: OpaqueToken, current_id: Option<i64>) -> wire::Session {
+    /// Converts a session. `current_id` is the id of the session by which the actor acts.
+    pub(super) fn session_message(
+        &self,
+        session: OpaqueToken,
+        current_id: Option<i64>,
+    ) -> wire::Session {
         let idle_expires_at = self.accounts.idle_expires_at(&session);
         wire::Session {
             id: session.id,
@@ -140,7 +144,7 @@ impl AuthGrpc {
         let sessions = listed
             .sessions
             .into_iter()
-            .map(|session| self.session(session, listed.current_id));
+            .map(|session| self.session_message(session, listed.current_id));
         Ok(Response::new(wire::ListSessionsResponse {
             sessions: sessions.collect(),
         }))
@@ -164,7 +168,10 @@ impl AuthGrpc {
             .accounts
             .delete_tokens(TokenKind::Session, actor, user_id, sessions)
             .await?;
-        let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
+        let sessions = ended
+            .into_iter()
+            .map(|session| self.session_message(session, None))
+            .collect();
         Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
     }
 }

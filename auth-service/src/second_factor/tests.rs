@@ -112,14 +112,14 @@ fn authenticator_applications_get_the_secret_and_an_encoded_name() {
 #[test]
 fn an_issuer_is_one_line_that_a_colon_does_not_end() {
     let parse = |name: &str| Issuer::parse(Some(name.to_owned()));
-    for good in [
+    for valid in [
         "a",
         "ACME Corp",
         "auth.example.org",
         "a&issuer=b",
         "株式会社",
     ] {
-        assert_eq!(parse(good).expect(good).name, good);
+        assert_eq!(parse(valid).expect(valid).name, valid);
     }
     assert!(parse(&"é".repeat(127)).is_some());
     for bad in [

@@ -57,10 +57,10 @@ mod tests {
     }
 
     #[test]
-    fn one_step_either_side_is_good_and_no_step_twice() {
+    fn one_step_either_side_is_accepted_and_no_step_twice() {
         let at = 1_111_111_111;
         let code = code_of_step(SECRET, at / 30);
-        for (moved, is_good) in [
+        for (moved, is_accepted) in [
             (-60_i64, false),
             (-30, true),
             (0, true),
@@ -70,7 +70,7 @@ mod tests {
             let moved = at.saturating_add_signed(moved);
             assert_eq!(
                 matching_step(SECRET, code, moved, 0),
-                is_good.then_some(at / 30),
+                is_accepted.then_some(at / 30),
                 "at {moved}"
             );
         }

@@ -75,7 +75,7 @@ impl Accounts {
             Some(stored) if is_valid => stored,
             refused => {
                 if is_key {
-                    self.note_api_key_refused(refused.as_ref());
+                    self.record_api_key_refusal(refused.as_ref());
                 }
                 return Err(Reason::TokenInvalid.into());
             }

@@ -27,12 +27,12 @@ impl Accounts {
             return Ok(());
         }
         let Some(code) = code.and_then(Code::parse) else {
-            self.note_login_failed(Some(user), method, "otp_required");
+            self.record_login_failure(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
         self.accept_code(user, code, CodePurpose::SignIn, method)
             .await?;
-        self.note_login_ok(user, method);
+        self.record_login(user, method);
         Ok(())
     }
 
@@ -61,7 +61,7 @@ impl Accounts {
         let is_used = self
             .use_code(user, code, purpose)
             .await
-            .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
+            .inspect_err(|error| self.record_unchecked_code(user, method, error))?;
         if is_used {
             return Ok(());
         }
@@ -149,14 +149,14 @@ impl Accounts {
     }
 
     /// Records that a code was not checked, if the error is that there were too many wrong ones before.
-    pub(super) fn note_unchecked_code(
+    pub(super) fn record_unchecked_code(
         &self,
         user: &User,
         method: &'static str,
         error: &AccountError,
     ) {
         if error.reason() == Reason::TooManyAttempts {
-            self.note_login_failed(Some(user), method, "too_many_codes");
+            self.record_login_failure(Some(user), method, "too_many_codes");
         }
     }
 
@@ -166,7 +166,7 @@ impl Accounts {
         method: &'static str,
         reason: Reason,
     ) -> AccountError {
-        self.note_login_failed(Some(user), method, "wrong_otp");
+        self.record_login_failure(Some(user), method, "wrong_otp");
         reason.into()
     }
 }

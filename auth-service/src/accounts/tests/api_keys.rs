@@ -62,7 +62,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
                 .accounts
                 .authorize(key, &any())
                 .await
-                .expect("good")
+                .expect("valid")
                 .user;
             assert_eq!(
                 user,
@@ -86,7 +86,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let bob = app.register("bob").await.expect("registered");
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let (good, id) = create_key(&app.accounts, &token, None, None).await;
+    let (valid, id) = create_key(&app.accounts, &token, None, None).await;
     let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
     let of_bob = app.login("bob", "sesame").await.expect("logged in");
     let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
@@ -114,14 +114,14 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
         }
         app.accounts.authorize(key, &any()).await.is_ok()
     };
-    assert!(check(&good).await && check(&short).await);
+    assert!(check(&valid).await && check(&short).await);
     let unknown = format!("rgk_{}", "A".repeat(43));
     for key in [
         "rgk_",
         "rgk_x",
         &unknown,
-        &good[1..],
-        &format!("{good}x"),
+        &valid[1..],
+        &format!("{valid}x"),
         &of_bob,
     ] {
         assert!(!check(key).await, "{key}");
@@ -129,23 +129,23 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     app.store.set_time(NOW + 4);
     assert!(check(&short).await);
     app.store.set_time(NOW + 5);
-    assert!(!check(&short).await && check(&good).await);
+    assert!(!check(&short).await && check(&valid).await);
     app.store
         .set_disabled(None, ann.id, true, Write::any())
         .await
         .expect("disabled");
-    assert!(!check(&good).await);
+    assert!(!check(&valid).await);
     app.store
         .set_disabled(None, ann.id, false, Write::any())
         .await
         .expect("enabled");
-    assert!(check(&good).await, "keys are good again");
+    assert!(check(&valid).await, "keys are valid again");
     let one = TokenSelection::One(id);
     app.store
         .delete_tokens(TokenKind::ApiKey, None, ann.id, one, Write::any())
         .await
         .expect("deleted");
-    assert!(!check(&good).await);
+    assert!(!check(&valid).await);
 }
 
 #[tokio::test]
@@ -344,14 +344,14 @@ async fn the_last_use_of_a_key_is_kept() {
     };
     assert_eq!(last_used().await, None);
     app.store.set_time(NOW + 7);
-    app.accounts.authorize(&key, &any()).await.expect("good");
+    app.accounts.authorize(&key, &any()).await.expect("valid");
     assert_eq!(last_used().await, Some(NOW + 7));
     app.store.set_time(NOW + 9);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, RoleInsufficient);
     assert_eq!(
         last_used().await,
         Some(NOW + 9),
-        "it was good, its role was not"
+        "it was valid, its role was insufficient"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     App, NOW, SESSIONS, bearer, origin,
-    sessions::{app, created, source, tokens},
+    sessions::{app, created, tokens},
 };
 use crate::{
     accounts::{
@@ -24,7 +24,7 @@ const IDLE: u64 = SESSIONS.idle;
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_nowhere_else() {
+async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_nowhere_else() {
     let (app, ann) = app().await;
     let (session, _) = app.session().await;
     let for_domain = || SessionRequest {
@@ -60,9 +60,9 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
         ("rgd_", false, false),
         ("", false, false),
     ] {
-        assert_eq!(app.is_good(credential).await, in_header, "{credential}");
+        assert_eq!(app.is_accepted(credential).await, in_header, "{credential}");
         assert_eq!(
-            app.is_good_from(true, credential).await,
+            app.is_accepted_in_cookie(credential).await,
             in_cookie,
             "{credential}"
         );
@@ -85,7 +85,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
             &app.accounts.end_cookie_session(made).await.expect("ended"),
             user
         );
-        assert!(!app.is_good_from(true, made).await);
+        assert!(!app.is_accepted_in_cookie(made).await);
     }
     for refused in [&*domain, &*token, key.expose_secret()] {
         assert_err!(app.accounts.end_cookie_session(refused).await, TokenInvalid);
@@ -104,21 +104,21 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
     };
     let domain = make().await;
     app.store.set_time(NOW + IDLE - 1);
-    assert!(app.is_good_from(true, &domain).await);
+    assert!(app.is_accepted_in_cookie(&domain).await);
     app.store.set_time(NOW + 2 * IDLE);
-    assert!(!app.is_good_from(true, &domain).await);
+    assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
     app.accounts
         .revoke_tokens(&app.login("ann", "sesame").await.expect("in"), None)
         .await
         .expect("out");
-    assert!(!app.is_good_from(true, &domain).await);
+    assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
     app.store
         .set_disabled(None, ann.id, true, Write::any())
         .await
         .expect("disabled");
-    assert!(!app.is_good_from(true, &domain).await);
+    assert!(!app.is_accepted_in_cookie(&domain).await);
 }
 
 #[tokio::test]
@@ -183,10 +183,10 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         .await
         .expect("ended");
     for ended in [&one, &other, &of_bob] {
-        assert!(!app.is_good_from(true, ended).await, "{ended}");
+        assert!(!app.is_accepted_in_cookie(ended).await, "{ended}");
     }
-    for good in [&kept, &token, key.expose_secret()] {
-        assert!(app.is_good(good).await, "{good}");
+    for valid in [&kept, &token, key.expose_secret()] {
+        assert!(app.is_accepted(valid).await, "{valid}");
     }
     // Each is recorded with its user and itself, as a sign-out of one is.
     let recorded = async || {
@@ -219,7 +219,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
             .await
             .is_err()
     );
-    assert!(app.is_good(&kept[0]).await, "it could not be ended");
+    assert!(app.is_accepted(&kept[0]).await, "it could not be ended");
 }
 
 async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
@@ -235,15 +235,15 @@ async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
 }
 
 #[tokio::test]
-async fn a_session_for_applications_is_good_in_a_cookie_only() {
+async fn a_session_for_applications_is_valid_in_a_cookie_only() {
     let (app, ann) = app().await;
     let created = made(&app, SessionUse::Application).await;
     assert!(created.application_token.is_none() && created.session.cookie_only);
     let token = created.token.expose_secret();
     assert!(token.starts_with("rgs_"));
     for _ in 0..2 {
-        assert!(!app.is_good(token).await);
-        assert!(app.is_good_from(true, token).await);
+        assert!(!app.is_accepted(token).await);
+        assert!(app.is_accepted_in_cookie(token).await);
     }
     assert_err!(app.accounts.revoke_tokens(token, None).await, TokenInvalid);
     assert_err!(app.accounts.list_sessions(token, None).await, TokenInvalid);
@@ -257,7 +257,7 @@ async fn a_session_for_applications_is_good_in_a_cookie_only() {
     );
     let ended = app.accounts.end_cookie_session(token).await;
     assert_eq!(ended.expect("ended"), ann);
-    assert!(!app.is_good_from(true, token).await);
+    assert!(!app.is_accepted_in_cookie(token).await);
 }
 
 #[tokio::test]
@@ -268,42 +268,45 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     let (in_batch, _) = app.session().await;
     let (of_api, _) = app.session().await;
     for token in [&alone, &in_batch, &of_api] {
-        assert!(app.is_good(token).await, "{token}");
+        assert!(app.is_accepted(token).await, "{token}");
     }
     let any = Requirement::AnyAuthenticated;
     app.accounts
         .authorize_from(TokenSource::Cookie, &alone, &any)
         .await
-        .expect("good");
-    let bearer = |token: &str, from_cookie| {
+        .expect("valid");
+    let bearer = |token: &str, source| {
         Ok(AuthorizationRequest {
             credential: token.to_owned(),
-            source: source(from_cookie),
+            source,
             requirement: any.clone(),
             client_address: None,
         })
     };
-    let batch = vec![bearer(&in_batch, true), bearer(&of_api, false)];
+    let batch = vec![
+        bearer(&in_batch, TokenSource::Cookie),
+        bearer(&of_api, TokenSource::Bearer),
+    ];
     let outcomes = app.accounts.authorize_batch(batch).await.expect("read");
     assert!(outcomes.iter().all(Result::is_ok));
     // The batch does not wait for it.
     let is_restricted = async {
-        while app.is_good(&in_batch).await {
+        while app.is_accepted(&in_batch).await {
             yield_now().await;
         }
     };
     timeout(MINUTE, is_restricted).await.expect("restricted");
     for (token, in_header) in [(&alone, false), (&in_batch, false), (&of_api, true)] {
-        assert_eq!(app.is_good(token).await, in_header, "{token}");
+        assert_eq!(app.is_accepted(token).await, in_header, "{token}");
     }
     // A refused one is not written about, and an outage of writes keeps nobody out.
     let (late, _) = app.session().await;
     app.store.set_read_only(true);
-    assert!(app.is_good_from(true, &late).await);
-    assert!(app.is_good(&late).await, "it could not be restricted");
+    assert!(app.is_accepted_in_cookie(&late).await);
+    assert!(app.is_accepted(&late).await, "it could not be restricted");
     app.store.set_read_only(false);
-    assert!(app.is_good_from(true, &late).await);
-    assert!(!app.is_good(&late).await);
+    assert!(app.is_accepted_in_cookie(&late).await);
+    assert!(!app.is_accepted(&late).await);
 }
 
 /// The decision for a token of a cookie, alone or in a batch, while sessions cannot be restricted. Virtual time passes only
@@ -323,7 +326,7 @@ async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
             .accounts
             .authorize_from(TokenSource::Cookie, token, &any)
             .await;
-        admitted.expect("good");
+        admitted.expect("valid");
     }
     started.elapsed()
 }
@@ -365,12 +368,12 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     let application = application.expose_secret().to_owned();
     assert!(application != console && application.starts_with("rgs_"));
     for (token, in_header) in [(&console, true), (&application, false)] {
-        assert_eq!(app.is_good(token).await, in_header);
+        assert_eq!(app.is_accepted(token).await, in_header);
     }
-    assert!(app.is_good_from(true, &application).await);
+    assert!(app.is_accepted_in_cookie(&application).await);
     // It is one entry, last used when either was.
     app.store.set_time(NOW + 600);
-    assert!(app.is_good_from(true, &application).await);
+    assert!(app.is_accepted_in_cookie(&application).await);
     let listed = app.accounts.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     let [only] = &listed[..] else {
@@ -390,11 +393,11 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
             .len()
     };
     assert_eq!(end(&console, None).await, 1);
-    assert!(!app.is_good(&elsewhere).await);
-    assert!(app.is_good_from(true, &application).await);
+    assert!(!app.is_accepted(&elsewhere).await);
+    assert!(app.is_accepted_in_cookie(&application).await);
     let (elsewhere, _) = app.session().await;
     assert_eq!(end(&elsewhere, Some(only.id)).await, 2);
-    assert!(!app.is_good(&console).await && !app.is_good_from(true, &application).await);
+    assert!(!app.is_accepted(&console).await && !app.is_accepted_in_cookie(&application).await);
     // A logout by the one for the API ends its sign-in. The idle one ends alone, and the other one is seen.
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
@@ -402,14 +405,14 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
         .revoke_tokens(created.token.expose_secret(), None)
         .await
         .expect("logged out");
-    assert!(!app.is_good_from(true, application.expose_secret()).await);
+    assert!(!app.is_accepted_in_cookie(application.expose_secret()).await);
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
     app.store.set_time(NOW + 600 + IDLE - 1);
-    assert!(app.is_good_from(true, application.expose_secret()).await);
+    assert!(app.is_accepted_in_cookie(application.expose_secret()).await);
     app.store.set_time(NOW + 600 + IDLE);
-    assert!(!app.is_good(created.token.expose_secret()).await);
-    assert!(app.is_good_from(true, application.expose_secret()).await);
+    assert!(!app.is_accepted(created.token.expose_secret()).await);
+    assert!(app.is_accepted_in_cookie(application.expose_secret()).await);
     let (elsewhere, other) = app.session().await;
     let ids = app.ids(&elsewhere).await;
     assert_eq!(ids, [created.session.id + 1, other.id]);
@@ -424,9 +427,9 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
     let domain = domain.expose_secret().to_owned();
     assert!(console.starts_with("rgs_") && domain.starts_with("rgd_"));
     for (token, in_header) in [(&console, true), (&domain, false)] {
-        assert_eq!(app.is_good(token).await, in_header);
+        assert_eq!(app.is_accepted(token).await, in_header);
     }
-    assert!(app.is_good_from(true, &domain).await);
+    assert!(app.is_accepted_in_cookie(&domain).await);
     let listed = app.accounts.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
@@ -434,7 +437,7 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
         .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)
         .await
         .expect("ended");
-    assert!(!app.is_good(&console).await && !app.is_good_from(true, &domain).await);
+    assert!(!app.is_accepted(&console).await && !app.is_accepted_in_cookie(&domain).await);
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ impl Enrolled {
             .await
     }
 
-    async fn is_good(&self, token: &str) -> bool {
+    async fn is_accepted(&self, token: &str) -> bool {
         let any = Requirement::AnyAuthenticated;
         self.app.accounts.authorize(token, &any).await.is_ok()
     }
@@ -88,7 +88,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     let token = ann.begin().await;
     let text = token.expose_secret();
     assert!(text.starts_with("rgp_") && text.len() == 47, "{text}");
-    assert!(!ann.is_good(text).await, "it is no credential");
+    assert!(!ann.is_accepted(text).await, "it is no credential");
     // A wrong code, a blank one and none leave it pending.
     for (otp, expected) in [
         (Some("000000"), Reason::OtpInvalid),
@@ -102,7 +102,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     let otp = ann.otp(NOW + 30);
     let made = ann.finish(&token, &otp).await.expect("signed in");
     assert_eq!(made.user.username, "ann");
-    assert!(ann.is_good(made.token.expose_secret()).await);
+    assert!(ann.is_accepted(made.token.expose_secret()).await);
     assert!(made.application_token.is_some());
     // It was used, whatever the code is.
     for otp in [ann.otp(NOW + 60), ann.code(0)] {
@@ -115,7 +115,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
 }
 
 #[tokio::test]
-async fn a_pending_sign_in_is_good_where_it_was_made_and_for_what() {
+async fn a_pending_sign_in_is_valid_only_where_and_for_what_it_was_made() {
     let ann = Enrolled::new(Mode::Optional).await;
     let token = ann.begin().await;
     let text = token.expose_secret();

@@ -14,7 +14,7 @@ fn any() -> Requirement {
 }
 
 #[tokio::test]
-async fn a_login_in_the_second_of_a_logout_is_good_and_older_tokens_are_not() {
+async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_are_not() {
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let mut old = vec![app.login("ann", "sesame").await.expect("logged in")];
@@ -32,7 +32,7 @@ async fn a_login_in_the_second_of_a_logout_is_good_and_older_tokens_are_not() {
         app.accounts
             .authorize(&new, &any())
             .await
-            .expect("good at once");
+            .expect("valid at once");
         old.push(new);
     }
     app.authorize(&app.admin, &[Role::ADMIN])
@@ -49,7 +49,7 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         app.accounts
             .authorize(&old, &any())
             .await
-            .expect("still good");
+            .expect("still valid");
         app.accounts
             .revoke_tokens(&old, None)
             .await
@@ -62,7 +62,7 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         for now in [NOW - step, NOW, NOW + 29 * 60] {
             app.store.set_time(now);
             assert_err!(app.accounts.authorize(&old, &any()).await, TokenInvalid);
-            app.accounts.authorize(&new, &any()).await.expect("good");
+            app.accounts.authorize(&new, &any()).await.expect("valid");
         }
     }
 }
@@ -126,7 +126,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
-            app.accounts.authorize(&new, &any()).await.expect("good");
+            app.accounts.authorize(&new, &any()).await.expect("valid");
             for token in &ended {
                 assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
             }
@@ -139,7 +139,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     app.accounts
         .authorize(&of_other, &any())
         .await
-        .expect("good");
+        .expect("valid");
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
 }
 
 #[tokio::test]
-async fn a_login_after_any_number_of_revocations_is_good_three_seconds_later_at_most() {
+async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at_most() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let mut old = Vec::new();
@@ -192,7 +192,7 @@ async fn a_login_after_any_number_of_revocations_is_good_three_seconds_later_at_
     app.accounts
         .authorize(&new, &any())
         .await
-        .expect("good at once");
+        .expect("valid at once");
     for token in &old {
         assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
     }
@@ -200,7 +200,7 @@ async fn a_login_after_any_number_of_revocations_is_good_three_seconds_later_at_
     app.accounts
         .authorize(&new, &any())
         .await
-        .expect("good where the clock is two seconds behind");
+        .expect("valid where the clock is two seconds behind");
     app.accounts
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
@@ -241,7 +241,7 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     app.accounts
         .authorize(&token, &any())
         .await
-        .expect("good at once");
+        .expect("valid at once");
 }
 
 #[tokio::test]

@@ -152,7 +152,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
             .accounts
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)
             .await
-            .expect("good");
+            .expect("valid");
         assert_eq!(actor.user.role, role(acts_as), "{stored}");
     }
 }

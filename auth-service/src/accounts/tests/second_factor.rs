@@ -109,7 +109,7 @@ fn reason<T>(outcome: Result<T, AccountError>) -> Option<Reason> {
 }
 
 #[tokio::test]
-async fn a_login_needs_a_code_of_which_each_is_good_once() {
+async fn a_login_needs_a_code_and_each_code_is_accepted_once() {
     let ann = Enrolled::new(Mode::Optional).await;
     assert_eq!(ann.login(None).await, Err(Reason::OtpRequired));
     assert_eq!(
@@ -138,7 +138,7 @@ async fn a_login_needs_a_code_of_which_each_is_good_once() {
 }
 
 #[tokio::test]
-async fn tokens_from_before_end_and_later_ones_are_good() {
+async fn tokens_from_before_end_and_later_ones_are_valid() {
     let ann = Enrolled::new(Mode::Optional).await;
     let authorize = async |token: &str| {
         reason(
@@ -175,9 +175,9 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     let otp = code_at(&secret, NOW);
     let on = app.accounts.turn_on_second_factor(&own, &otp);
     on.await.expect("on");
-    assert!(app.is_good(&own).await);
+    assert!(app.is_accepted(&own).await);
     for ended in [&other, &token] {
-        assert!(!app.is_good(ended).await);
+        assert!(!app.is_accepted(ended).await);
     }
     // It goes on acting for the user, also for what needs the second factor.
     app.store.set_time(NOW + 30);

@@ -91,7 +91,7 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
         .expect("enabled");
     assert!(
         path.exists(),
-        "the password is good again when the admin is enabled"
+        "the password is accepted again when the admin is enabled"
     );
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 

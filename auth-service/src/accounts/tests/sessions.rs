@@ -27,14 +27,6 @@ pub(super) fn created(
     }
 }
 
-pub(super) fn source(from_cookie: bool) -> TokenSource {
-    if from_cookie {
-        TokenSource::Cookie
-    } else {
-        TokenSource::Bearer
-    }
-}
-
 /// The token with this id, or all.
 pub(super) fn tokens(id: Option<i64>) -> TokensToDelete {
     id.map_or(TokensToDelete::All, TokensToDelete::One)
@@ -61,14 +53,18 @@ impl App {
             .expect("made")
     }
 
-    /// Whether it is good, alone and in a batch.
-    pub(super) async fn is_good(&self, token: &str) -> bool {
-        self.is_good_from(false, token).await
+    /// Whether the token is accepted as a bearer token, alone and in a batch.
+    pub(super) async fn is_accepted(&self, token: &str) -> bool {
+        self.is_accepted_from(TokenSource::Bearer, token).await
     }
 
-    pub(super) async fn is_good_from(&self, from_cookie: bool, token: &str) -> bool {
+    /// Whether the token is accepted in a cookie, alone and in a batch.
+    pub(super) async fn is_accepted_in_cookie(&self, token: &str) -> bool {
+        self.is_accepted_from(TokenSource::Cookie, token).await
+    }
+
+    async fn is_accepted_from(&self, source: TokenSource, token: &str) -> bool {
         let requirement = Requirement::AnyAuthenticated;
-        let source = source(from_cookie);
         let alone = self
             .accounts
             .authorize_from(source, token, &requirement)
@@ -130,7 +126,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
             .authorize(&token, &Requirement::AnyAuthenticated)
             .await;
         assert_eq!(
-            actor.expect("good").user,
+            actor.expect("valid").user,
             User {
                 role,
                 ..ann.clone()
@@ -153,18 +149,18 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         .set_disabled(None, ann.id, true, Write::any())
         .await
         .expect("disabled");
-    assert!(!app.is_good(&token).await);
+    assert!(!app.is_accepted(&token).await);
     app.store
         .set_disabled(None, ann.id, false, Write::any())
         .await
         .expect("enabled");
-    assert!(!app.is_good(&token).await, "it has ended");
+    assert!(!app.is_accepted(&token).await, "it has ended");
     let (token, _) = app.session().await;
     app.store
         .delete(None, ann.id, Write::any())
         .await
         .expect("deleted");
-    assert!(!app.is_good(&token).await);
+    assert!(!app.is_accepted(&token).await);
 }
 
 #[tokio::test]
@@ -220,22 +216,22 @@ async fn a_session_ends_when_it_is_idle_or_old_and_never_lives_again() {
     assert_eq!(session.expires_at, Some(NOW + MAX));
     assert_eq!(app.accounts.idle_expires_at(&session), NOW + IDLE);
     app.store.set_time(NOW + IDLE - 1);
-    assert!(app.is_good(&used).await);
+    assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + IDLE);
-    assert!(!app.is_good(&idle).await && app.is_good(&used).await);
+    assert!(!app.is_accepted(&idle).await && app.is_accepted(&used).await);
     app.store.set_time(NOW);
     assert!(
-        !app.is_good(&idle).await,
+        !app.is_accepted(&idle).await,
         "a clock that was ahead ends it too"
     );
     for time in (IDLE..MAX).step_by(usize::try_from(IDLE).expect("small") - 1) {
         app.store.set_time(NOW + time);
-        assert!(app.is_good(&used).await, "{time}");
+        assert!(app.is_accepted(&used).await, "{time}");
     }
     app.store.set_time(NOW + MAX - 1);
-    assert!(app.is_good(&used).await);
+    assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + MAX);
-    assert!(!app.is_good(&used).await);
+    assert!(!app.is_accepted(&used).await);
 }
 
 #[tokio::test]
@@ -245,15 +241,15 @@ async fn a_session_that_was_used_by_a_clock_far_ahead_ends() {
         app.store.set_time(NOW + ahead);
         let (token, _) = app.session().await;
         app.store.set_time(NOW);
-        assert!(!app.is_good(&token).await);
+        assert!(!app.is_accepted(&token).await);
         app.store.set_time(NOW + ahead);
-        assert!(!app.is_good(&token).await, "it has ended");
+        assert!(!app.is_accepted(&token).await, "it has ended");
     }
     app.store.set_time(NOW + IDLE - 1);
     let (token, _) = app.session().await;
     app.store.set_time(NOW);
     assert!(
-        app.is_good(&token).await,
+        app.is_accepted(&token).await,
         "a clock that was set back a little"
     );
 }
@@ -263,33 +259,33 @@ async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     let (app, _) = app().await;
     let ((idle, _), (used, _)) = (app.session().await, app.session().await);
     app.store.set_time(NOW + 5);
-    assert!(app.is_good(&used).await);
+    assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + IDLE);
     app.store.set_read_only(true);
     // It had idled out before.
-    assert!(!app.is_good(&idle).await);
-    assert!(app.is_good(&used).await);
+    assert!(!app.is_accepted(&idle).await);
+    assert!(app.is_accepted(&used).await);
     let (elsewhere, _) = app.session().await;
     app.store.set_time(NOW + 2 * IDLE);
-    assert!(!app.is_good(&idle).await);
-    assert!(app.is_good(&used).await);
+    assert!(!app.is_accepted(&idle).await);
+    assert!(app.is_accepted(&used).await);
     assert!(
-        app.is_good(&elsewhere).await,
+        app.is_accepted(&elsewhere).await,
         "its uses on other replicas are unknown"
     );
     app.store.set_time(NOW + 3 * IDLE);
     app.store.set_read_only(false);
-    assert!(!app.is_good(&idle).await);
+    assert!(!app.is_accepted(&idle).await);
     assert!(
-        app.is_good(&used).await && app.is_good(&elsewhere).await,
+        app.is_accepted(&used).await && app.is_accepted(&elsewhere).await,
         "time during which uses could not be written does not count"
     );
     app.store.set_time(NOW + 4 * IDLE - 1);
-    assert!(app.is_good(&used).await);
+    assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + 4 * IDLE);
-    assert!(!app.is_good(&elsewhere).await, "it was not used since");
+    assert!(!app.is_accepted(&elsewhere).await, "it was not used since");
     app.store.set_time(NOW + 5 * IDLE);
-    assert!(!app.is_good(&used).await);
+    assert!(!app.is_accepted(&used).await);
 }
 
 #[tokio::test]
@@ -299,7 +295,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     app.store.set_read_only(true);
     // Nothing is known of the pause until something could not be written.
     app.store.set_time(NOW + 1);
-    assert!(app.is_good(&token).await);
+    assert!(app.is_accepted(&token).await);
     let listed = async || {
         app.accounts
             .list_sessions(&token, None)
@@ -313,7 +309,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     assert_eq!(listed().await.expect("listed"), 1);
     app.store.set_read_only(true);
     app.store.set_time(NOW + MAX);
-    assert!(!app.is_good(&token).await, "it is too old");
+    assert!(!app.is_accepted(&token).await, "it is too old");
 }
 
 #[tokio::test]
@@ -325,19 +321,23 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
         .revoke_tokens(&one, None)
         .await
         .expect("logged out");
-    assert!(!app.is_good(&one).await && app.is_good(&two).await && app.is_good(&token).await);
+    assert!(
+        !app.is_accepted(&one).await
+            && app.is_accepted(&two).await
+            && app.is_accepted(&token).await
+    );
     assert_err!(app.accounts.revoke_tokens(&one, None).await, TokenInvalid);
     app.accounts
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
-    assert!(!app.is_good(&two).await && !app.is_good(&token).await);
+    assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
     app.accounts
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("an admin");
-    assert!(!app.is_good(&three).await);
+    assert!(!app.is_accepted(&three).await);
 }
 
 /// A clock that was ahead leaves a time that later revocations keep or lower.
@@ -358,7 +358,7 @@ async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
             .expect("revoked");
         for time in [NOW, NOW + 86_400] {
             app.store.set_time(time);
-            assert!(!app.is_good(&token).await);
+            assert!(!app.is_accepted(&token).await);
         }
     }
 }
@@ -372,7 +372,11 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .accounts
         .change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
-    assert!(app.is_good(&own).await && !app.is_good(&other).await && !app.is_good(&token).await);
+    assert!(
+        app.is_accepted(&own).await
+            && !app.is_accepted(&other).await
+            && !app.is_accepted(&token).await
+    );
     let (made, _) = app
         .try_session("open!", SessionRequest::default())
         .await
@@ -382,7 +386,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .await
         .expect("revoked");
     assert!(
-        !app.is_good(&own).await && !app.is_good(&made).await,
+        !app.is_accepted(&own).await && !app.is_accepted(&made).await,
         "it has no other privilege"
     );
     let (own, _) = app
@@ -393,7 +397,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .accounts
         .set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
-    assert!(!app.is_good(&own).await);
+    assert!(!app.is_accepted(&own).await);
 }
 
 #[tokio::test]
@@ -401,7 +405,7 @@ async fn a_login_that_is_overtaken_by_a_revocation_is_checked_once_more() {
     let (app, _) = app().await;
     app.store.revoke_before_next_token();
     let (token, session) = app.session().await;
-    assert!(app.is_good(&token).await && session.not_before > Some(0));
+    assert!(app.is_accepted(&token).await && session.not_before > Some(0));
 }
 
 #[tokio::test]
@@ -421,7 +425,7 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         .store
         .set_password(ann.id, "hash".into(), owner(), Write::any())
         .await
-        .expect("still good");
+        .expect("still valid");
     let one = crate::store::TokenSelection::One(session.id);
     app.store
         .delete_tokens(TokenKind::Session, None, ann.id, one, Write::any())
@@ -462,7 +466,7 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     end(&one, None, Some(third.id)).await.expect("ended");
     assert_err!(end(&one, None, Some(third.id)).await, SessionNotFound);
     assert_eq!(end(&two, None, None).await.expect("ended").len(), 1);
-    assert!(!app.is_good(&one).await && app.is_good(&two).await);
+    assert!(!app.is_accepted(&one).await && app.is_accepted(&two).await);
     assert_eq!(app.ids(&two).await, [second.id]);
     assert_err!(end(&two, Some(1), None).await, RoleInsufficient);
     assert_err!(end(&app.admin, Some(999), None).await, UserNotFound);
@@ -522,7 +526,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
         app.accounts
             .authorize(&key, &Requirement::AnyAuthenticated)
             .await
-            .expect("good")
+            .expect("valid")
             .user
             .username,
         "ann"

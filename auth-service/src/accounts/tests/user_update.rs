@@ -55,12 +55,12 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     let renamed = app.rename(ann.id, "eve").await.expect("renamed");
     assert_eq!((renamed.id, &*renamed.username), (ann.id, "eve"));
     assert_err!(app.name_of(&token).await, TokenInvalid);
-    assert_eq!(app.name_of(&session).await.expect("good"), "eve");
+    assert_eq!(app.name_of(&session).await.expect("valid"), "eve");
     assert_err!(app.login("ann", "sesame").await, CredentialsInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
     assert_eq!(app.verify("eve", "sesame").await.expect("hers").id, ann.id);
     let token = app.login("eve", "sesame").await.expect("logged in");
-    assert_eq!(app.name_of(&token).await.expect("good"), "eve");
+    assert_eq!(app.name_of(&token).await.expect("valid"), "eve");
 
     // Whoever registers the old name does not get what was remembered or issued for it.
     let next = app
@@ -75,7 +75,7 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     app.rename(next.id, "nan").await.expect("renamed");
     app.rename(ann.id, "ann").await.expect("renamed");
     assert_err!(app.name_of(&token).await, TokenInvalid);
-    assert_eq!(app.name_of(&session).await.expect("good"), "ann");
+    assert_eq!(app.name_of(&session).await.expect("valid"), "ann");
     let (event, details) = app.events().await.remove(0);
     assert_eq!(event, "user_renamed");
     assert_eq!(details, r#"{"from":"eve","to":"ann"}"#);
@@ -90,7 +90,7 @@ async fn the_same_name_changes_and_records_nothing() {
     assert_eq!(app.rename(ann.id, "ann").await.expect("as before"), ann);
     assert_eq!(app.rename(1, "admin").await.expect("as before").id, 1);
     assert_eq!(app.events().await, before);
-    assert_eq!(app.name_of(&token).await.expect("good"), "ann");
+    assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     let disabled = app
         .accounts
         .update_user(&app.admin, ann.id, Some("ann"), Some(true))
@@ -122,7 +122,7 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
         let refused = app.accounts.update_user(token, ann.id, name, None);
         assert_err!(refused.await, RoleInsufficient);
     }
-    assert_eq!(app.name_of(&token).await.expect("good"), "ann");
+    assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     app.store.set_time(NOW + 9);
     let both = app
         .accounts
@@ -159,5 +159,5 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     let own = app.accounts.update_user(&token, ann.id, Some("eve"), None);
     own.await.expect("renamed");
     assert_err!(app.name_of(&token).await, TokenInvalid);
-    assert_eq!(app.name_of(&key).await.expect("good"), "eve");
+    assert_eq!(app.name_of(&key).await.expect("valid"), "eve");
 }

@@ -107,7 +107,7 @@ impl Accounts {
             .key(&credentials.username, hash, password, client);
         let recalled = self.cache.recall(&key, credentials.origin.deadline);
         if recalled == Recall::TooManyMisses {
-            note_guess(stored.map(|stored| &stored.user));
+            count_guess(stored.map(|stored| &stored.user));
         }
         let user = &active?.user;
         if !recalled.is_hit() || user.second_factor {
@@ -119,9 +119,9 @@ impl Accounts {
     }
 }
 
-/// Counts a guess in batches, and warns about the first of a user. A name that no user has is only counted: it is the text
-/// of a client, and may be a password.
-fn note_guess(user: Option<&User>) {
+/// Counts a guess, and warns about the first one of a user. A name that no user has is not logged: it is the text of a
+/// client, and may be a password.
+fn count_guess(user: Option<&User>) {
     metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
     if GUESSED.is_due(user.id) {

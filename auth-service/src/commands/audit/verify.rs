@@ -10,10 +10,10 @@ use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verifies the record. `held` is the seal that the operator has from the log.
+/// Verifies the record. `seal` is one that the operator has from the log.
 pub(super) async fn run(
     mut record: SealedRecord,
-    held: Option<SealReference>,
+    seal: Option<SealReference>,
 ) -> Result<(), Failure> {
     let contents = record.contents().await?;
     let Some(oldest) = record.oldest_seal().await? else {
@@ -23,7 +23,7 @@ pub(super) async fn run(
     let uncovered = record.uncovered_rows().await?;
     let beginning = Beginning::read(&mut record, &oldest).await?;
     let begins_at = record.begins_at().await?;
-    let mut verification = Verification::new(held);
+    let mut verification = Verification::new(seal);
     verification.check_beginning(&beginning, &oldest);
     if uncovered > 0 {
         verification
@@ -32,7 +32,7 @@ pub(super) async fn run(
     }
     verification.check_reach(&oldest);
     let last = verification.check_seals(&mut record, &oldest).await?;
-    verification.check_held_seal_exists();
+    verification.check_seal_was_found();
     verification.check_erasures();
     // A slow reader of the output must not keep the snapshot of the database open.
     drop(record);
@@ -67,7 +67,7 @@ fn tampered(problems: usize) -> Failure {
     format!("the record was tampered with: {problems} problems").into()
 }
 
-/// Prints what a record without any seal has. The migration makes the first seal, so a new record has one.
+/// Prints what is left of a record without any seal. The migration makes the first seal, so a new record has one.
 fn report_missing_seals(contents: RecordContents) -> Failure {
     let RecordContents { rows, users, .. } = contents;
     if rows == 0 {
@@ -84,7 +84,7 @@ fn report_missing_seals(contents: RecordContents) -> Failure {
     tampered(1)
 }
 
-/// What was found so far.
+/// The problems and the erasures that were found so far.
 struct Verification {
     problems: Vec<String>,
     rows: usize,
@@ -92,18 +92,19 @@ struct Verification {
     erasures: BTreeMap<i64, i64>,
     /// The users whose erasure is recorded.
     recorded_erasures: BTreeSet<i64>,
-    /// The seal that the operator holds, until it was compared.
-    held: Option<SealReference>,
+    /// The operator's seal, which is taken out when the record turns out to begin later, or when the seal of the same
+    /// revision is compared with it. What is left in the end was not found.
+    seal_to_find: Option<SealReference>,
 }
 
 impl Verification {
-    fn new(held: Option<SealReference>) -> Self {
+    fn new(seal_to_find: Option<SealReference>) -> Self {
         Self {
             problems: Vec::new(),
             rows: 0,
             erasures: BTreeMap::new(),
             recorded_erasures: BTreeSet::new(),
-            held,
+            seal_to_find,
         }
     }
 
@@ -118,12 +119,15 @@ impl Verification {
         }
     }
 
-    /// Checks that the record reaches back to the seal that the operator holds.
+    /// Checks that the record reaches back to the operator's seal.
     fn check_reach(&mut self, oldest: &Seal) {
-        if let Some(held) = self.held.take_if(|held| held.revision < oldest.revision) {
+        if let Some(too_old) = self
+            .seal_to_find
+            .take_if(|held| held.revision < oldest.revision)
+        {
             self.problems.push(format!(
                 "the seal {} cannot be compared: the record begins behind revision {}",
-                held.revision, oldest.revision
+                too_old.revision, oldest.revision
             ));
         }
     }
@@ -135,7 +139,7 @@ impl Verification {
         oldest: &Seal,
     ) -> Result<Seal, StoreError> {
         let mut seal = oldest.clone();
-        self.compare_held(&seal);
+        self.match_seal(&seal);
         loop {
             let page = record.next_page(seal.revision).await?;
             if page.seals.is_empty() {
@@ -147,7 +151,7 @@ impl Verification {
                 let (batch, rest) = rows.split_at(count);
                 rows = rest;
                 self.check_batch(&seal, batch, &next);
-                self.compare_held(&next);
+                self.match_seal(&next);
                 seal = next;
             }
         }
@@ -182,10 +186,12 @@ impl Verification {
         }
     }
 
-    /// Compares a seal with the one that the operator holds, if it has the same revision.
-    fn compare_held(&mut self, seal: &Seal) {
-        if let Some(held) = self.held.take_if(|held| held.revision == seal.revision)
-            && held.digest != seal.digest
+    /// Compares a seal with the operator's, if it has the same revision.
+    fn match_seal(&mut self, seal: &Seal) {
+        if let Some(found) = self
+            .seal_to_find
+            .take_if(|held| held.revision == seal.revision)
+            && found.digest != seal.digest
         {
             self.problems.push(format!(
                 "the seal of revision {} is not the held one",
@@ -194,12 +200,12 @@ impl Verification {
         }
     }
 
-    /// Checks that a seal was found to compare with the one that the operator holds.
-    fn check_held_seal_exists(&mut self) {
-        if let Some(held) = self.held.take() {
+    /// Checks that the record has a seal with the revision of the operator's.
+    fn check_seal_was_found(&mut self) {
+        if let Some(missing) = &self.seal_to_find {
             self.problems.push(format!(
                 "there is no seal at revision {} any more",
-                held.revision
+                missing.revision
             ));
         }
     }

@@ -96,14 +96,14 @@ async fn peppered_hash_needs_its_pepper_and_is_replaced_when_there_is_a_newer_on
     assert!(bcrypt::verify(input, bcrypt).expect("a hash of bcrypt"));
     assert!(!bcrypt::verify("sesame", bcrypt).expect("a hash of bcrypt"));
 
-    let good = |needs_rehash| Verification {
+    let matches = |needs_rehash| Verification {
         is_match: true,
         needs_rehash,
     };
     for (peppers, of_plain, of_first) in [
-        (&["one"][..], good(true), good(false)),
-        (&["one", "two"], good(true), good(false)),
-        (&["two", "one"], good(true), good(true)),
+        (&["one"][..], matches(true), matches(false)),
+        (&["one", "two"], matches(true), matches(false)),
+        (&["two", "one"], matches(true), matches(true)),
     ] {
         let hasher = with_peppers(4, peppers);
         assert_eq!(
