@@ -1,11 +1,11 @@
-//! Who acts: the bearer of a credential.
+//! The actor of a request: the bearer of a credential.
 
 use crate::{opaque_token::TokenKind, user::User};
 use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// With the stored role, or that of the key if it is lower.
+    /// The user has the stored role here, or that of the key if it is lower.
     pub(crate) user: User,
     /// The stored role if it has no effect: this service does not have it, or it needs a second factor that the user does
     /// not have. The role of `user` is [`Role::USER`] then.

@@ -1,6 +1,6 @@
-//! What happens to users and their credentials: each is a line of the audit log and a row of the record.
+//! Events of users and their credentials: each is a line of the audit log and a row of the record.
 //! The line has the target `audit`, regardless of `RUST_LOG`, and gets the request id from the request
-//! context. The row of a change is written in its transaction, those of sign-ins and refusals behind.
+//! context. The row of a change is written in its transaction, rows of sign-ins and refusals in the background.
 //!
 //! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
 //!

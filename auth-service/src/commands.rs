@@ -1,5 +1,5 @@
 //! The commands of auth-service. Each reads the settings of `serve`. [`user`], [`audit`], [`doctor`]
-//! and [`migrate`] need no more than those of the service, so that rolegate has them too.
+//! and [`migrate`] need only the settings that rolegate also has, so rolegate has these commands too.
 
 pub mod audit;
 pub mod doctor;

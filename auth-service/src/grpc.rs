@@ -27,7 +27,7 @@ pub(crate) struct AuthGrpc {
     accounts: Accounts,
     /// Callers that may report a client address.
     trusted: Arc<CidrSet>,
-    /// For checks of Envoy.
+    /// How people sign in whose requests Envoy asks about; `None` if they cannot.
     sign_in: Option<Arc<SignIn>>,
     /// Names in certificates of services that may follow the changes of users.
     watchers: Arc<[String]>,

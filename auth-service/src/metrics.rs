@@ -143,8 +143,7 @@ pub(crate) fn oldest_unsealed_seconds() -> u64 {
     since.map_or(0, |since| since.elapsed().as_secs())
 }
 
-/// Exports the metrics with fixed labels at zero, and collects those of the password engine at each
-/// scrape.
+/// Exports the metrics with fixed labels at zero, and reads the counters of the password engine at each scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     for counter in [
         &AUTHORIZATIONS_ALLOWED,

@@ -25,7 +25,7 @@ const PENDING_SIGN_IN_PREFIX: &str = "rgp_";
 /// The prefixes of tokens that are credentials.
 const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_SESSION_PREFIX];
 
-/// Who presents a token, and for what.
+/// The kind of a token: it tells who presents the token, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// The token of a program: its user acts with the lower of the stored role and the key's, and may not do everything.
@@ -68,7 +68,7 @@ pub struct OpaqueToken {
     pub pair_id: Option<i64>,
 }
 
-/// What a decision needs of a stored token.
+/// The part of a stored token that a decision needs, with its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenBearer {
     /// The digest of the token.
@@ -105,7 +105,7 @@ pub struct NewToken {
     pub token: SecretString,
     /// Its digest.
     pub digest: String,
-    /// What else is stored; the database assigns the id.
+    /// Everything else that is stored; the database assigns the id.
     pub stored: OpaqueToken,
 }
 
@@ -131,7 +131,7 @@ impl TokenKind {
         }
     }
 
-    /// What people call it, at the start of a sentence.
+    /// The name for people, at the start of a sentence.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::ApiKey => "API key",
@@ -256,7 +256,7 @@ impl TokenBearer {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// Whether it counts at this time, in Unix seconds, apart from the idle limit of sessions.
+    /// Whether the token is valid at this time, in Unix seconds, apart from the idle limit of sessions.
     pub(crate) fn is_active_at(&self, at: u64) -> bool {
         let is_revoked = self
             .not_before

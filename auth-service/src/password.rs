@@ -1,7 +1,7 @@
 //! Passwords and their hashes.
 //!
 //! - `validation`: the rules of a password; `blocklist`: common passwords, which are refused.
-//! - `hasher`: hashes and verifies; `pepper`: what goes into bcrypt; `credential_cache`: successful checks.
+//! - `hasher`: hashes and verifies; `pepper`: the input of bcrypt; `credential_cache`: successful checks.
 //! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks.
 //! - `importable`: the hashes that an import accepts; `rejection`: why it refuses one.
 

@@ -1,4 +1,4 @@
-//! The roles that exist here: the three that always exist, and those of the setting `EXTRA_ROLES`.
+//! The roles of this service: the three that always exist, and those of the setting `EXTRA_ROLES`.
 
 use crate::store::RoleUsage;
 use rolegate_program::settings::SettingError;

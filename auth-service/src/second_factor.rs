@@ -25,7 +25,7 @@ use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::{str::FromStr, sync::Arc};
 
-/// Who can or must have a second factor.
+/// The setting `SECOND_FACTOR`: it says which users can or must have a second factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Every user can have one.

@@ -21,7 +21,7 @@ pub(super) struct PresentedCredentials<'a> {
     /// `None` for an invalid password.
     pub(super) password: Option<PresentedPassword>,
     pub(super) origin: CallOrigin,
-    /// What the password is checked for, in the audit log.
+    /// Names in the audit log what the password is checked for.
     pub(super) method: &'static str,
     /// Set when a signed-in user re-enters the password to confirm a change.
     confirms_change: bool,
@@ -71,7 +71,7 @@ impl Accounts {
         Ok(self.reads.credentials.get(username).await?.value)
     }
 
-    /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even
+    /// Refuses a check over the limit. It counts nothing and comes before all other work, so that even
     /// the correct password is refused, cached or not, and refusals cost little.
     pub(super) async fn check_limit(
         &self,
@@ -108,8 +108,8 @@ impl Accounts {
         exceeded.into()
     }
 
-    /// Hashes, also for an unknown username, and records the result in the audit log. Counts as
-    /// an attempt unless the password is correct or was not checked.
+    /// Verifies the password and records the result. An unknown username costs a hash too. The check counts as an attempt
+    /// unless the password is correct or was not checked.
     pub(super) async fn verify(
         &self,
         presented: &PresentedCredentials<'_>,

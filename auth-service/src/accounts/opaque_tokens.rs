@@ -34,7 +34,7 @@ pub(crate) struct CreatedApiKey {
     pub(crate) stored: OpaqueToken,
 }
 
-/// The tokens of a user, as they were read for an actor.
+/// The tokens of a user, and the actor who lists them.
 #[derive(Debug)]
 pub(crate) struct ListedTokens {
     pub(crate) actor: Actor,
@@ -186,7 +186,7 @@ impl Accounts {
         Ok(deleted)
     }
 
-    /// Does the same for an actor who may delete them.
+    /// Deletes tokens for an actor who was authorized to delete them.
     pub(super) async fn delete_tokens_by(
         &self,
         actor: Actor,

@@ -47,7 +47,7 @@ impl Accounts {
             .confirm_password(&actor.user, current, "password_change", origin)
             .await?;
         let write = Write::by_owner(&actor, Change::PasswordChanged);
-        // Only if the password is still the one checked: of two concurrent changes, one fails.
+        // The store writes only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner {
             tokens_not_before: confirmed.stored.user.tokens_not_before,
             session_id: actor.session_id(),
@@ -111,13 +111,13 @@ impl Accounts {
             .await
     }
 
-    /// Authorizes an admin to give another user a password or the way to one.
+    /// Authorizes an admin to give another user a password, or a link to choose one.
     pub(super) async fn authorize_password_for(
         &self,
         user_id: i64,
         credential: &str,
     ) -> Result<Actor, AccountError> {
-        // Nor may a stolen API key, which would then log in.
+        // An API key may not do this either: a stolen one could then log in.
         let actor = self
             .authorize_person(credential, &Requirement::admin())
             .await?;

@@ -19,7 +19,8 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::{mem, sync::Arc, time::Instant};
 
-/// Counts the wrong codes by which a second factor is turned on. A recovery code proves no phone.
+/// Limits the wrong codes while a second factor is turned on. Recovery codes do not turn it on: they do not prove that
+/// the user has set up the device.
 const TURN_ON_LIMIT: CodeLimit = CodeLimit::OneTime(CodePurpose::Confirmation);
 
 /// The second factor of a user, as the user sees it.
@@ -31,8 +32,8 @@ pub(crate) struct SecondFactorStatus {
 }
 
 impl Accounts {
-    /// Begins a second factor of the bearer, who must present the current password, in place of one that was begun
-    /// before. It asks for nothing until a code of it was presented.
+    /// Begins a second factor of the bearer, who must present the current password. It replaces one that was begun before,
+    /// and logins do not ask for it until it is turned on.
     pub(crate) async fn begin_second_factor(
         &self,
         credential: &str,
@@ -63,8 +64,8 @@ impl Accounts {
         Ok((enrolment, user))
     }
 
-    /// Turns it on by a code, and ends every token and session of the bearer, which were made without one. The session that
-    /// does it has now shown the code, and stays with the other one of its sign-in.
+    /// Turns on the bearer's second factor by a code, and ends every token and session, which were made without one. The
+    /// bearer's own session has now shown the code, so it stays, with the other one of its sign-in.
     pub(crate) async fn turn_on_second_factor(
         &self,
         credential: &str,
@@ -103,7 +104,7 @@ impl Accounts {
         .await
     }
 
-    /// Turns it off: for the bearer by a code, or for an admin that of another user.
+    /// Turns off the bearer's second factor by a code, or that of the user with this id for an admin.
     pub(crate) async fn turn_off_second_factor(
         &self,
         credential: &str,
@@ -140,7 +141,7 @@ impl Accounts {
             .await?)
     }
 
-    /// Whether the bearer's is on, and how many recovery codes are left.
+    /// Tells whether the bearer's second factor is on, and how many recovery codes are left.
     pub(crate) async fn second_factor_status(
         &self,
         credential: &str,

@@ -18,7 +18,7 @@ pub(crate) const ADMIN_USERNAME: &str = "admin";
 
 /// Enough for one hash of the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
-/// The start does not wait longer for a check of the file with the initial password.
+/// Limits how long the start waits for a check of the file with the initial password.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The source of the password of the first admin.
@@ -34,7 +34,7 @@ pub enum AdminPassword {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
-    /// What is wrong with the setting of the password.
+    /// The password is missing, or breaks this rule.
     #[error("{0}")]
     Password(String),
     #[error("the generated admin password cannot be written to {}", path.display())]
@@ -58,7 +58,7 @@ impl Accounts {
             .map_err(AccountError::from)?)
     }
 
-    /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
+    /// Warns the operator, who demoted or disabled the last admin, that no user can manage others now.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let admin = UserFilter {
             limit: 1,

@@ -1,4 +1,4 @@
-//! What the use cases share.
+//! The state and the settings that the use cases share.
 
 use super::{
     initial_password::InitialPassword, rate_limit::RateLimiter, searches::Searches,
@@ -33,7 +33,7 @@ pub(crate) struct Policy {
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
-    /// Whether admins set passwords of others, and not only make links.
+    /// Whether admins may set passwords of others; otherwise they only create links.
     pub(crate) admins_set_passwords: bool,
     pub(crate) second_factor: SecondFactorPolicy,
 }

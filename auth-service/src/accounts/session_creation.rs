@@ -1,4 +1,4 @@
-//! Makes sessions: by a password and a code, or by the code of a sign-in that is pending since the password.
+//! Creates sessions: by a password and a code, or by the code for a pending sign-in, whose password was correct.
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, login::PasswordLogin,
@@ -22,7 +22,7 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::io;
 
-/// What the password and the code are checked for, in the record.
+/// Names in the record what the password and the code are checked for.
 const METHOD: &str = "session";
 /// The bytes of a stored `User-Agent`.
 const MAX_USER_AGENT_BYTES: usize = 256;
@@ -33,7 +33,7 @@ pub(crate) struct SessionRequest {
     pub(crate) name: Option<String>,
     pub(crate) user_agent: String,
     pub(crate) session_use: SessionUse,
-    /// Where the page is that asks for the code on a page of its own; empty where credentials and code come together.
+    /// The page that asks for the code after the password; empty if the code comes with the password.
     pub(crate) place: String,
     /// The token of a pending sign-in, in place of a username and a password.
     pub(crate) pending: Option<String>,
@@ -66,7 +66,7 @@ impl SessionUse {
     }
 }
 
-/// What follows from a request for a session.
+/// The outcome of a request for a session.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -74,7 +74,7 @@ impl SessionUse {
 )]
 pub(crate) enum SessionOutcome {
     Created(CreatedSession),
-    /// The password was right, and the code is asked for on a page of its own.
+    /// The password was correct, and another page asks for the code.
     CodeRequired {
         /// The token of the sign-in, which stands for the username and the password.
         pending_sign_in: SecretString,
@@ -92,7 +92,7 @@ pub(crate) struct CreatedSession {
 }
 
 impl SessionRequest {
-    /// What a pending sign-in is bound to: what it makes, and where.
+    /// The text to which a pending sign-in is bound: the sessions that it creates, and the page.
     fn binding(&self) -> String {
         format!("{:?} {}", self.session_use, self.place)
     }
@@ -110,9 +110,9 @@ impl SessionRequest {
 }
 
 impl Accounts {
-    /// Makes a session of the user of this name, or two, if the password is correct, with the checks of one login. A right
-    /// password without the code that it needs is [`SessionOutcome::CodeRequired`] if the request has a place. A pending
-    /// sign-in stands for the name and the password.
+    /// Creates a session of the user of this name, or two, if the password is correct, with the checks of one login. If the
+    /// code of a second factor is missing and the request has a place, the outcome is [`SessionOutcome::CodeRequired`]. The
+    /// token of a pending sign-in replaces the name and the password.
     pub(crate) async fn create_session(
         &self,
         username: &str,
@@ -129,7 +129,7 @@ impl Accounts {
             return Ok(SessionOutcome::Created(created));
         }
         let presented = PresentedCredentials::new(username, password, origin, METHOD);
-        // Once for a sign-in, which may have to check the password twice.
+        // The code is checked only once, although the password may have to be checked twice.
         let mut has_shown_code = false;
         let mut is_repeated = false;
         loop {
@@ -194,7 +194,7 @@ impl Accounts {
         })
     }
 
-    /// Makes the sessions of a pending sign-in by its code. It stays pending after a wrong one.
+    /// Creates the sessions of a pending sign-in by its code. After a wrong code it stays pending.
     async fn finish_sign_in(
         &self,
         token: &str,
@@ -221,7 +221,7 @@ impl Accounts {
         }
     }
 
-    /// Makes the sessions of a user who has shown everything that a sign-in needs.
+    /// Creates the sessions of a user who has presented everything that a sign-in needs.
     async fn insert_sessions(
         &self,
         mut user: Timed<User>,

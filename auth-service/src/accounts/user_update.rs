@@ -16,8 +16,8 @@ use std::{sync::Arc, time::Duration};
 const MAX_RENAME_ATTEMPTS: usize = 5;
 
 impl Accounts {
-    /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. With the name
-    /// that the user has, the name does not count.
+    /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. The user's
+    /// present name counts as no new name.
     pub(crate) async fn update_user(
         &self,
         credential: &str,
@@ -50,8 +50,8 @@ impl Accounts {
         Err(AccountError::overloaded(Duration::from_secs(1)))
     }
 
-    /// Disables or enables a user. Every read of the user sees it, so each credential is refused from the next request on. Tokens issued before stay
-    /// revoked when the user is enabled again: a thief may still have one.
+    /// Disables or enables a user. Every read of the user sees it, so each credential is refused from the next request on.
+    /// Tokens issued before stay revoked when the user is enabled again: a thief may still have one.
     async fn set_disabled(
         &self,
         actor: Actor,
@@ -68,8 +68,8 @@ impl Accounts {
     }
 }
 
-/// Gives the user another name, and disables or enables the user in the same transaction. There is no such user if they
-/// have changed since they were read.
+/// Gives the user another name, and disables or enables the user in the same transaction. Fails with
+/// [`Reason::UserNotFound`] if the user has changed since `user` was read.
 pub(crate) async fn rename(
     store: &Arc<dyn UserStore>,
     by: Initiator,
@@ -78,11 +78,11 @@ pub(crate) async fn rename(
     disabled: Option<bool>,
 ) -> Result<User, AccountError> {
     check_new_username(to)?;
-    // The next start would create another one, with the default password.
+    // The next start would create another admin, with the default password.
     if user.username == ADMIN_USERNAME {
         return Err(Reason::UserNotRenamable.into());
     }
-    // As for a new user.
+    // A new user cannot have this name either.
     if to == ADMIN_USERNAME {
         return Err(Reason::UsernameTaken.into());
     }

@@ -1,7 +1,7 @@
 //! Streams of the changes of users, for other services.
 //!
 //! - `access`: who may watch, which is checked for as long as a stream runs.
-//! - `items`: what a stream sends, and the receiver of it.
+//! - `items`: the items that a stream sends, and their receiver.
 //! - `streams`: all streams of this replica, and how many there may be.
 //! - `stream`: one stream, which sends a snapshot and then changes.
 

@@ -95,8 +95,8 @@ pub(super) async fn revoke_again(
 }
 
 impl Writer {
-    /// An admin who changes the user with this id, or without one users who change themselves: they must still be as they
-    /// were read.
+    /// The admin who changes the user with this id. Without an id users change themselves, and must not have changed since
+    /// they were read.
     pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::Admin(actor.user.id),

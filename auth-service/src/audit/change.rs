@@ -79,7 +79,7 @@ pub(crate) enum Change {
     AuditErased,
     /// Every session, link and token of everybody was ended, in a running database.
     AllEnded,
-    /// The same, in a database that was restored from a backup.
+    /// Every session, link and token of everybody was ended, in a database that was restored from a backup.
     Restored,
 }
 

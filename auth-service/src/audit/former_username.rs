@@ -16,7 +16,7 @@ pub(crate) const FORMER_DIGEST: &str = "from_sha256";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FormerUsername {
     pub(crate) name: String,
-    /// In hex.
+    /// The salt in hex.
     salt: String,
 }
 
@@ -49,7 +49,7 @@ impl FormerUsername {
     }
 }
 
-/// `None` differs from every text.
+/// Computes the digest of a salt and a value. `None` has another digest than every text.
 pub(crate) fn salted_digest(salt: &str, value: &impl Serialize) -> String {
     hex::encode(Sha256::digest(json!([salt, value]).to_string()))
 }

@@ -1,5 +1,5 @@
 //! Decides which sign-ins and refusals get a row of the record. Strangers cause them and rows stay for months, so
-//! a minute has a limited number of rows, and nobody can use up those of the others.
+//! a minute has a limited number of rows, and no client or user can use up all of them.
 
 use super::Entry;
 use parking_lot::Mutex;
@@ -13,15 +13,15 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Rows in a minute.
+/// The most rows in a minute.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowLimits {
-    /// Those of all clients and users.
+    /// The limit of all clients and users together.
     pub(super) all: usize,
-    /// Those of `all` that are kept for users and networks that have no row in this minute.
+    /// The part of `all` that is kept for users and networks that have no row in this minute.
     pub(super) reserved: usize,
-    /// Those from an IPv4 address or an IPv6 /64. A /56 and a /48 have twice and four times as many, which must
-    /// leave the reserved ones to others.
+    /// The limit of an IPv4 address or an IPv6 /64. A /56 has twice and a /48 four times as many, which must be less than
+    /// `all` without `reserved`.
     pub(super) per_client: u32,
     pub(super) per_user: u32,
 }
@@ -43,7 +43,7 @@ struct Minute {
     by_user: HashMap<i64, u32>,
 }
 
-/// What has one row in a minute.
+/// Identifies the events that have one row in a minute.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RowKey {
     event: &'static str,

@@ -20,7 +20,7 @@ static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::at_most(60, MINUTE);
 /// gateway.
 static CROSS_SITE_DENIALS: LogOnce<(String, String)> = LogOnce::at_most(60, MINUTE);
 
-/// Logs a right password. `method` is what it was checked for.
+/// Logs a correct password. `method` is what it was checked for.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
     let details = Details {
         method: Some(method),

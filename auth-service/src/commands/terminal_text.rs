@@ -1,5 +1,5 @@
-//! Texts of the database on a terminal. Whoever has access to the database can write anything into them: characters
-//! that clear the screen, that change the direction of a line, or that begin another line, which looks like one of ours.
+//! Escapes texts of the database for a terminal. Somebody with access to the database can write anything into them:
+//! characters that clear the screen, change the direction of a line, or begin another line, which looks like ours.
 
 use rolegate_proto::is_invisible;
 
@@ -31,7 +31,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Whether a terminal shows the character where it is, and as itself.
+/// Whether a terminal shows the character itself, in its place.
 fn is_shown(character: char) -> bool {
     if matches!(character, '"' | '\'' | '\\') {
         return true;

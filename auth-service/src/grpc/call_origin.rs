@@ -6,14 +6,15 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::time::{Duration, Instant};
 use tonic::Request;
 
-/// For callers that set no deadline.
+/// The timeout of callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Reserved for the response to reach the caller; at most a tenth of the timeout.
 const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The longest timeout that callers get.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads who calls and until when. The client address is that of the request context, which `rolegate_grpc_server` sets.
+/// Reads the client address and the deadline of a call. The address comes from the request context, which
+/// `rolegate_grpc_server` sets.
 pub(super) fn read_origin<M>(request: &Request<M>) -> CallOrigin {
     // A malformed timeout does not arrive here: the server has refused the call.
     let timeout = call_head::timeout(request.metadata().as_ref())

@@ -62,7 +62,7 @@ struct EntryKey {
     generation: u64,
 }
 
-/// What [`CredentialCache::recall`] found.
+/// The outcome of [`CredentialCache::recall`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recall {
     Hit,
@@ -141,7 +141,7 @@ impl CredentialCache {
         let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
         let now = self.minute(deadline);
         let last = audited.load(Ordering::Relaxed);
-        // Of concurrent hits, one replaces the minute.
+        // Only one of several concurrent hits replaces the minute.
         let is_first_in_minute = now > last
             && audited
                 .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)

@@ -27,7 +27,7 @@ pub(super) struct ForeignChecks {
     threads: u32,
     running: Arc<Semaphore>,
     work_by_client: WorkByClient,
-    /// Of these, only the counters are used.
+    /// Only the counters of these are used.
     counters: Mutex<Stats>,
 }
 
@@ -62,7 +62,7 @@ impl ForeignChecks {
         }
     }
 
-    /// Adds the counters of these checks to those of the engine.
+    /// Adds the counters of these checks to `stats` of the engine.
     pub(super) fn add_to(&self, stats: &mut Stats) {
         let counters = self.counters.lock();
         stats.completed += counters.completed;

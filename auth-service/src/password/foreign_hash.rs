@@ -3,7 +3,7 @@
 //!
 //! - `translation`: the forms of other systems, translated into those that are stored.
 //! - `pbkdf2`: the stored forms of PBKDF2; those of argon2 and scrypt are PHC strings.
-//! - `cost`: what a check costs, and the most that it may cost.
+//! - `cost`: the cost of a check, and the most that it may cost.
 
 mod cost;
 mod pbkdf2;

@@ -1,4 +1,4 @@
-//! What goes into bcrypt in the place of a password.
+//! Computes the input of bcrypt from a password.
 //!
 //! Peppers are secrets outside the database that go into password hashes. A stolen database alone does not
 //! allow guessing. The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a
@@ -29,14 +29,15 @@ const ID_BYTES: usize = 9;
 
 /// Stands before a hash of bcrypt by WordPress.
 const WORDPRESS: &str = "$wp";
-/// What PHP trims.
+/// The characters that PHP trims.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Default)]
 pub(crate) struct Peppers {
     all: Vec<Pepper>,
-    /// Whether new hashes have none: replicas accept a pepper before any uses it, and after.
+    /// Whether new hashes have no pepper. All replicas must accept a pepper before one of them uses it, and after the last
+    /// has stopped.
     only_accepts: bool,
 }
 
@@ -46,14 +47,14 @@ struct Pepper {
     mac: Hmac<Sha256>,
 }
 
-/// What goes into bcrypt to hash a new password.
+/// The input of bcrypt to hash a new password.
 pub(super) struct NewHashInput {
-    /// What the stored hash begins with, before the hash of bcrypt.
+    /// The prefix of the stored hash, before the hash of bcrypt.
     pub(super) scheme: String,
     pub(super) text: Zeroizing<String>,
 }
 
-/// What goes into bcrypt to verify a password against a stored hash.
+/// The input of bcrypt to verify a password against a stored hash.
 pub(super) struct StoredHashInput<'h> {
     /// The hash of bcrypt.
     pub(super) hash: &'h str,

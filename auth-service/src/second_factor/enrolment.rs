@@ -1,4 +1,4 @@
-//! What a user gets who turns on a second factor: a secret for an authenticator application, and recovery
+//! Generates what a user needs to turn on a second factor: a secret for an authenticator application, and recovery
 //! codes.
 
 use super::code::{RECOVERY_CODE_BYTES, RECOVERY_CODE_GROUPS, digest_recovery_code};

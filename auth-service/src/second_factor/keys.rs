@@ -23,7 +23,7 @@ pub(crate) struct SecondFactorKeys {
 
 /// A key for AES-256-GCM.
 struct EncryptionKey {
-    /// What the secrets begin with that this key encrypted.
+    /// The prefix of the secrets that this key encrypted.
     id: String,
     key: LessSafeKey,
 }

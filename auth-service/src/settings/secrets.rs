@@ -33,7 +33,7 @@ impl ServiceSettings {
         Ok(KeySource { signing, accepted })
     }
 
-    /// Who has a second factor, and the keys that encrypt the secrets.
+    /// The policy of second factors, with the keys that encrypt their secrets.
     pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
         const NAME: &str = "SECOND_FACTOR_KEY";
         let file = self.second_factor_key_file.as_deref();

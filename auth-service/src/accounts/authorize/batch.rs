@@ -21,7 +21,7 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) credential: String,
     pub(crate) source: TokenSource,
     pub(crate) requirement: Requirement,
-    /// The address of the end user, for the audit log; `None` for that of the call.
+    /// The address of the end user, for the audit log; `None` if it is the client address of the call.
     pub(crate) client_address: Option<IpAddr>,
 }
 

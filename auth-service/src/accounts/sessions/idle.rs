@@ -66,7 +66,8 @@ impl Accounts {
         }
         let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, in_use)).await {
             Ok(ended) => ended,
-            // Only now it is known that nothing can be written. Those that were idle before are refused all the same.
+            // This error is the first to tell that nothing can be written. Sessions that were idle before are refused all
+            // the same.
             Err(StoreError::ReadOnly(_)) => {
                 let in_use = wait_briefly(self.uses_in_time(at)).await?;
                 idle_ids(seem_idle, &in_use)

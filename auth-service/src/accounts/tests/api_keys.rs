@@ -21,7 +21,7 @@ pub(super) async fn create_key(
     let request = ApiKeyRequest {
         user_id: None,
         name,
-        role: role.map(Some),
+        role: role.map(Ok),
         expires_at,
     };
     let created = accounts

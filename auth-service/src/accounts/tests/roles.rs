@@ -46,7 +46,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
         assert_err!(app.authorize(&token, others).await, RoleInsufficient);
     }
     let of_role = |role| UserPageRequest {
-        role: Some(Some(role)),
+        role: Some(Ok(role)),
         ..UserPageRequest::default()
     };
     let page = app
@@ -127,7 +127,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let create = async |name| {
-        let role = Some(Some(role(name)));
+        let role = Some(Ok(role(name)));
         let request = ApiKeyRequest {
             name: "export".into(),
             role,

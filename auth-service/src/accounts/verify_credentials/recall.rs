@@ -98,7 +98,7 @@ impl Accounts {
         stored: Option<&Credentials>,
     ) -> Option<AuthenticatedUser> {
         let active = stored.filter(|stored| !stored.user.disabled);
-        // For an unknown name too: it costs as much as another.
+        // The key is computed for an unknown name too, so that it costs as much as another.
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let password = credentials.password.expose_secret();
         let client = credentials.origin.client_key();

@@ -1,4 +1,4 @@
-//! What a stream sends, and the receiver of it.
+//! The items that a stream sends, and their receiver.
 
 use crate::{
     accounts::error::AccountError,

@@ -33,7 +33,8 @@ pub struct ListArguments {
     limit: i64,
 }
 
-/// Prints a line for each row. Nothing is read meanwhile, and a row that cannot be read is named on stderr.
+/// Prints a line for each row. No read of the database stays open while it prints; a row that cannot be read is named on
+/// stderr.
 pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
     let event = &*arguments.event;
     if !event.is_empty() && !EVENTS.contains(&event) {
@@ -65,7 +66,7 @@ pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Resu
     unreadable.finish()
 }
 
-/// Formats a row, with names in quotes. Whatever is in the row, it is one line, and shows what it has.
+/// Formats a row, with names in quotes. Whatever somebody wrote into the row, the result is one line and hides nothing.
 fn format_row(row: &AuditRow) -> String {
     let user = format_person(row.user_id, row.username.as_deref());
     let actor = format_person(row.actor_id, row.actor.as_deref());
@@ -101,7 +102,7 @@ mod tests {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("\"event.")?.split('"').next())
             .collect();
-        // An entry in place of a row.
+        // This entry stands in place of a row that cannot be read.
         assert!(shown.remove("audit_unreadable"));
         assert_eq!(shown, BTreeSet::from(EVENTS));
     }
@@ -122,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn a_row_as_the_service_writes_it_is_shown_as_it_is() {
+    fn a_row_is_shown_as_the_service_writes_it() {
         let shown = "       7  2027-01-15T08:00:00Z  role_changed      user 2 \"o\\\"neil é\"  \
                      by 1 \"admin\"  from 127.0.0.1  {\"from\":\"user\",\"to\":\"author\"}";
         assert_eq!(format_row(&row()), shown);
-        let of_nobody = AuditRow {
+        let without_people = AuditRow {
             user_id: None,
             username: None,
             actor_id: None,
@@ -136,7 +137,7 @@ mod tests {
         };
         let shown = "       7  2027-01-15T08:00:00Z  role_changed      user -  by -  from -  \
                      {\"from\":\"user\",\"to\":\"author\"}";
-        assert_eq!(format_row(&of_nobody), shown);
+        assert_eq!(format_row(&without_people), shown);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
-/// What the operator is asked before the database is opened, which moves the clock of an SQLite file.
+/// The question to the operator. It comes before the database is opened, which moves the clock of an SQLite file.
 pub(super) fn question(api_keys: ApiKeys) -> &'static str {
     match api_keys {
         ApiKeys::Delete => "Log everybody out, and delete every API key?",

@@ -20,10 +20,10 @@ use serde::Serialize;
 const MAX_ID: i64 = (1 << 52) - 1;
 /// How far a revocation of tokens may lie ahead, because clocks differ. A login is dated there.
 const MAX_SECONDS_AHEAD: i64 = 3600;
-/// How much further the time of a mark may lie ahead: a mark ends a day after a time that a wrong clock was ahead.
+/// How much further `tokens_marked_until` may lie ahead: it is a day after a time that a wrong clock had.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
-/// What an import needs to know to read a line.
+/// Reads the lines of an import, by the settings and the time of the database.
 pub(crate) struct LineReader {
     pub(crate) peppers: Peppers,
     pub(crate) rules: HashRules,
@@ -54,7 +54,7 @@ impl LineReader {
             })?;
         let tokens_marked_until =
             fields.number("tokens_marked_until", latest + MAX_MARK_SECONDS_AHEAD)?;
-        // Such a user is moved here with tokens from before the import, which stay valid.
+        // A user with both comes with tokens from before the import, which stay valid.
         let keeps_tokens = id.is_some() && tokens_not_before.is_some();
         let default_not_before = if id.is_some() {
             self.revocation_time
@@ -103,7 +103,7 @@ fn read_id(fields: &Fields) -> Result<Option<i64>, String> {
     Ok(id)
 }
 
-/// What export writes of a user.
+/// The fields of a user that export writes.
 #[derive(Serialize)]
 pub(crate) struct UserLine<'u> {
     id: i64,

@@ -1,7 +1,7 @@
-//! Counts the passwords of each name that were not remembered where only remembered ones are asked for: many of them in a
-//! minute are guesses, which nothing else counts. They end what is remembered for the name.
+//! Counts the cache misses of each username in [`CredentialCache::recall`](super::CredentialCache::recall), which checks
+//! no password: many misses in a minute are guesses, which nothing else counts. They end the entries of the name.
 //!
-//! A name has a slot by a keyed hash. Names that share a slot also share their count, so they are forgotten together. The
+//! A name has a slot by a keyed hash. Names that share a slot also share their count, so their entries end together. The
 //! table therefore never grows, and forgets no count because of other names.
 
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ use std::{
 
 /// The size of the table; a slot has 16 bytes.
 const SLOTS: usize = 16 * 1024;
-/// Misses of a name in a window, of which the last one and each further one end what is remembered.
+/// The misses of a name in a window: this one and each further one end the entries of the name.
 pub(super) const MAX_MISSES: u32 = 100;
 /// The length of a window, from its first miss.
 const WINDOW_SECONDS: u32 = 60;
@@ -27,7 +27,7 @@ pub(super) struct Misses {
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// How often what is remembered has ended.
+    /// How often the entries of the slot have ended.
     generation: u64,
     /// The second of the first miss of the window.
     opened: u32,
@@ -53,12 +53,12 @@ impl Misses {
         SlotIndex(usize::try_from(index).unwrap_or_default())
     }
 
-    /// The generation of what may be remembered now. What was remembered under another one has ended.
+    /// The generation of new entries. Entries of another generation have ended.
     pub(super) fn generation(&self, slot: SlotIndex) -> u64 {
         self.slots.lock()[slot.0].generation
     }
 
-    /// Counts a password that was not remembered. Returns true for each one that ends what is remembered.
+    /// Counts a miss. Returns true if it ends the entries of the slot.
     pub(super) fn count(&self, slot: SlotIndex, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.started);
         let second = u32::try_from(age.as_secs()).unwrap_or(u32::MAX);
@@ -76,8 +76,8 @@ impl Misses {
         is_guess
     }
 
-    /// Takes a miss back, because the right password of the name was presented: a client whose password is not remembered
-    /// any more asks for it once, in vain, before it has the password checked. So many clients of one user are no guesses.
+    /// Takes a miss back, because the correct password of the name was presented: a client whose entry has ended misses
+    /// once before it has the password checked. Many clients of one user must not look like guesses.
     pub(super) fn take_back(&self, slot: SlotIndex) {
         let mut slots = self.slots.lock();
         let misses = &mut slots[slot.0].misses;

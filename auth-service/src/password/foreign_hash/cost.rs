@@ -1,5 +1,5 @@
-//! What a check costs, the most that it may cost, and the least that OWASP's Password Storage Cheat Sheet
-//! asks for.
+//! Estimates the cost of a check, and compares it with the most that a check may cost and the least that OWASP's
+//! Password Storage Cheat Sheet asks for.
 //!
 //! Work is counted in iterations of bcrypt. The factors below are estimates for a machine whose cores each
 //! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine

@@ -24,7 +24,7 @@ const MALFORMED: HashRejection = HashRejection::Malformed("PBKDF2");
 
 /// A pseudorandom function.
 pub(super) struct Prf {
-    /// What a hash in the form of passlib begins with.
+    /// The prefix of a hash in the form of passlib.
     prefix: &'static str,
     /// The size of its output.
     block_bytes: usize,

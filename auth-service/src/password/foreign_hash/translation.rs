@@ -8,7 +8,7 @@ use base64::{
 };
 use std::borrow::Cow;
 
-/// What hashes begin with that are not read, and whose they are.
+/// The prefixes of hashes that are not read, with the systems that write them.
 const UNSUPPORTED: [(&str, &str); 19] = [
     ("$P$", "phpass (WordPress before 6.8)"),
     ("$H$", "phpass (phpBB)"),

@@ -31,7 +31,7 @@ pub(super) struct Reader {
     number: u64,
     /// Digests of the names of earlier lines.
     names: HashSet<u64>,
-    /// The same in lower case; `None` in the second reading, which repeats no warning.
+    /// Digests of those names in lower case; `None` in the second reading, which repeats no warning.
     names_in_lower_case: Option<HashSet<u64>>,
     ids: HashSet<i64>,
     hasher: RandomState,

@@ -1,10 +1,10 @@
-//! What an import tells the operator.
+//! The report of an import for the operator.
 
 use crate::{commands::terminal::print_note, password::HashCounts};
 use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
 
-/// How many lines with the same reason or warning are printed, where only their number is of use.
+/// The most lines with the same reason or warning that are printed; the others are only counted.
 const MAX_ALIKE: u64 = 20;
 
 /// Counts lines and users, and prints bad lines on stderr.

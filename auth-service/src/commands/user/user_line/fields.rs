@@ -44,7 +44,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Whether the field is there, and null.
+    /// Whether the object has the field, with null.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.values.get(name) == Some(&Value::Null)
     }
