@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 
 /// Limits how often the warning about the clock is logged: a client can repeat a login that the clock refuses.
-static CLOCK_BEHIND: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(10));
+static CLOCK_BEHIND: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_secs(10));
 
 /// How often a login looks whether the clock has reached the time of the last revocation.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);

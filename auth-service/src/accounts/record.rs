@@ -20,7 +20,7 @@ const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Limits how often rows that cannot be read are logged, by their revisions: many of them must not fill the log.
-static UNREADABLE: LogOnce<i64> = LogOnce::at_most(10, Duration::from_hours(1));
+static UNREADABLE: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_hours(1));
 
 /// The event of an entry in place of a row that cannot be read.
 const UNREADABLE_EVENT: &str = "audit_unreadable";

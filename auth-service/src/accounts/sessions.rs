@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
-static RESTRICTION_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static RESTRICTION_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
 
 /// The sessions of a user that have not ended.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 /// A key has one line in a minute for each client: an IPv4 address or an IPv6 /64. A minute has this many lines at
 /// most, so that no flood fills the log or the memory.
-static KEY_USES: LogOnce<(i64, IpAddr)> = LogOnce::at_most(1000, MINUTE);
-static KEY_REFUSALS: LogOnce<(i64, IpAddr)> = LogOnce::at_most(1000, MINUTE);
+static KEY_USES: LogOnce<(i64, IpAddr)> = LogOnce::with_max_lines(1000, MINUTE);
+static KEY_REFUSALS: LogOnce<(i64, IpAddr)> = LogOnce::with_max_lines(1000, MINUTE);
 /// Any client can present unknown keys, which must not hide refusals of the others.
-static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::at_most(60, MINUTE);
+static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::with_max_lines(60, MINUTE);
 /// Limits the lines about requests from pages of other sites: strangers have any number of addresses and paths, as at the
 /// gateway.
-static CROSS_SITE_DENIALS: LogOnce<(String, String)> = LogOnce::at_most(60, MINUTE);
+static CROSS_SITE_DENIALS: LogOnce<(String, String)> = LogOnce::with_max_lines(60, MINUTE);
 
 /// Logs a correct password. `method` is what it was checked for.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {

@@ -30,10 +30,10 @@ use std::time::Duration;
 use tonic::{Code, Request, Response, Status};
 
 /// Warnings about routes whose configuration is not valid: clients can send any number of requests.
-static INVALID_ROUTES: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(1));
+static INVALID_ROUTES: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_secs(1));
 
 /// Denials in the audit log, by the id of the user and the requirement, so that a user cannot fill the log.
-static DENIALS: LogOnce<(i64, String)> = LogOnce::evicting(10_000, Duration::from_mins(1));
+static DENIALS: LogOnce<(i64, String)> = LogOnce::with_max_keys(10_000, Duration::from_mins(1));
 
 /// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
 static IGNORED: AddressHeader =

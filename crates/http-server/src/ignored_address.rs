@@ -60,7 +60,7 @@ impl AddressHeader {
             name,
             setting,
             sender,
-            lines: LogOnce::at_most(2, Duration::MAX),
+            lines: LogOnce::with_max_lines(2, Duration::MAX),
         }
     }
 

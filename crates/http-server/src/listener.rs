@@ -133,7 +133,7 @@ impl Listener {
             per_address: None,
             waiting: None,
             paused_until: None,
-            notices: LogOnce::at_most(2, NOTICE_INTERVAL),
+            notices: LogOnce::with_max_lines(2, NOTICE_INTERVAL),
         })
     }
 

@@ -16,8 +16,8 @@ const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 /// about private addresses, which are probably the operator's.
 const MAX_LINES: usize = 128;
 
-static PUBLIC: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
-static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
+static PUBLIC: LogOnce<(IpAddr, String)> = LogOnce::with_max_lines(MAX_LINES, REPEAT_INTERVAL);
+static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::with_max_lines(MAX_LINES, REPEAT_INTERVAL);
 
 /// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT_INTERVAL`.
 pub fn log(peer: IpAddr, problem: &str) {

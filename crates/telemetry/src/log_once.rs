@@ -39,15 +39,15 @@ struct Line<K> {
 }
 
 impl<K: Clone + Ord> LogOnce<K> {
-    /// Writes at most `max_lines` in a `period`; further keys are silent. For keys that clients choose, who
-    /// could fill the log.
-    pub const fn at_most(max_lines: usize, period: Duration) -> Self {
+    /// A log of at most `max_lines` in a `period`: further keys are silent. It is for keys that clients choose, who
+    /// could fill the log otherwise.
+    pub const fn with_max_lines(max_lines: usize, period: Duration) -> Self {
         Self::new(max_lines, period, WhenFull::Silence)
     }
 
-    /// Remembers `max_keys`; beyond it, the oldest is forgotten and may be repeated sooner. For lines
-    /// that must not be lost.
-    pub const fn evicting(max_keys: usize, period: Duration) -> Self {
+    /// A log of any number of lines, which remembers `max_keys`: beyond it, the oldest is forgotten, and its line may
+    /// be repeated sooner. It is for lines that must not be lost.
+    pub const fn with_max_keys(max_keys: usize, period: Duration) -> Self {
         Self::new(max_keys, period, WhenFull::EvictOldest)
     }
 
@@ -64,7 +64,7 @@ impl<K: Clone + Ord> LogOnce<K> {
         }
     }
 
-    /// Whether the line of this key is to be written now, which counts it as written.
+    /// Tells whether the line of this key is to be written now, which counts it as written.
     pub fn is_due(&self, key: K) -> bool {
         let now = Instant::now();
         let mut lines = self.lines.lock();
@@ -109,7 +109,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_key_is_due_once_a_period() {
-        let log = LogOnce::at_most(9, PERIOD);
+        let log = LogOnce::with_max_lines(9, PERIOD);
         assert_eq!(
             ["a", "b", "a"].map(|key| log.is_due(key)),
             [true, true, false]
@@ -122,7 +122,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_full_log_is_silent_until_its_oldest_line_expires() {
-        let log = LogOnce::at_most(2, PERIOD);
+        let log = LogOnce::with_max_lines(2, PERIOD);
         assert_eq!((0..9).filter(|key| log.is_due(*key)).count(), 2);
         advance(PERIOD).await;
         assert!(log.is_due(9));
@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_evicting_log_forgets_only_the_oldest() {
-        let log = LogOnce::evicting(2, PERIOD);
+        let log = LogOnce::with_max_keys(2, PERIOD);
         assert_eq!(
             [1, 2, 3, 3, 2, 1].map(|key| log.is_due(key)),
             [true, true, true, false, false, true]

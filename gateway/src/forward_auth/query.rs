@@ -10,7 +10,7 @@ use std::time::Duration;
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// Limits the log of lists with names of no role.
-static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
+static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_mins(1));
 
 /// The query of `/authorize`.
 #[derive(Debug)]

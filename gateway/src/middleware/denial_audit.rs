@@ -20,17 +20,20 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::time::Duration;
 
-const WINDOW: Duration = Duration::from_mins(1);
+/// How long a denial that was recorded stands for its repetitions.
+const PERIOD: Duration = Duration::from_mins(1);
 
-/// Limits the lines by actor, which names a user, a key or a session, and by method and route.
-static DENIALS_BY_ACTOR: LogOnce<(String, String)> = LogOnce::evicting(10_000, WINDOW);
-
-/// Limits the lines without an actor by client: anybody may have any number of addresses.
-static ANONYMOUS_DENIALS: LogOnce<(String, String)> = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
-
+/// The greatest number of lines without an actor in a period.
 const MAX_ANONYMOUS: usize = 60;
 
-/// Who was denied, as far as it is known.
+/// Limits the lines by actor, which names a user, a key or a session, and by method and route.
+static DENIALS_BY_ACTOR: LogOnce<(String, String)> = LogOnce::with_max_keys(10_000, PERIOD);
+
+/// Limits the lines without an actor by client: anybody may have any number of addresses.
+static ANONYMOUS_DENIALS: LogOnce<(String, String)> =
+    LogOnce::with_max_lines(MAX_ANONYMOUS, PERIOD);
+
+/// The caller who was denied, as far as it is known.
 struct DeniedCaller {
     actor: Option<Actor>,
     /// The start of an API key.
@@ -56,7 +59,7 @@ pub(crate) fn record(
     if response.status() != StatusCode::FORBIDDEN {
         return;
     }
-    // Every error of ours has it. One without is that of an application's own handler.
+    // Every error of ours has the header. An error without it comes from an application's own handler.
     let Some(reason) = response
         .headers()
         .get(REASON_HEADER)
@@ -144,7 +147,7 @@ fn token_in(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
-/// The start of a credential of this kind, enough for people: of an API key, what lists show.
+/// The first characters of a credential of this kind, by which people recognize it: of an API key, those that lists show.
 fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
     let credential = credential.expose_secret();
     if !credential.starts_with(prefix) {
@@ -156,7 +159,7 @@ fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        API_KEY_PREFIX, Actor, LogOnce, MAX_ANONYMOUS, SESSION_PREFIX, WINDOW, client_key,
+        API_KEY_PREFIX, Actor, LogOnce, MAX_ANONYMOUS, PERIOD, SESSION_PREFIX, client_key,
         start_of, token_in, unverified_claims,
     };
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -165,7 +168,7 @@ mod tests {
 
     #[test]
     fn strangers_cannot_fill_the_log() {
-        let log = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
+        let log = LogOnce::with_max_lines(MAX_ANONYMOUS, PERIOD);
         let lines = |address: &dyn Fn(u32) -> String| {
             let addresses = (0..1000).map(|number| address(number).parse().expect("an address"));
             addresses

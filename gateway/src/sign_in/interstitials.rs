@@ -23,7 +23,7 @@ use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
 /// Limits the log of addresses that proxies do not pass by their hosts: any client can name any host.
-static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
+static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_hours(1));
 
 /// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
 /// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.

@@ -21,9 +21,9 @@ const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
 /// The time between two looks for what is old.
 const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 
-static SEAL_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
-static REMOVAL_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
-static ADDITIONS_WARNING: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static SEAL_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
+static REMOVAL_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
+static ADDITIONS_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
 
 impl Accounts {
     /// Seals the record and removes rows after this number of days, as long as anybody uses the store.

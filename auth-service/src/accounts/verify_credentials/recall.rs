@@ -13,7 +13,7 @@ use secrecy::ExposeSecret as _;
 use std::time::Duration;
 
 /// Limits how often it is logged that the password of a user is being guessed.
-static GUESSED: LogOnce<i64> = LogOnce::at_most(10, Duration::from_mins(1));
+static GUESSED: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_mins(1));
 
 /// A check that may be answered without a hash.
 struct RecallCheck {

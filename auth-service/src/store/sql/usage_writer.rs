@@ -25,7 +25,7 @@ const MAX_BATCH: usize = 1000;
 const SUCCESSES: u8 = 2;
 
 /// Limits how often a failure is logged, because it is repeated every few seconds.
-static FAILED: LogOnce<UsageKind> = LogOnce::at_most(2, INTERVAL);
+static FAILED: LogOnce<UsageKind> = LogOnce::with_max_lines(2, INTERVAL);
 
 /// The process that has opened the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
