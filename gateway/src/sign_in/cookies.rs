@@ -6,10 +6,11 @@ use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
 use rolegate_sign_in::{cookie::Cookie, origin::Origin};
 
-/// Set by the shipped configurations of proxies on the hosts of applications, whatever the client sent.
+/// The header by which the shipped configurations of proxies mark the hosts of applications. They overwrite what the
+/// client sent.
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 
-/// What the session in a cookie is for.
+/// Where the session in a cookie counts.
 #[derive(Clone, Copy)]
 pub(super) enum Audience {
     /// The API, as the pages of the console and of the account call it.
@@ -18,16 +19,19 @@ pub(super) enum Audience {
     Applications,
 }
 
-/// The cookies that a sign-in sets where it happens.
+/// A cookie with a session for one audience.
+#[derive(Clone, Copy)]
+pub(super) struct SessionCookie<'a> {
+    pub(super) audience: Audience,
+    pub(super) cookie: Cookie<'a>,
+}
+
+/// What a sign-in does with the cookie of each audience.
 pub(super) struct SignInCookies<'a> {
-    /// The audience of the page that the sign-in leads to.
-    pub(super) destination: Audience,
-    /// The cookie that people need there. It is always set.
-    pub(super) destination_cookie: Cookie<'a>,
-    /// The audience that people do not need there.
-    pub(super) other: Audience,
-    /// Its cookie, which is set if `sets_both`.
-    pub(super) other_cookie: Cookie<'a>,
+    /// The cookie that is needed where the sign-in leads. It is always set.
+    pub(super) destination: SessionCookie<'a>,
+    /// The cookie of the other audience, which is set only if `sets_both`.
+    pub(super) other: SessionCookie<'a>,
     pub(super) sets_both: bool,
     /// The sessions for the cookies that are set.
     pub(super) session_use: SessionUse,
@@ -42,38 +46,35 @@ impl SignInState {
         back: Option<&ReturnAddress>,
         is_forwarded: bool,
     ) -> SignInCookies<'a> {
+        let console = SessionCookie {
+            audience: Audience::Console,
+            cookie: Cookie::for_console(Some(own)),
+        };
+        let applications = SessionCookie {
+            audience: Audience::Applications,
+            cookie: self.sign_in.cookie(Some(own)),
+        };
         let may_set_console = !headers.contains_key(ROLEGATE_PAGE);
-        let console = Cookie::for_console(Some(own));
-        let application = self.sign_in.cookie(Some(own));
-        if may_set_console && back.is_some_and(ReturnAddress::is_in_console) {
-            return SignInCookies {
-                destination: Audience::Console,
-                destination_cookie: console,
-                other: Audience::Applications,
-                other_cookie: application,
-                sets_both: true,
-                session_use: session_use(application, true),
-            };
-        }
+        let leads_to_console = may_set_console && back.is_some_and(ReturnAddress::is_in_console);
         let page = self.sign_in.page.as_ref();
         let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());
-        let sets_both = may_set_console && (is_page_host || !is_forwarded);
+        let sets_both = leads_to_console || (may_set_console && (is_page_host || !is_forwarded));
+        let session_use = match (sets_both, applications.cookie.has_domain()) {
+            (true, true) => SessionUse::ApiAndDomain,
+            (true, false) => SessionUse::ApiAndApplication,
+            (false, true) => SessionUse::Domain,
+            (false, false) => SessionUse::Application,
+        };
+        let (destination, other) = if leads_to_console {
+            (console, applications)
+        } else {
+            (applications, console)
+        };
         SignInCookies {
-            destination: Audience::Applications,
-            destination_cookie: application,
-            other: Audience::Console,
-            other_cookie: console,
+            destination,
+            other,
             sets_both,
-            session_use: session_use(application, sets_both),
+            session_use,
         }
-    }
-}
-
-fn session_use(application: Cookie<'_>, sets_both: bool) -> SessionUse {
-    match (sets_both, application.has_domain()) {
-        (true, true) => SessionUse::ApiAndDomain,
-        (true, false) => SessionUse::ApiAndApplication,
-        (false, true) => SessionUse::Domain,
-        (false, false) => SessionUse::Application,
     }
 }

@@ -49,13 +49,13 @@ pub(super) async fn show(
     if is_frame_request(headers) {
         return Ok(link_out_of_frame(design, back));
     }
-    // A page of ours knows it, such as that of a password link.
+    // A page of ours may know the name, such as that of a password link.
     let username = query.get("username")?.unwrap_or_default();
     let is_forwarded = state.is_forwarded(&request);
     let cookies = state.sign_in_cookies(headers, &own, back, is_forwarded);
-    let sessions = cookies.destination_cookie.sessions(headers);
+    let sessions = cookies.destination.cookie.sessions(headers);
     let user = state
-        .find_user(cookies.destination, &sessions, context)
+        .find_user(cookies.destination.audience, &sessions, context)
         .await;
     let has_signed_out = user.is_none() && sign_out::has_signed_out(headers);
     let mut shown_notices = Vec::new();

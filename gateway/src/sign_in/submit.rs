@@ -1,8 +1,8 @@
 //! `POST /sign-in`: signs a person in.
 //!
-//! A sign-in makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
-//! application's cookie counts nowhere else. A person with a second factor gets the page of the code first. Every
-//! session that the browser had in the cookies that are set ends.
+//! A sign-in is limited, and checked, as a login is. It makes a session for each cookie that it sets: the session in
+//! the cookie of applications counts nowhere else. A person with a second factor gets the page that asks for the code
+//! first. The sessions that the browser had in these cookies end.
 
 use super::{
     cookies::{Audience, SignInCookies},
@@ -38,11 +38,9 @@ struct SubmittedCredentials<'a> {
     code: Option<&'a str>,
 }
 
-/// The tokens of the sessions that a sign-in made.
+/// The tokens of the sessions that a sign-in made, by the cookies of [`SignInCookies`] that they are for.
 struct NewTokens {
-    /// The token for the page that the sign-in leads to.
     destination: SecretString,
-    /// The token for the other cookie, if that is set, too.
     other: Option<SecretString>,
 }
 
@@ -70,21 +68,19 @@ pub(super) async fn submit(
         Err(error) => return Ok(show_refusal(&state, &form, &credentials, error)),
     };
     let max_age = max_age_seconds(&created);
-    let mut tokens = NewTokens::assign(created, cookies.destination);
-    replace_sessions(&state, &form.headers, &cookies, &mut tokens, context).await;
-    let destination = cookies
-        .destination_cookie
+    let tokens = NewTokens::assign(created, cookies.destination.audience);
+    let other = replace_sessions(&state, &form.headers, &cookies, tokens.other, context).await;
+    let set_destination = cookies
+        .destination
+        .cookie
         .set(&tokens.destination, max_age)
         .ok_or(ApiError::from(CallError::Malformed))?;
-    let other = match &tokens.other {
-        Some(token) => cookies.other_cookie.set(token, max_age),
-        None => None,
-    };
-    let headers = [Some(destination), other]
+    let set_other = other.and_then(|token| cookies.other.cookie.set(&token, max_age));
+    let set_cookies = [Some(set_destination), set_other]
         .into_iter()
         .flatten()
         .map(|cookie| (SET_COOKIE, cookie));
-    Ok((AppendHeaders(headers), Redirect::to(location)).into_response())
+    Ok((AppendHeaders(set_cookies), Redirect::to(location)).into_response())
 }
 
 impl<'a> SubmittedCredentials<'a> {
@@ -181,7 +177,8 @@ fn max_age_seconds(created: &NewSession) -> u64 {
 }
 
 impl NewTokens {
-    /// Assigns the tokens to the cookies. An auth-service of the version before makes one session.
+    /// Assigns the tokens to the cookies. auth-service of the version before makes one session only, which is for the
+    /// destination.
     fn assign(created: NewSession, destination: Audience) -> Self {
         match (destination, created.application_token) {
             (Audience::Applications, Some(application_token)) => Self {
@@ -196,38 +193,43 @@ impl NewTokens {
     }
 }
 
-/// Ends every session that the browser had in the cookies that are set. If another user keeps the other cookie, the new
-/// session for it ends instead, and its token is taken away.
+/// Ends every session that the browser had in the cookies that are set, and returns the token to set in the other
+/// cookie. If another user keeps that cookie, the new session for it ends instead, and there is no token to set.
 async fn replace_sessions(
     state: &SignInState,
     headers: &HeaderMap,
     cookies: &SignInCookies<'_>,
-    tokens: &mut NewTokens,
+    other_token: Option<SecretString>,
     context: CallContext,
-) {
-    let mut replaced = cookies.destination_cookie.sessions(headers);
-    let mut others = cookies.other_cookie.sessions(headers);
+) -> Option<SecretString> {
+    let mut replaced = cookies.destination.cookie.sessions(headers);
+    let mut others = cookies.other.cookie.sessions(headers);
     if !cookies.sets_both {
-        // One that is in both cookies goes on in the console.
+        // A session that is in the console's cookie, too, goes on there.
         replaced.retain(|session| !contains_session(&others, session));
         state
             .end_replaced_sessions(&replaced, PairedSession::Stays, context)
             .await;
-        return;
+        return other_token;
     }
     state
         .end_replaced_sessions(&replaced, PairedSession::Ends, context)
         .await;
     others.retain(|session| !contains_session(&replaced, session));
     // Somebody may use the other pages with a session of their own, which stays.
-    let other_user = state.find_user(cookies.other, &others, context).await;
+    let other_user = state
+        .find_user(cookies.other.audience, &others, context)
+        .await;
     if other_user.is_none() {
         state
             .end_replaced_sessions(&others, PairedSession::Ends, context)
             .await;
-    } else if let Some(unused) = tokens.other.take() {
+        return other_token;
+    }
+    if let Some(unused) = other_token {
         state
             .end_replaced_sessions(slice::from_ref(&unused), PairedSession::Stays, context)
             .await;
     }
+    None
 }
