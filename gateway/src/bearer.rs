@@ -57,7 +57,7 @@ fn routes(
     let admins = Guard::any_of(auth, &[Role::ADMIN]);
     let routes = public_routes()
         .merge(user_routes())
-        .routes(authors.protect(routes!(access::author)))
+        .merge(authors.protect([routes!(access::author)]))
         .merge(admin_routes(&admins));
     let Some(posts) = posts else {
         return routes;
@@ -84,66 +84,52 @@ fn public_routes() -> OpenApiRouter<GatewayState> {
 
 /// Routes for any user: the handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
 fn user_routes() -> OpenApiRouter<GatewayState> {
-    OpenApiRouter::default()
-        .routes(document_token(routes!(accounts::profile)))
-        .routes(document_token(routes!(accounts::me)))
-        .routes(document_token(routes!(access::bearer_protected)))
-        .routes(document_token(routes!(passwords::change_password)))
-        .routes(document_token(routes!(
+    document_token([
+        routes!(accounts::profile),
+        routes!(accounts::me),
+        routes!(access::bearer_protected),
+        routes!(passwords::change_password),
+        routes!(
             second_factor::enrol_second_factor,
             second_factor::enable_second_factor,
             second_factor::disable_second_factor,
             second_factor::get_second_factor
-        )))
-        .routes(document_token(routes!(audit::list_own_audit)))
-        .routes(document_token(routes!(accounts::logout)))
-        .routes(document_token(routes!(
+        ),
+        routes!(audit::list_own_audit),
+        routes!(accounts::logout),
+        routes!(
             api_keys::creation::create_api_key,
             api_keys::list_own_keys,
             api_keys::delete_own_keys
-        )))
-        .routes(document_token(routes!(
-            api_keys::get_own_key,
-            api_keys::delete_own_key
-        )))
-        .routes(document_token(routes!(
-            sessions::list_own_sessions,
-            sessions::end_own_sessions
-        )))
-        .routes(document_token(routes!(sessions::end_own_session)))
+        ),
+        routes!(api_keys::get_own_key, api_keys::delete_own_key),
+        routes!(sessions::list_own_sessions, sessions::end_own_sessions),
+        routes!(sessions::end_own_session),
+    ])
 }
 
 /// Routes for admins.
 fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
-    OpenApiRouter::default()
-        .routes(admins.protect(routes!(access::admin)))
-        .routes(admins.protect(routes!(
-            users::list::list_users,
-            users::creation::create_user
-        )))
-        .routes(admins.protect(routes!(
-            users::get_user,
-            users::update_user,
-            users::delete_user
-        )))
-        .routes(admins.protect(routes!(users::set_user_role)))
-        .routes(admins.protect(routes!(passwords::set_password)))
-        .routes(admins.protect(routes!(password_links::create_password_link)))
-        .routes(admins.protect(routes!(second_factor::remove_second_factor)))
-        .routes(admins.protect(routes!(users::revoke_tokens)))
-        .routes(admins.protect(routes!(users::list_roles)))
-        .routes(admins.protect(routes!(audit::list_audit)))
-        .routes(admins.protect(routes!(
+    admins.protect([
+        routes!(access::admin),
+        routes!(users::list::list_users, users::creation::create_user),
+        routes!(users::get_user, users::update_user, users::delete_user),
+        routes!(users::set_user_role),
+        routes!(passwords::set_password),
+        routes!(password_links::create_password_link),
+        routes!(second_factor::remove_second_factor),
+        routes!(users::revoke_tokens),
+        routes!(users::list_roles),
+        routes!(audit::list_audit),
+        routes!(
             api_keys::creation::create_user_key,
             api_keys::list_user_keys,
             api_keys::delete_user_keys
-        )))
-        .routes(admins.protect(routes!(api_keys::get_user_key, api_keys::delete_user_key)))
-        .routes(admins.protect(routes!(
-            sessions::list_user_sessions,
-            sessions::end_user_sessions
-        )))
-        .routes(admins.protect(routes!(sessions::end_user_session)))
+        ),
+        routes!(api_keys::get_user_key, api_keys::delete_user_key),
+        routes!(sessions::list_user_sessions, sessions::end_user_sessions),
+        routes!(sessions::end_user_session),
+    ])
 }
 
 /// Everyone may read posts. posts-service checks that authors change their own only.
@@ -151,8 +137,10 @@ fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
     OpenApiRouter::default()
         .routes(routes!(posts::list_posts))
         .routes(routes!(posts::get_post))
-        .routes(authors.protect(routes!(posts::create_post)))
-        .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
+        .merge(authors.protect([
+            routes!(posts::create_post),
+            routes!(posts::update_post, posts::delete_post),
+        ]))
 }
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.

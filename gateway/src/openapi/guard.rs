@@ -6,7 +6,7 @@ use rolegate_auth_client::{
     axum::{RequireRole, RequireRoleLayer},
 };
 use utoipa::openapi::security::SecurityRequirement;
-use utoipa_axum::router::{UtoipaMethodRouter, UtoipaMethodRouterExt};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt as _};
 
 /// Rejects callers without one of some roles before the request body is read.
 pub(crate) struct Guard {
@@ -24,15 +24,21 @@ impl Guard {
         }
     }
 
-    /// Guards `route` and documents its 401 and 403.
-    pub(crate) fn protect<S>(&self, route: UtoipaMethodRouter<S>) -> UtoipaMethodRouter<S>
+    /// A router of these routes, which are guarded. Documents their 401 and 403.
+    pub(crate) fn protect<S>(
+        &self,
+        routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,
+    ) -> OpenApiRouter<S>
     where
         S: Clone + Send + Sync + 'static,
     {
-        let route = route.map(|methods| methods.route_layer(self.layer.clone()));
-        let (schemas, mut paths, methods) = document_token(route);
-        for operation in paths.paths.values_mut().flat_map(operations) {
-            let description = format!("The user's stored role is not {}.", self.role_names);
+        let guarded = routes
+            .into_iter()
+            .map(|route| route.map(|methods| methods.route_layer(self.layer.clone())));
+        let mut protected = document_token(guarded);
+        let description = format!("The user's stored role is not {}.", self.role_names);
+        let paths = &mut protected.get_openapi_mut().paths.paths;
+        for operation in paths.values_mut().flat_map(operations) {
             add_response(
                 &mut operation.responses,
                 403,
@@ -40,17 +46,24 @@ impl Guard {
                 &["Insufficient privileges.", "Second factor required."],
             );
         }
-        (schemas, paths, methods)
+        protected
     }
 }
 
-/// Documents that `route` needs a bearer token. Its handlers check it: they extract `CurrentUser`,
-/// `ActingClient` or `PersonalToken`.
+/// A router of these routes, which documents that they need a bearer token. Their handlers check it: they extract
+/// `CurrentUser`, `ActingClient` or `PersonalToken`.
 pub(crate) fn document_token<S>(
-    (schemas, mut paths, methods): UtoipaMethodRouter<S>,
-) -> UtoipaMethodRouter<S> {
-    for operation in paths.paths.values_mut().flat_map(operations) {
+    routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,
+) -> OpenApiRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let mut documented = routes
+        .into_iter()
+        .fold(OpenApiRouter::default(), OpenApiRouter::routes);
+    let paths = &mut documented.get_openapi_mut().paths.paths;
+    for operation in paths.values_mut().flat_map(operations) {
         operation.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
     }
-    (schemas, paths, methods)
+    documented
 }
