@@ -18,7 +18,7 @@ use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
@@ -70,6 +70,17 @@ pub(crate) struct LoginRequest {
     otp: Option<Option<SecretString>>,
 }
 
+/// The response to a login with wrong credentials.
+#[derive(IntoResponses)]
+#[response(
+    status = 401,
+    description = "The username is unknown, the password is wrong, or the one-time code is missing or wrong.",
+    headers(("WWW-Authenticate" = String, description = "`Bearer`")),
+    example = json!("Invalid username or password.")
+)]
+#[expect(dead_code, reason = "describes a response and is never constructed")]
+pub(super) struct InvalidCredentials(ErrorBody);
+
 /// An access token and its type (RFC 6750).
 #[derive(Serialize, ToSchema)]
 #[schema(as = Login)]
@@ -91,10 +102,7 @@ pub(crate) struct LoginResponse {
     request_body = LoginRequest,
     responses(
         (status = 200, body = LoginResponse),
-        (status = 401, description = "The username is unknown, the password is wrong, or the \
-                                      one-time code is missing or wrong.",
-            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
-            example = "Invalid username or password."),
+        InvalidCredentials,
         TooManyAttempts
     )
 )]

@@ -7,10 +7,13 @@ use super::{
 };
 use rolegate_proto::limits::MAX_PAGE_SIZE;
 use serde_json::{Value, json};
-use utoipa::openapi::{
-    HeaderBuilder, Ref, RefOr, Response, Responses, Type,
-    path::{Operation, Parameter, ParameterIn, PathItem},
-    schema::ObjectBuilder,
+use utoipa::{
+    PartialSchema as _,
+    openapi::{
+        HeaderBuilder, Ref, RefOr, Response, Responses, Schema, Type,
+        path::{Operation, Parameter, ParameterIn, PathItem},
+        schema::ObjectBuilder,
+    },
 };
 
 /// The operations of a path.
@@ -172,11 +175,15 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
         "401" => add_header(
             response,
             "WWW-Authenticate",
-            Type::String,
+            String::schema(),
             variant.challenge,
         ),
-        "405" => add_header(response, "Allow", Type::String, "Allowed methods."),
-        "503" => add_header(response, "Retry-After", Type::Integer, "Seconds."),
+        "405" => add_header(response, "Allow", String::schema(), "Allowed methods."),
+        "429" => add_header(response, "Retry-After", u64::schema(), "Seconds."),
+        "503" => {
+            let integer = ObjectBuilder::new().schema_type(Type::Integer);
+            add_header(response, "Retry-After", integer.into(), "Seconds.");
+        }
         _ => {}
     }
     let text_field = if is_error { "detail" } else { "message" };
@@ -190,8 +197,7 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
 }
 
 /// Describes a header, unless the annotation does.
-fn add_header(response: &mut Response, name: &str, schema_type: Type, description: &str) {
-    let schema = ObjectBuilder::new().schema_type(schema_type);
+fn add_header(response: &mut Response, name: &str, schema: RefOr<Schema>, description: &str) {
     let header = HeaderBuilder::new()
         .schema(Some(schema))
         .description(Some(description));

@@ -4,7 +4,7 @@ use rolegate_proto::{Reason, http::HttpReason};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::{
-    IntoResponses, ToSchema,
+    ToSchema,
     openapi::{
         Content, ObjectBuilder, Ref, RefOr, Response, Responses, Type, example::ExampleBuilder,
     },
@@ -37,7 +37,7 @@ pub(super) fn reason_schema() -> ObjectBuilder {
 }
 
 /// Declares an error for `responses(…)` of annotations: the status, a description, and the `detail` texts that it can
-/// have.
+/// have. Its headers follow from the status.
 macro_rules! error_response {
     ($(#[$attribute:meta])* $Name:ident = $status:literal, $description:literal, $details:expr) => {
         $(#[$attribute])*
@@ -56,39 +56,28 @@ pub(crate) use error_response;
 /// The responses of an operation by status.
 pub(crate) type ResponseMap = BTreeMap<String, RefOr<Response>>;
 
-/// The response of endpoints that verify passwords or register users.
-#[derive(IntoResponses)]
-#[response(
-    status = 429,
-    description = "Too many recent failures from this client or for this username.",
-    headers(("Retry-After" = u64, description = "Seconds.")),
-    example = json!("Too many attempts, try again later.")
-)]
-#[expect(dead_code, reason = "describes a response and is never constructed")]
-pub(crate) struct TooManyAttempts(ErrorBody);
+/// The `detail` of every 429.
+const TOO_MANY: &str = "Too many attempts, try again later.";
 
-/// The response where something is added to a user without a check of a password.
-#[derive(IntoResponses)]
-#[response(
-    status = 429,
-    description = "The user has had 140 new API keys, sessions and second factors within a minute.",
-    headers(("Retry-After" = u64, description = "Seconds.")),
-    example = json!("Too many attempts, try again later.")
-)]
-#[expect(dead_code, reason = "describes a response and is never constructed")]
-pub(crate) struct TooManyAdditions(ErrorBody);
+error_response! {
+    /// The response of endpoints that verify passwords or register users.
+    TooManyAttempts = 429, "Too many recent failures from this client or for this username.", [TOO_MANY]
+}
 
-/// The response where something is added to a user after a check of the password.
-#[derive(IntoResponses)]
-#[response(
-    status = 429,
-    description = "Too many recent failures from this client or for this username, or the user has had 140 new \
-                   API keys, sessions and second factors within a minute.",
-    headers(("Retry-After" = u64, description = "Seconds.")),
-    example = json!("Too many attempts, try again later.")
-)]
-#[expect(dead_code, reason = "describes a response and is never constructed")]
-pub(crate) struct TooManyAttemptsOrAdditions(ErrorBody);
+error_response! {
+    /// The response where something is added to a user without a check of a password.
+    TooManyAdditions = 429,
+    "The user has had 140 new API keys, sessions and second factors within a minute.",
+    [TOO_MANY]
+}
+
+error_response! {
+    /// The response where something is added to a user after a check of the password.
+    TooManyAttemptsOrAdditions = 429,
+    "Too many recent failures from this client or for this username, or the user has had 140 new \
+     API keys, sessions and second factors within a minute.",
+    [TOO_MANY]
+}
 
 error_response! {
     /// The response to an API key where any user is admitted, but only with an access token or session.

@@ -1,7 +1,7 @@
 //! New sessions, which begin with a login.
 
 use crate::{
-    endpoints::{api_keys::creation::label_schema, rfc3339},
+    endpoints::{accounts::InvalidCredentials, api_keys::creation::label_schema, rfc3339},
     extract::json_body::JsonBody,
     openapi::{
         responses::{ErrorBody, TooManyAttemptsOrAdditions},
@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// Bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is beyond them.
-const MAX_USER_AGENT: usize = 260;
+/// The greatest number of bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is
+/// beyond them.
+const MAX_USER_AGENT_LEN: usize = 260;
 
 /// Login credentials, and a name for lists.
 #[derive(Deserialize, ToSchema)]
@@ -72,10 +73,7 @@ pub(crate) struct NewSessionResponse {
             headers(("Location" = String, description = "`/profile/sessions/{session_id}`"))),
         (status = 400, description = "The name breaks a rule, or the request body is malformed.",
             body = ErrorBody, example = "Session name must have 1 to 100 characters."),
-        (status = 401, description = "The username is unknown, the password is wrong, or the \
-                                      one-time code is missing or wrong.",
-            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
-            example = "Invalid username or password."),
+        InvalidCredentials,
         TooManyAttemptsOrAdditions
     )
 )]
@@ -111,9 +109,9 @@ pub(crate) async fn create_session(
     Ok((StatusCode::CREATED, location, Json(response)))
 }
 
-/// What the client calls itself.
+/// The start of the header by which a client names its program.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let agent = headers.get(USER_AGENT)?.as_bytes();
-    let end = agent.len().min(MAX_USER_AGENT);
+    let end = agent.len().min(MAX_USER_AGENT_LEN);
     Some(String::from_utf8_lossy(&agent[..end]))
 }
