@@ -21,34 +21,22 @@ use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::Curren
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The path of a key of the current user.
+/// The id of a key in a path: alone for the current user, and after a [`UserPath`] for any user.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-pub(crate) struct OwnKeyPath {
-    /// An integer.
-    #[param(example = 1)]
-    key_id: i64,
-}
-
-/// The path of a key of a user.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct UserKeyPath {
-    /// An integer.
-    #[param(example = 2)]
-    user_id: i64,
+pub(crate) struct KeyPath {
     /// An integer.
     #[param(example = 1)]
     key_id: i64,
 }
 
 error_response! {
-    /// The response to [`OwnKeyPath`] if there is no such key.
+    /// The response if the current user has no such key.
     OwnKeyNotFound = 404, "The user has no API key with this id.", ["API key not found."]
 }
 
 error_response! {
-    /// The response to [`UserKeyPath`] if there is no such user or key.
+    /// The response if there is no such user, or the user has no such key.
     UserKeyNotFound = 404,
     "No user has this id, or the user has no API key with this id.",
     ["User not found.", "API key not found."]
@@ -143,14 +131,14 @@ async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Ap
     get,
     path = "/profile/keys/{key_id}",
     tag = tags::API_KEYS,
-    params(OwnKeyPath),
+    params(KeyPath),
     responses((status = 200, body = ApiKeyResponse), OwnKeyNotFound)
 )]
 pub(crate) async fn get_own_key(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    PathIds(OwnKeyPath { key_id }): PathIds<OwnKeyPath>,
+    PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<ApiKeyResponse> {
     get_key(&client, None, key_id).await
 }
@@ -160,12 +148,13 @@ pub(crate) async fn get_own_key(
     get,
     path = "/users/{user_id}/keys/{key_id}",
     tag = tags::API_KEYS,
-    params(UserKeyPath),
+    params(UserPath, KeyPath),
     responses((status = 200, body = ApiKeyResponse), UserKeyNotFound)
 )]
 pub(crate) async fn get_user_key(
     client: ActingClient,
-    PathIds(UserKeyPath { user_id, key_id }): PathIds<UserKeyPath>,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+    PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<ApiKeyResponse> {
     get_key(&client, Some(user_id), key_id).await
 }
@@ -187,7 +176,7 @@ async fn get_key(
     delete,
     path = "/profile/keys/{key_id}",
     tag = tags::API_KEYS,
-    params(OwnKeyPath),
+    params(KeyPath),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented another API key. Any `user`, `author` \
@@ -200,7 +189,7 @@ pub(crate) async fn delete_own_key(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    PathIds(OwnKeyPath { key_id }): PathIds<OwnKeyPath>,
+    PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<Message> {
     delete_key(&client, None, key_id).await
 }
@@ -210,12 +199,13 @@ pub(crate) async fn delete_own_key(
     delete,
     path = "/users/{user_id}/keys/{key_id}",
     tag = tags::API_KEYS,
-    params(UserKeyPath),
+    params(UserPath, KeyPath),
     responses((status = 200, body = Message, example = "API key deleted."), UserKeyNotFound)
 )]
 pub(crate) async fn delete_user_key(
     client: ActingClient,
-    PathIds(UserKeyPath { user_id, key_id }): PathIds<UserKeyPath>,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+    PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<Message> {
     delete_key(&client, Some(user_id), key_id).await
 }

@@ -21,34 +21,22 @@ use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The path of a session of the current user.
+/// The id of a session in a path: alone for the current user, and after a [`UserPath`] for any user.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-pub(crate) struct OwnSessionPath {
-    /// An integer.
-    #[param(example = 1)]
-    session_id: i64,
-}
-
-/// The path of a session of a user.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct UserSessionPath {
-    /// An integer.
-    #[param(example = 2)]
-    user_id: i64,
+pub(crate) struct SessionPath {
     /// An integer.
     #[param(example = 1)]
     session_id: i64,
 }
 
 error_response! {
-    /// The response to [`OwnSessionPath`] if there is no such session.
+    /// The response if the current user has no such session.
     OwnSessionNotFound = 404, "The user has no session with this id.", ["Session not found."]
 }
 
 error_response! {
-    /// The response to [`UserSessionPath`] if there is no such user or session.
+    /// The response if there is no such user, or the user has no such session.
     UserSessionNotFound = 404,
     "No user has this id, or the user has no session with this id.",
     ["User not found.", "Session not found."]
@@ -145,7 +133,7 @@ async fn list_sessions(
     delete,
     path = "/profile/sessions/{session_id}",
     tag = tags::ACCOUNTS,
-    params(OwnSessionPath),
+    params(SessionPath),
     responses(
         (status = 200, body = Message, example = "Session ended."),
         PersonalTokenRequired,
@@ -156,7 +144,7 @@ pub(crate) async fn end_own_session(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    PathIds(OwnSessionPath { session_id }): PathIds<OwnSessionPath>,
+    PathIds(SessionPath { session_id }): PathIds<SessionPath>,
 ) -> JsonResult<Message> {
     end_session(&client, None, session_id).await
 }
@@ -166,14 +154,15 @@ pub(crate) async fn end_own_session(
     delete,
     path = "/users/{user_id}/sessions/{session_id}",
     tag = tags::USERS,
-    params(UserSessionPath),
+    params(UserPath, SessionPath),
     responses((status = 200, body = Message, example = "Session ended."), UserSessionNotFound)
 )]
 pub(crate) async fn end_user_session(
     client: ActingClient,
-    PathIds(path): PathIds<UserSessionPath>,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+    PathIds(SessionPath { session_id }): PathIds<SessionPath>,
 ) -> JsonResult<Message> {
-    end_session(&client, Some(path.user_id), path.session_id).await
+    end_session(&client, Some(user_id), session_id).await
 }
 
 async fn end_session(

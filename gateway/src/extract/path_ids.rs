@@ -9,8 +9,8 @@ use serde::de::{DeserializeOwned, value::Error, value::MapDeserializer};
 /// Ids start at 1, so no row has this one.
 const NO_SUCH_ID: i64 = 0;
 
-/// The ids in the path of an endpoint, as a struct that has a field for each. Rejects with 400 the first
-/// that is not an integer.
+/// Ids in the path of an endpoint, as a struct that has a field for each of them. Rejects with 400 the first id in the
+/// path that is not an integer, also one that is none of the struct.
 pub(crate) struct PathIds<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
@@ -27,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
             ids.push((name, id));
         }
         let ids = T::deserialize(MapDeserializer::<_, Error>::new(ids.into_iter()));
-        Ok(Self(ids.expect("the struct has the ids of the path")))
+        Ok(Self(ids.expect("the path has the ids of the struct")))
     }
 }
 
