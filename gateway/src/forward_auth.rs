@@ -5,10 +5,9 @@
 //! configuration; never on the path in `X-Forwarded-Uri`, which a client may influence. Only whether a cookie
 //! counts depends on the method, which the proxy must overwrite.
 
-mod authorize;
+pub(crate) mod authorize;
 mod cookie;
 pub(crate) mod introspect;
-pub(crate) mod query;
 mod refusal;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
 use crate::{
-    forward_auth::{introspect::read_token, query::AuthorizeQuery},
+    forward_auth::{authorize::AuthorizeQuery, introspect::read_token},
     sign_in::return_address::ReturnAddress,
 };
 use axum::extract::{FromRequest as _, Request};

@@ -1,10 +1,10 @@
 //! `/authorize`: whether the user of a request may pass.
 
-use super::{cookie, query::AuthorizeQuery, refusal::CookieOnly};
+use super::{cookie, refusal::CookieOnly};
 use crate::{
     extract::{
         credentials::{authenticate, authorization},
-        query_params::QueryParams,
+        query_params::{QueryParams, invalid_query},
     },
     middleware::drain_body,
     state::GatewayState,
@@ -25,13 +25,60 @@ use rolegate_auth_client::{
 };
 use rolegate_proto::{Authorization, identity_headers::identity_headers};
 use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
+use rolegate_telemetry::log_once::LogOnce;
+use std::time::Duration;
 
-/// The user of a request may pass with any method.
+/// The greatest number of characters of the names in the log.
+const MAX_LOGGED_CHARS: usize = 200;
+
+/// Limits how often a list with names of no role is logged.
+static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_mins(1));
+
+/// The query of `/authorize`, which the operator wrote into the configuration of a proxy.
+#[derive(Debug)]
+pub(crate) struct AuthorizeQuery {
+    /// The names of the roles of which one is required; `None` for any user.
+    pub(crate) roles: Option<String>,
+    /// The status of redirects.
+    pub(crate) redirect_status: StatusCode,
+    /// Set if only the session in the cookie counts, because `Authorization` is for the application.
+    pub(crate) cookie_only: bool,
+}
+
+impl AuthorizeQuery {
+    /// Reads the query. A misspelt parameter must not admit every user, so unknown ones are refused.
+    pub(crate) fn read(query: &QueryParams) -> Result<Self, ApiError> {
+        query.expect_only(&["roles", "redirect_status", "credentials"])?;
+        let redirect_status = match query.one_of("redirect_status", ["303", "401"])? {
+            Some("401") => StatusCode::UNAUTHORIZED,
+            _ => StatusCode::SEE_OTHER,
+        };
+        let cookie_only = query.one_of("credentials", ["cookie"])?.is_some();
+        Ok(Self {
+            roles: query.get("roles")?.map(str::to_owned),
+            redirect_status,
+            cookie_only,
+        })
+    }
+
+    /// The error for names of no role. They are a mistake in the configuration of a proxy, whose operator may see only
+    /// the log.
+    fn roles_error(&self) -> ApiError {
+        let names = self.roles.as_deref().unwrap_or_default();
+        let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
+        if UNKNOWN_ROLE_LISTS.is_due(names.clone()) {
+            tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
+        }
+        invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")
+    }
+}
+
+/// Decides whether a request may pass, whatever its method.
 ///
-/// The response is 200 with the identity headers and no body, an error, or for browsers without a valid credential the
-/// way to the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any user
-/// passes. `?redirect_status=401` is for proxies that know no other answer: the way is in a 401 then. With
-/// `?credentials=cookie`, `Authorization` does not count, because it is for the application.
+/// The response is 200 with the identity headers and no body, an error, or a redirect of a browser without a valid
+/// credential to the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any
+/// user passes. `?redirect_status=401` is for proxies that pass on no other refusal: `Location` is in a 401 then. With
+/// `?credentials=cookie`, `Authorization` does not count.
 pub(super) async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -61,9 +108,9 @@ async fn decide(
     headers: &HeaderMap,
 ) -> Response {
     let roles = query.roles.as_deref().map(Role::parse_list).transpose();
-    // With malformed names nobody passes; credentials are checked all the same, before names, as
-    // auth-service does where a name is well-formed but of no role.
-    let is_malformed = roles.is_err();
+    // With malformed names nobody passes. The credentials are checked before the names nevertheless, as auth-service
+    // does where a name is well-formed but of no role: it refuses that as an invalid request.
+    let has_malformed_roles = roles.is_err();
     let roles = roles.unwrap_or_default();
     let requirement = match &roles {
         Some(roles) => Requirement::Roles(roles),
@@ -76,8 +123,8 @@ async fn decide(
         headers,
         requirement,
     };
-    match check.authenticate(is_malformed).await {
-        Ok(_) if is_malformed => query.roles_error().into_response(),
+    match check.authenticate(has_malformed_roles).await {
+        Ok(_) if has_malformed_roles => query.roles_error().into_response(),
         Ok(user) => identity_header_map(&user).into_response(),
         Err(refusal) if refusal_reason(&refusal) == Some(Reason::RequestInvalid) => {
             query.roles_error().into_response()
@@ -105,15 +152,16 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The user whose credentials count, if the role stored now meets the requirement.
-    async fn authenticate(&self, is_malformed: bool) -> Result<User, Response> {
+    /// The user whose credentials count, if the role stored now meets the requirement. With malformed roles, a wrong
+    /// password is not replaced by the cookie.
+    async fn authenticate(&self, has_malformed_roles: bool) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
         match &self.state.sign_in {
             None if cookie_only => Err(ApiError::not_authenticated().into_response()),
             Some(sign_in) if cookie_only || !self.headers.contains_key(AUTHORIZATION) => {
                 self.check_cookie(sign_in).await
             }
-            Some(sign_in) if !is_malformed && is_remembered_password(self.headers) => {
+            Some(sign_in) if !has_malformed_roles && is_remembered_password(self.headers) => {
                 match self.check_authorization().await {
                     Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => {
                         self.check_cookie_instead(sign_in, refusal).await
@@ -166,8 +214,8 @@ fn refusal_reason(response: &Response) -> Option<Reason> {
     response.extensions().get().and_then(CallError::reason)
 }
 
-/// A proxy that copies the headers overwrites those of a client, except for the address of e-mail, which not every user
-/// has.
+/// The identity headers, which a proxy copies to the application. They overwrite those of a client, except for the
+/// e-mail address, which not every user has.
 fn identity_header_map(user: &User) -> HeaderMap {
     // Never invalid: the values are printable ASCII.
     let value =
