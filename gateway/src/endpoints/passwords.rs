@@ -7,7 +7,7 @@ use super::{
 use crate::{
     extract::{
         credentials::PersonalToken,
-        json_body::{ItemBody, JsonBody},
+        json_body::{JsonBody, PathIdsAndBody},
     },
     openapi::{
         responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
@@ -30,7 +30,7 @@ pub(super) fn password_schema() -> Object {
     password_like("open sesame")
 }
 
-/// The same, beside a current password.
+/// The same with another example, for a new password beside the current one.
 fn new_password_schema() -> Object {
     password_like("shut sesame")
 }
@@ -122,7 +122,7 @@ pub(crate) struct PasswordUpdateRequest {
 pub(crate) async fn set_password(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, PasswordUpdateRequest>,
+    PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, PasswordUpdateRequest>,
 ) -> JsonResult<Message> {
     let call = client.set_password(user_id, &request.password);
     state.refusals.pace(client.context(), call.await).await?;

@@ -5,7 +5,7 @@ mod response;
 use super::{JsonResult, Message, message};
 use crate::{
     extract::{
-        json_body::{ItemBody, JsonBody},
+        json_body::{JsonBody, PathIdsAndBody},
         path_ids::PathIds,
         query_params::QueryParams,
     },
@@ -36,20 +36,22 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// Bytes of a request: the longest post, however it is escaped.
+/// The greatest number of bytes of a request body: the longest post, however it is escaped.
 const MAX_BODY: usize = 4 * MAX_POST_BYTES;
-/// Bytes of a post, twice: the post, and its JSON. Escapes are reserved when they are counted.
+/// The bytes that are reserved for a post before it is read: for the post, and as many for its JSON. What escapes add is
+/// reserved once it is known.
 const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
-/// Bytes of a page, twice: what fits, and the post that ends it.
+/// The greatest number of bytes that are reserved for a page before it is read: for the posts that fit and the one that
+/// ends the page, and as many for their JSON.
 const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
-/// Bytes of the names in a page, and of `next`.
+/// The bytes of a page apart from its posts: the names of its fields, and `next`.
 const PAGE_NAMES: usize = 64;
 
-/// What the endpoints share.
+/// The state of the routes of posts.
 #[derive(Clone)]
 pub(crate) struct PostsState {
     pub(crate) posts: PostsClient,
-    /// For responses that hold posts.
+    /// The memory for responses that hold posts.
     pub(crate) memory: MemoryBudget,
 }
 
@@ -247,7 +249,7 @@ pub(crate) async fn update_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ItemBody(PostPath { id }, request): ItemBody<PostPath, PostRequest, MAX_BODY>,
+    PathIdsAndBody(PostPath { id }, request): PathIdsAndBody<PostPath, PostRequest, MAX_BODY>,
 ) -> JsonResult<PostResponse> {
     let updated = state
         .posts
@@ -285,7 +287,7 @@ pub(crate) async fn delete_post(
     Ok(message("Post deleted successfully."))
 }
 
-/// Adds to a denial of posts-service who would be admitted, for the audit log: the guard of the route has
+/// Names the roles that posts-service requires in its denial, for the audit log. The guard of the route cannot: it has
 /// let the user pass.
 fn name_required_roles(error: CallError) -> ApiError {
     let is_denial = error.reason().is_some_and(Reason::is_denial);

@@ -6,7 +6,7 @@ pub(crate) mod list;
 use super::{JsonResult, Message, message};
 use crate::{
     extract::{
-        json_body::{ItemBody, invalid_field},
+        json_body::{PathIdsAndBody, invalid_field},
         path_ids::PathIds,
     },
     openapi::{
@@ -142,7 +142,7 @@ pub(crate) struct UserUpdateRequest {
 )]
 pub(crate) async fn update_user(
     client: ActingClient,
-    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, UserUpdateRequest>,
+    PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, UserUpdateRequest>,
 ) -> JsonResult<UserResponse> {
     let UserUpdateRequest { username, disabled } = request;
     if username.is_none() && disabled.is_none() {
@@ -180,7 +180,7 @@ pub(crate) struct RoleUpdateRequest {
 )]
 pub(crate) async fn set_user_role(
     client: ActingClient,
-    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, RoleUpdateRequest>,
+    PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, RoleUpdateRequest>,
 ) -> JsonResult<Message> {
     // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
     let role = request.role.parse().ok();

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use std::{borrow::Cow, time::Duration};
 use tokio::time::timeout;
 
-/// Bytes of a body, unless an endpoint says otherwise.
+/// The greatest number of bytes of a body, unless an endpoint says otherwise.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -41,10 +41,11 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-/// The ids in the path, and a [`JsonBody`]. The path is checked after the form of the body and before its fields.
-pub(crate) struct ItemBody<I, T, const MAX: usize = MAX_BODY>(pub(crate) I, pub(crate) T);
+/// The ids in the path, as [`PathIds`], and a JSON object, as [`JsonBody`]. It is one extractor, because the path is
+/// checked in between: after the form of the body, and before its fields.
+pub(crate) struct PathIdsAndBody<I, T, const MAX: usize = MAX_BODY>(pub(crate) I, pub(crate) T);
 
-impl<S, I, T, const MAX: usize> FromRequest<S> for ItemBody<I, T, MAX>
+impl<S, I, T, const MAX: usize> FromRequest<S> for PathIdsAndBody<I, T, MAX>
 where
     S: Send + Sync,
     I: DeserializeOwned,
@@ -60,7 +61,8 @@ where
     }
 }
 
-/// The inner error is that of a field: missing, repeated, of another type or not known.
+/// Reads a JSON object. The outer error is about the form of the body. The inner one is about a field, which is missing,
+/// repeated, of another type or not known: the path is checked before it is returned.
 async fn read_json<T: DeserializeOwned>(
     head: &Parts,
     body: Body,

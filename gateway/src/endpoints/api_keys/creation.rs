@@ -5,7 +5,7 @@ use crate::{
     endpoints::users::{RoleName, UserNotFound, UserPath},
     extract::{
         credentials::PersonalToken,
-        json_body::{ItemBody, JsonBody, invalid_field},
+        json_body::{JsonBody, PathIdsAndBody, invalid_field},
     },
     openapi::{
         responses::{AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response},
@@ -119,7 +119,7 @@ pub(crate) async fn create_api_key(
 )]
 pub(crate) async fn create_user_key(
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, ApiKeyCreationRequest>,
+    PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     if request.role.is_none() {
         return Err(invalid_field(
