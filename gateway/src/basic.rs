@@ -53,7 +53,9 @@ pub(crate) fn router(
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
         let document = complete_document(variant(), annotations);
-        routes = routes.merge(docs_ui::routes(&document, false));
+        // The console is at the address of the other variant.
+        let has_console = false;
+        routes = routes.merge(docs_ui::routes(&document, has_console));
     }
     middleware::apply("basic", routes, ConsoleCookie::Ignored, settings, memory).with_state(state)
 }

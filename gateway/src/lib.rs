@@ -8,8 +8,8 @@
 //! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
 //! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
-//! - `embedded_pages`: pages whose files are in the program; `console`: those of `/console/`, which are in `gateway/console/`; `static_file`: how
-//!   browsers keep them; `logo`: the picture of the pages.
+//! - `embedded_pages`: pages whose files are in the program; `console`: those of `/console/`, which are in
+//!   `gateway/console/`; `static_file`: how browsers keep them; `logo`: the picture of the pages.
 //! - `refusals`: refusals of password checks, paced.
 //! - `sign_in`: the pages `/sign-in`, `/sign-out`, `/account` and `/set-password`.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.

@@ -1,12 +1,12 @@
-//! `/sign-in` and `/sign-out`: pages for people who use applications, or the console, with a browser. The
-//! session is in a cookie, which no script reads. And `/account`, where they look after their account, and
-//! `/set-password`, where the link leads that an admin makes.
+//! The pages for people who use applications, or the console, with a browser: `/sign-in` and `/sign-out`; `/account`,
+//! where they look after their account; and `/set-password`, to which the link of an admin leads. The session is in a
+//! cookie, which no script reads.
 //!
 //! - `sign_in_page`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out.
 //! - `submitted_form`: what both forms have in common.
 //! - `account`: the pages whose scripts call the API, and the files of all pages.
 //! - `interstitials`: what stands in the place of an application's page.
-//! - `cookies`: which cookies a sign-in sets; `sessions`: whose the sessions in them are, and how they end.
+//! - `cookies`: which cookies a sign-in sets; `sessions`: finds the user of the sessions in them, and ends them.
 //! - `return_address`: where a browser goes afterwards.
 //! - `state`: what the handlers share.
 //! - `page`: the HTML that the pages have in common.

@@ -15,10 +15,10 @@ pub(crate) struct GatewayState {
     pub(crate) refusals: Refusals,
     /// How people sign in; `None` if they cannot.
     pub(crate) sign_in: Option<Arc<SignIn>>,
-    /// `SIGN_IN_URL` for password links, also if nobody can sign in at a page.
+    /// `SIGN_IN_URL`, at whose origin password links lead, also with `SIGN_IN=off`.
     pub(crate) sign_in_url: Arc<str>,
-    /// The issuer of one-time codes, also if nobody can sign in at a page.
-    pub(crate) title: Option<Arc<str>>,
+    /// `SIGN_IN_TITLE`, the issuer of one-time codes, also with `SIGN_IN=off`.
+    pub(crate) sign_in_title: Option<Arc<str>>,
     /// The picture of the pages.
     pub(crate) logo: Arc<Logo>,
 }
@@ -30,16 +30,16 @@ impl GatewayState {
             refusals: Refusals::new(),
             sign_in: sign_in.map(Arc::new),
             sign_in_url: "".into(),
-            title: None,
+            sign_in_title: None,
             logo: Arc::default(),
         }
     }
 
-    /// Takes over where password links lead, and the issuer of one-time codes.
+    /// The state with the settings that count even if nobody can sign in at a page.
     pub(crate) fn with_sign_in_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),
-            title: settings.brand.sign_in_title.as_deref().map(Into::into),
+            sign_in_title: settings.brand.sign_in_title.as_deref().map(Into::into),
             ..self
         }
     }

@@ -44,8 +44,7 @@ struct Shared {
     reads: CallBatcher<i64, Option<Post>>,
 }
 
-/// In every call that takes `actor`, it is the access token of an author or an admin. Authors may
-/// change only their own posts.
+/// The `actor` of a call is the access token of an author or an admin. Authors may change only their own posts.
 impl PostsClient {
     /// The service that this client calls.
     pub const SERVICE: ServiceInfo = ServiceInfo {

@@ -1,4 +1,4 @@
-//! What the operator puts on the pages for people.
+//! The title and the help that the operator puts on the pages for people.
 
 use clap::Args;
 use url::Url;

@@ -176,7 +176,7 @@ fn is_plain_loopback(origin: Option<&Origin>) -> bool {
 fn value_of<'h>(pair: &'h [u8], name: &str) -> Option<&'h [u8]> {
     let rest = pair.trim_ascii_start().strip_prefix(name.as_bytes())?;
     match rest.trim_ascii_start() {
-        // Without "=" it is a cookie all the same.
+        // A cookie may have no "=", and then has an empty value.
         [] => Some(&[]),
         [b'=', value @ ..] => Some(value.trim_ascii()),
         _ => None,

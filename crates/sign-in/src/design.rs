@@ -7,6 +7,9 @@ use crate::{
 };
 use http::HeaderMap;
 
+/// The host of a page whose files, and the page to sign in at, are at its own origin.
+pub const OWN_HOST: &str = "";
+
 /// A design decides what the pages that one person sees look like.
 #[derive(Clone, Copy, Debug)]
 pub struct Design<'a> {
@@ -24,7 +27,7 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// The design has no brand. Without headers, it is in English.
+    /// A design without a brand for the browser that sent these headers; in English without headers.
     pub fn without_brand(headers: &HeaderMap) -> Self {
         Self::new(&NO_BRAND, headers)
     }
@@ -45,7 +48,7 @@ impl<'a> Design<'a> {
     }
 
     /// A whole page with this HTML below its title, such as `{sign_in.title}`. The files of the page are at the origin
-    /// `host`, or at the own one if that is empty.
+    /// `host`, which may be [`OWN_HOST`].
     pub fn page(&self, host: &str, title: &str, content: &str) -> String {
         let host = escape(host);
         let title = self.render(title, &[]);

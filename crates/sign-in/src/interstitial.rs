@@ -1,7 +1,10 @@
 //! Interstitials: small pages of ours that stand where a page of an application would. They may be at the
 //! application's host, so their style and their links are those of the page to sign in at, and they have no form.
 
-use crate::{design::Design, texts::Texts};
+use crate::{
+    design::{Design, OWN_HOST},
+    texts::Texts,
+};
 
 /// A small page.
 #[derive(Debug)]
@@ -14,9 +17,9 @@ pub struct Interstitial {
 
 impl Interstitial {
     /// A page with this HTML below its title, such as `{refused.title}`. `host` is the origin of the page to sign in
-    /// at, or empty for the own one.
+    /// at, which may be [`OWN_HOST`].
     pub fn new(design: Design<'_>, host: &str, title: &str, content: &str) -> Self {
-        let source = if host.is_empty() { "'self'" } else { host };
+        let source = if host == OWN_HOST { "'self'" } else { host };
         let content_policy = format!(
             "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
         );

@@ -5,7 +5,7 @@ mod refused;
 use crate::{
     brand::Brand,
     cookie::{Cookie, CookieError, MAX_CANDIDATES},
-    design::Design,
+    design::{Design, OWN_HOST},
     origin::Origin,
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
     request::{BrowserRequest, is_subresource_request},
@@ -20,13 +20,13 @@ use url::{Url, form_urlencoded::byte_serialize};
 pub struct SignIn {
     /// The page to sign in at: a path of the application's own host, or a URL.
     url: String,
-    /// The same if it is a URL.
+    /// The page with its origin; `None` if `url` is a path.
     pub page: Option<Url>,
     /// The domain whose hosts share the cookie.
     pub cookie_domain: Option<String>,
     /// Other origins that people go back to.
     pub return_origins: ReturnOrigins,
-    /// What the pages show.
+    /// The title and the help that the pages show.
     pub brand: Brand,
 }
 
@@ -66,11 +66,11 @@ impl SignIn {
         Design::new(&self.brand, headers)
     }
 
-    /// The origin of the page to sign in at; empty if that is on each application's own host.
+    /// The origin of the page to sign in at, or [`OWN_HOST`] if that is on each application's own host.
     pub fn page_origin(&self) -> String {
         match &self.page {
             Some(page) => page.origin().ascii_serialization(),
-            None => String::new(),
+            None => OWN_HOST.to_owned(),
         }
     }
 

@@ -53,7 +53,7 @@ impl Picture {
 fn push_runs(path: &mut String, code: &QrCode, y: i32) {
     let top = y + QUIET_ZONE;
     let mut start = None;
-    // What is outside is light, so that each run of dark modules ends.
+    // A module outside of the code is light, so that each run of dark modules ends.
     for x in 0..=code.size() {
         match (start, code.get_module(x, y)) {
             (None, true) => start = Some(x),

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
-/// Bytes of a host name (RFC 1035, section 2.3.4).
-const MAX_HOST_BYTES: usize = 255;
+/// The greatest number of bytes of a host name (RFC 1035, section 2.3.4).
+const MAX_HOST_LEN: usize = 255;
 
 /// The current password.
 #[derive(Deserialize, ToSchema)]
@@ -91,7 +91,7 @@ pub(crate) async fn enrol_second_factor(
 /// Returns what authenticator applications show beside the username: the title of the pages, else the host that people
 /// know. The host of a request may be an address of IPv6, whose colons no issuer has.
 fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
-    if let Some(title) = &state.title {
+    if let Some(title) = &state.sign_in_title {
         return Some(title.to_string());
     }
     let url = match Url::parse(&state.sign_in_url) {
@@ -99,7 +99,7 @@ fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
         Err(_) => Origin::from_request_headers(headers)?.url().clone(),
     };
     let host = url.host_str()?;
-    if host.len() > MAX_HOST_BYTES || host.contains(':') {
+    if host.len() > MAX_HOST_LEN || host.contains(':') {
         return None;
     }
     Some(host.to_owned())

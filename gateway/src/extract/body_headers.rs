@@ -23,7 +23,7 @@ pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether the lines of a header list no other coding than this one.
+/// Tells whether the lines of a header list no other coding than this one.
 fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
     let is_coding = |entry: &str| {
         let entry = entry.trim();

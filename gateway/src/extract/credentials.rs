@@ -46,12 +46,12 @@ impl<S: Sync> FromRequestParts<S> for BasicCredentials {
     }
 }
 
-/// The valid access token of the request, for what no API key may do. Rejects as [`CurrentUser`] does,
-/// and an API key with 403. Needs the request's head only, so it runs before the body is read;
-/// auth-service refuses API keys again.
+/// The valid access token or session of the request, for what no API key may do. Rejects as [`CurrentUser`] does, and an
+/// API key with 403. Needs the request's head only, so it runs before the body is read; auth-service refuses API keys
+/// again.
 pub(crate) struct PersonalToken {
     pub(crate) client: ActingClient,
-    /// Its bearer.
+    /// The name of the user who has the token.
     pub(crate) username: String,
 }
 

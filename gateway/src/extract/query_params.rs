@@ -8,11 +8,14 @@ use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
 use std::{borrow::Cow, fmt, str::FromStr};
 use url::form_urlencoded;
 
-/// Characters of the name of an unknown parameter or field in an error.
+/// The greatest number of characters of the name of an unknown parameter or field in an error.
 pub(super) const MAX_SHOWN_NAME: usize = 64;
 
-/// Names and values in the order of the query.
-pub(crate) struct QueryParams(Vec<(String, String)>);
+/// The parameters of a query, or the fields of a form.
+pub(crate) struct QueryParams {
+    /// Names and values, in their order.
+    pairs: Vec<(String, String)>,
+}
 
 impl<S: Sync> FromRequestParts<S> for QueryParams {
     type Rejection = ApiError;
@@ -29,13 +32,15 @@ impl QueryParams {
         percent_decode_str(query)
             .decode_utf8()
             .map_err(|_| invalid_query("The query is not valid UTF-8."))?;
-        let params = form_urlencoded::parse(query.as_bytes());
-        Ok(Self(params.into_owned().collect()))
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        Ok(Self {
+            pairs: pairs.into_owned().collect(),
+        })
     }
 
     /// Rejects with 400 a parameter that is none of these.
     pub(crate) fn expect_only(&self, known: &[&str]) -> Result<(), ApiError> {
-        for (name, _) in &self.0 {
+        for (name, _) in &self.pairs {
             if !known.contains(&name.as_str()) {
                 let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
                 return Err(invalid_query(format!(
@@ -48,7 +53,7 @@ impl QueryParams {
 
     /// Rejects with 400 a parameter that is repeated.
     pub(crate) fn get(&self, name: &str) -> Result<Option<&str>, ApiError> {
-        let mut values = self.0.iter().filter(|(key, _)| key == name);
+        let mut values = self.pairs.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
             _ => Err(invalid_query(format!(
@@ -108,7 +113,7 @@ impl QueryParams {
         )))
     }
 
-    /// A number without a sign, which `parse` alone would accept. `rule` says which numbers are valid.
+    /// A number without a sign, which `parse` alone would accept. `rule` says in the error which numbers are valid.
     fn number<N: FromStr>(
         &self,
         name: &str,

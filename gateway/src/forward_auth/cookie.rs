@@ -1,4 +1,4 @@
-//! Browsers: the session in a cookie, and the way to the page to sign in at.
+//! Decisions about browsers: they have a session in a cookie, or are redirected to the page to sign in at.
 
 use crate::{extract::credentials::cross_site, sign_in::interstitials};
 use axum::response::{IntoResponse as _, Response};
@@ -15,7 +15,7 @@ use rolegate_sign_in::{
 };
 use secrecy::SecretString;
 
-/// What the sessions in the cookies of a request are worth together.
+/// The outcome of the check of all sessions in the cookies of a request.
 enum CookieCheck {
     /// The only valid session is that of this user.
     Admitted(User),
@@ -30,9 +30,9 @@ enum CookieCheck {
     TwoSessions,
 }
 
-/// The user of the only valid session in the cookies, if the role stored now meets the requirement. A person without
-/// one, or with two, is led to the page, with `redirect_status`. The denial of a role has the session in its
-/// extensions, for the audit log.
+/// The user of the only valid session in the cookies, if the role stored now meets the requirement. A person without a
+/// valid session, or with two, is redirected to the page with `redirect_status`. The denial of a role has the session in
+/// its extensions, for the audit log.
 pub(super) async fn authenticate(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -101,7 +101,7 @@ async fn check_sessions(
     Ok(valid.unwrap_or(CookieCheck::NotAuthenticated(refusal)))
 }
 
-/// The denial, which a person who waits for a page gets with a page that says why.
+/// The denial. A person who waits for a page gets one that says why.
 async fn deny(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -120,7 +120,7 @@ async fn deny(
     denial
 }
 
-/// The way to the page to sign in at; the refusal where there is none.
+/// The redirect to the page to sign in at, or the refusal if the request is not redirected.
 fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode) -> Response {
     let Some(page) = page.and_then(|page| HeaderValue::from_str(&page).ok()) else {
         return refusal.into_response();

@@ -1,4 +1,4 @@
-//! What every refusal at the address of proxies has in addition.
+//! Completes the refusals at the address of proxies, which depend on what browsers and proxies do with them.
 
 use crate::state::GatewayState;
 use axum::{

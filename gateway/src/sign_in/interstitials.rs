@@ -16,14 +16,21 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::HOST};
 use rolegate_auth_client::{CallContext, CallError, Reason, User, axum::ApiError};
 use rolegate_proto::http::{HttpReason, REASON_HEADER};
 use rolegate_sign_in::{
-    design::Design, headers::single_value, html::escape, interstitial::Interstitial,
-    origin::Origin, request::BrowserRequest, sign_in::SignIn, texts::Texts,
+    design::{Design, OWN_HOST},
+    headers::single_value,
+    html::escape,
+    interstitial::Interstitial,
+    origin::Origin,
+    request::BrowserRequest,
+    sign_in::SignIn,
+    texts::Texts,
 };
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
 /// Limits the log of addresses that proxies do not pass by their hosts: any client can name any host.
-static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_hours(1));
+static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> =
+    LogOnce::with_max_lines(10, Duration::from_hours(1));
 
 /// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
 /// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.
@@ -52,7 +59,7 @@ fn read_denial_reason(headers: &HeaderMap) -> Reason {
     }
 }
 
-/// The denial of a role, with the page for the person, who is not named if that cannot be read.
+/// The denial of a role with the page that explains it. The page names the person unless the name could not be read.
 pub(crate) fn explain_denial(
     denial: Response,
     sign_in: &SignIn,
@@ -82,11 +89,12 @@ pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>
     let page = escape(&sign_in_path(back));
     let link = design.render(include_str!("frame_link.html"), &[("page", &page)]);
     let content = design.render(include_str!("in_frame.html"), &[("sign_in", &link)]);
-    let page = Interstitial::new(design, "", "{sign_in.title}", &content);
+    let page = Interstitial::new(design, OWN_HOST, "{sign_in.title}", &content);
     with_page(StatusCode::OK.into_response(), &page)
 }
 
-/// `/sign-in/ambiguous-address`: why a proxy passes an address to no application. It is there with `SIGN_IN=off`, too.
+/// `/sign-in/ambiguous-address`: explains why a proxy passes an address to no application. It is served with
+/// `SIGN_IN=off`, too.
 pub(crate) async fn ambiguous_address(
     State(state): State<GatewayState>,
     headers: HeaderMap,

@@ -9,7 +9,7 @@ use http::{
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::Reason;
 use rolegate_sign_in::{
-    design::Design,
+    design::{Design, OWN_HOST},
     headers::{forwarded_scheme, has_passed_proxy},
     html::escape,
     origin::Origin,
@@ -36,12 +36,12 @@ pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str
         // The header `Origin` of a form would be `null` with `no-referrer`.
         (REFERRER_POLICY, "same-origin"),
     ];
-    let html = design.page("", title, &content);
+    let html = design.page(OWN_HOST, title, &content);
     (design.texts.headers(), headers, html).into_response()
 }
 
-/// A page with the status and the headers of an error. The API's own text stands where the language has none for the
-/// reason, which is so for broken rules. A person who has tried too often learns when the next try counts.
+/// A page with the status and the headers of an error. It has the text of the API if the language has none for the
+/// reason, as for broken rules. A person who has tried too often learns when the next try counts.
 pub(super) fn refuse(
     design: Design<'_>,
     error: ApiError,
@@ -77,7 +77,8 @@ pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     }
 }
 
-/// The page in the place of a form, where anybody on the way could read the password, or may have done so.
+/// The page that stands in the place of a form without encryption: anybody on the way could read the password, or may
+/// have done so.
 pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
         "{https.needed}"
@@ -89,8 +90,8 @@ pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response 
     page(design, "{sign_in.title}", &problem, &tunnel)
 }
 
-/// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
-/// that.
+/// Explains how to reach the loopback address of this machine, which needs no encryption, by a tunnel. `None` behind a
+/// proxy, which the tunnel would bypass.
 fn ssh_tunnel(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
     if has_passed_proxy(headers) {
         return None;

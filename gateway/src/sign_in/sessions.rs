@@ -13,8 +13,8 @@ pub(super) enum PairedSession {
 }
 
 impl SignInState {
-    /// Finds the user of the only valid one of these sessions. If it cannot be known, it is nobody, so that nobody goes on
-    /// as somebody else.
+    /// Finds the user of the only valid one of these sessions. Returns `None` if several are valid, or one cannot be
+    /// checked, so that nobody goes on as somebody else.
     pub(super) async fn find_user(
         &self,
         audience: Audience,
@@ -65,7 +65,7 @@ impl SignInState {
     }
 }
 
-/// Tells whether a token is refused because it is none, or has ended.
+/// Tells whether a token was refused because it is not, or no longer, that of a session.
 fn is_invalid_session(error: &CallError) -> bool {
     error
         .reason()

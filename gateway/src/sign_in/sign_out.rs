@@ -25,7 +25,7 @@ use rolegate_sign_in::{
     origin::Origin,
 };
 
-/// The cookie by which the page to sign in at says that somebody has signed out, wherever the browser is led in
+/// The cookie by which the page to sign in at learns that somebody has signed out, wherever the browser is led in
 /// between.
 const SIGNED_OUT: &str = "rolegate-signed-out=1";
 const MAX_AGE_SECONDS: u8 = 60;
@@ -89,8 +89,9 @@ pub(super) async fn submit(
     Ok((set_cookies, clear_site_data, Redirect::to(&location)).into_response())
 }
 
-/// Where the browser goes after a sign-out: to an application at another host, whose proxy asks again, and leads to the
-/// page with the order to forget what the browser has of the application; otherwise to the page itself.
+/// Where the browser goes after a sign-out: to the page to sign in at. An application at another host comes first: its
+/// proxy asks again, and redirects to the page with `Clear-Site-Data`, so that the browser forgets what it has kept of
+/// the application.
 fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     match back {
         Some(back) if state.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
@@ -107,12 +108,12 @@ fn respond(design: Design<'_>, back: Option<&ReturnAddress>, problem: &str) -> R
     page(design, "{sign_out.title}", problem, &content)
 }
 
-/// `Set-Cookie` once the page has said it.
+/// `Set-Cookie` that removes the cookie, once the page has said that the browser has signed out.
 pub(super) fn remove_signed_out(own: &Origin) -> String {
     signed_out_cookie(own, 0)
 }
 
-/// Tells whether the browser has signed out, and no page has said it yet.
+/// Tells whether the browser has signed out and no page has said so yet.
 pub(super) fn has_signed_out(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(COOKIE).iter();
     let mut cookies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));

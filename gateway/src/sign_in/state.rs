@@ -28,7 +28,7 @@ pub(super) struct SignInState {
 /// Where a page leads back to.
 pub(super) struct Destination {
     pub(super) address: Option<ReturnAddress>,
-    /// Set if the browser named an address where nobody is sent, which the page says.
+    /// Set if the query names an address that is not allowed, which the page then says.
     pub(super) is_refused: bool,
 }
 
@@ -75,8 +75,8 @@ impl SignInState {
         }
     }
 
-    /// Tells whether a proxy passed the request on: one of `TRUSTED_PROXIES`, or another, which was configured before
-    /// the hosts of applications were marked.
+    /// Tells whether a proxy passed the request on: one of `TRUSTED_PROXIES`, or another, as its headers say. The
+    /// configuration of a proxy may be from before the hosts of applications were marked.
     pub(super) fn is_forwarded(&self, request: &Request) -> bool {
         let is_trusted_proxy =
             |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());

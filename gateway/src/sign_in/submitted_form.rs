@@ -22,7 +22,8 @@ pub(super) struct SubmittedForm {
 }
 
 impl SubmittedForm {
-    /// Reads the form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
+    /// Reads the form if a page of ours sent it. A page of others could sign its visitors in or out, or let them guess
+    /// passwords.
     pub(super) async fn read(state: &SignInState, request: Request) -> Result<Self> {
         let headers = request.headers().clone();
         let own = Origin::from_request_headers(&headers);

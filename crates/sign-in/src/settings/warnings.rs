@@ -1,4 +1,4 @@
-//! What to say of settings that lead people to a page that is missing, in a circle, or not back.
+//! Warns about settings that lead people to a page that is missing, in a circle, or not back.
 
 use super::{PAGE, SignInSettings};
 use crate::{domain::is_in_domain, return_origins::ReturnOrigin};

@@ -9,8 +9,8 @@ use crate::{
 use rolegate_proto::Reason;
 
 impl SignIn {
-    /// What a person sees who may not open a page with the session in the cookie, for this reason. Without a name, the
-    /// person is not named.
+    /// The page for a person who may not open what the request asks for with the session in the cookie, for this reason.
+    /// It names the person if `username` is known.
     pub fn refused(
         &self,
         request: BrowserRequest<'_>,
