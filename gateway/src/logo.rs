@@ -3,7 +3,7 @@
 use crate::static_file::StaticFile;
 use axum::{body::Bytes, response::Response};
 use http::HeaderMap;
-use rolegate_grpc_tls::{explain, read_file};
+use rolegate_grpc_tls::{explain_read_error, read_file};
 use rolegate_program::settings::SettingError;
 use roxmltree::{Document, Node};
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Logo {
             let problem = format!("{} {problem}", path.display());
             SettingError::new("SIGN_IN_LOGO_FILE", problem)
         };
-        let bytes =
-            read_file(path, MAX_KIB).map_err(|error| refuse(explain(&error)).caused_by(&error))?;
+        let bytes = read_file(path, MAX_KIB)
+            .map_err(|error| refuse(explain_read_error(&error)).caused_by(&error))?;
         Self::parse(bytes).map_err(refuse)
     }
 

@@ -4,7 +4,7 @@
 //! it, as public lists of leaked passwords have them.
 
 use parking_lot::{Mutex, RwLock};
-use rolegate_grpc_tls::explain;
+use rolegate_grpc_tls::explain_read_error;
 use rolegate_program::settings::SettingError;
 use sha1::{Digest, Sha1};
 use std::{
@@ -43,7 +43,7 @@ impl Blocklist {
             let problem = "has no passwords; remove the setting, or put one password on each line";
             return Err(problem.to_owned());
         }
-        file.rewind().map_err(|error| explain(&error))?;
+        file.rewind().map_err(|error| explain_read_error(&error))?;
         let mut digests = Vec::with_capacity(count);
         let mut seen = 0;
         for_each_digest(&file, |digest| {
@@ -120,14 +120,14 @@ fn read(path: &Path) -> Result<Blocklist, SettingError> {
 
 fn open(path: &Path) -> Result<File, String> {
     // The kind is checked before the file is opened, because opening a pipe waits for its writer.
-    let metadata = fs::metadata(path).map_err(|error| explain(&error))?;
+    let metadata = fs::metadata(path).map_err(|error| explain_read_error(&error))?;
     if !metadata.is_file() {
         return Err("is not a file".to_owned());
     }
     if metadata.len() > MAX_FILE_BYTES {
         return Err("is larger than 1 GiB".to_owned());
     }
-    File::open(path).map_err(|error| explain(&error))
+    File::open(path).map_err(|error| explain_read_error(&error))
 }
 
 /// Calls `visit` with the digest of each line that is not empty.
@@ -140,7 +140,7 @@ fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String
             .by_ref()
             .take(MAX_LINE_BYTES)
             .read_until(b'\n', &mut line)
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain_read_error(&error))?;
         if bytes == 0 {
             break;
         }

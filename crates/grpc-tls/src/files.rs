@@ -48,7 +48,7 @@ pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
 
 /// Why a file cannot be read, as text that continues its path.
 #[must_use]
-pub fn explain(error: &io::Error) -> String {
+pub fn explain_read_error(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "is not readable by this user".to_owned(),
@@ -82,7 +82,7 @@ impl PemFile {
     }
 
     fn read(&self) -> Result<Vec<u8>, FileError> {
-        read_file(&self.path, MAX_PEM_KIB).map_err(|error| self.error(&explain(&error)))
+        read_file(&self.path, MAX_PEM_KIB).map_err(|error| self.error(&explain_read_error(&error)))
     }
 
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, FileError> {

@@ -1,8 +1,7 @@
-//! TLS of clients and of servers.
+//! TLS of clients and of servers: what both sides speak, and why it fails.
 
 use crate::{
     files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile},
-    protocol::{HTTP_2, VERSIONS, provider},
     reloadable::Reloadable,
 };
 use std::{fmt::Write as _, io, path::PathBuf, sync::Arc};
@@ -11,10 +10,25 @@ use tokio_rustls::{
     TlsAcceptor, TlsConnector,
     client::TlsStream,
     rustls::{
-        self, ClientConfig, ServerConfig, client::Resumption, pki_types::ServerName,
+        CertificateError, ClientConfig, Error, ServerConfig, SupportedProtocolVersion,
+        client::Resumption,
+        crypto::{CryptoProvider, ring},
+        pki_types::ServerName,
         server::WebPkiClientVerifier,
+        version::TLS13,
     },
 };
+
+/// Peers are ours, generated gRPC clients or current proxies; none needs an older version.
+const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
+/// The ALPN id of HTTP/1.1 (RFC 7301).
+pub const HTTP_1: &[u8] = b"http/1.1";
+/// The ALPN id of HTTP/2 (RFC 9113, section 3.2).
+pub const HTTP_2: &[u8] = b"h2";
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
 
 /// Opens TLS connections.
 pub type ClientTls = Reloadable<ClientConfig>;
@@ -145,7 +159,7 @@ fn server_config(
     alpn: &'static [u8],
 ) -> Result<ServerConfig, FileError> {
     let LoadedIdentity { chain, key } = identity.read()?;
-    let unusable = |error: rustls::Error| identity.explain_refusal(&error);
+    let unusable = |error: Error| identity.explain_refusal(&error);
     let builder = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(VERSIONS)
         .map_err(unusable)?;
@@ -164,4 +178,22 @@ fn server_config(
     // A resumed session would not verify the client certificate again.
     config.send_tls13_tickets = 0;
     Ok(config)
+}
+
+/// What rustls says of a stream that failed, without the time of day, so that repeated failures have one
+/// text; `None` if TLS is not the reason.
+#[must_use]
+pub fn tls_problem(error: &io::Error) -> Option<String> {
+    let invalid = |problem| Error::InvalidCertificate(problem).to_string();
+    Some(match error.get_ref()?.downcast_ref()? {
+        // What plain text looks like.
+        error @ Error::InvalidMessage(_) => format!("it speaks no TLS: {error}"),
+        Error::InvalidCertificate(CertificateError::ExpiredContext { .. }) => {
+            invalid(CertificateError::Expired)
+        }
+        Error::InvalidCertificate(CertificateError::NotValidYetContext { .. }) => {
+            invalid(CertificateError::NotValidYet)
+        }
+        error => error.to_string(),
+    })
 }

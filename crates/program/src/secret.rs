@@ -1,7 +1,7 @@
 //! Secrets from the environment (`NAME`) or from a file (`NAME_FILE`).
 
 use crate::settings::SettingError;
-use rolegate_grpc_tls::explain;
+use rolegate_grpc_tls::explain_read_error;
 use rolegate_proto::shows_nothing;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
@@ -91,7 +91,7 @@ impl SecretSource {
             }
             SecretLocation::File(path) => {
                 let text = read_text(path).map_err(|error| {
-                    let problem = format!("{} {}", path.display(), explain(&error));
+                    let problem = format!("{} {}", path.display(), explain_read_error(&error));
                     SettingError::new(self.variable.as_str(), problem).caused_by(&error)
                 })?;
                 without_line_end(&text).map_err(|error| self.invalid(&error.to_string()))

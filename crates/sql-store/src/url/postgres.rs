@@ -2,7 +2,7 @@
 
 mod uri;
 
-use rolegate_grpc_tls::{explain, read_file};
+use rolegate_grpc_tls::{explain_read_error, read_file};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, env, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -196,7 +196,7 @@ fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
         let problem = match read_file(Path::new(value), MAX_FILE_KIB) {
             Ok(pem) if is_valid(&pem) => continue,
             Ok(_) => "contains no valid PEM of its kind".to_owned(),
-            Err(error) => explain(&error),
+            Err(error) => explain_read_error(&error),
         };
         return Err(format!("{name}: {value} {problem}").into());
     }
