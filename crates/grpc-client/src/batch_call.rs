@@ -1,13 +1,16 @@
-//! Concurrent requests share calls.
+//! Concurrent requests share calls: to any replica, or to the one of their key.
 
 use crate::{
     CallError,
+    affinity::Affinity,
+    balancer::BalancedChannel,
     call_context::join_request_ids,
     deadline::{READ_TIMEOUT, retry_until},
 };
+use parking_lot::Mutex;
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tonic::{
     Request, Response, Status,
@@ -17,6 +20,9 @@ use tonic::{
 /// A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 const MAX_IN_FLIGHT_STALLED: usize = 16;
+
+/// Bounds the batchers, because replicas come and go. A batcher that is forgotten still answers those who wait.
+const MAX_BATCHERS: usize = 64;
 
 /// Batches requests `R`, which change nothing, into calls. Each request has its own deadline of
 /// [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request joins only a call that has not been
@@ -117,5 +123,36 @@ impl BatchCall {
             request.metadata_mut().insert(REQUEST_ID, ids.clone());
         }
         request
+    }
+}
+
+/// One batcher for each replica, because one that hangs must not delay the requests of others.
+#[derive(Debug)]
+pub struct ReplicaBatchers<R, A> {
+    channel: BalancedChannel,
+    start: fn(BalancedChannel) -> CallBatcher<R, A>,
+    by_replica: Mutex<HashMap<Affinity, CallBatcher<R, A>>>,
+}
+
+impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
+    /// The batchers that `start` makes. All requests of a batch have the same replica, that of the key of the
+    /// first, unless it is lost meanwhile.
+    pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
+        Self {
+            channel,
+            start,
+            by_replica: Mutex::default(),
+        }
+    }
+
+    /// The batcher of the replica of this key; `None` while none is up.
+    pub fn batcher_for(&self, key: &str) -> Option<CallBatcher<R, A>> {
+        let replica = self.channel.replica_for(key)?;
+        let mut by_replica = self.by_replica.lock();
+        if by_replica.len() >= MAX_BATCHERS && !by_replica.contains_key(&replica) {
+            by_replica.clear();
+        }
+        let start = || (self.start)(self.channel.clone());
+        Some(by_replica.entry(replica).or_insert_with(start).clone())
     }
 }

@@ -28,18 +28,16 @@ mod hedge;
 mod picker;
 #[cfg(feature = "settings")]
 mod probe;
-mod replica_batchers;
 mod replica_monitor;
 mod replica_set;
 #[cfg(feature = "settings")]
 pub mod settings;
 
 pub use balancer::BalancedChannel;
-pub use batch_call::{BatchCall, CallBatcher};
+pub use batch_call::{BatchCall, CallBatcher, ReplicaBatchers};
 pub use call_context::{CallContext, authenticated_request};
 pub use connection::Stream;
 pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
-pub use replica_batchers::ReplicaBatchers;
 pub use rolegate_grpc_tls::{ClientTls, FileError, Identity};

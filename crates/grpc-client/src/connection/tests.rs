@@ -23,38 +23,42 @@ use tokio::{
 };
 use tonic::body::Body;
 
-struct Counted(DuplexStream, Arc<AtomicUsize>);
+/// A stream that counts its writes.
+struct CountingStream {
+    stream: DuplexStream,
+    writes: Arc<AtomicUsize>,
+}
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        Pin::new(&mut self.0).poll_write(context, data)
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.stream).poll_write(context, data)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 
-struct Opened {
+struct TestConnection {
     connection: Connection,
     failure: oneshot::Receiver<io::Error>,
     writes: Arc<AtomicUsize>,
@@ -63,7 +67,7 @@ struct Opened {
 }
 
 /// Connects to a server that answers each request so.
-async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> Opened {
+async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> TestConnection {
     let (ours, theirs) = duplex(1024 * 1024);
     let server = tokio::spawn(async move {
         let mut connection = server::handshake(theirs).await.expect("a preface");
@@ -72,12 +76,15 @@ async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> Op
         }
     });
     let writes = Arc::default();
-    let stream = Counted(ours, Arc::clone(&writes));
+    let stream = CountingStream {
+        stream: ours,
+        writes: Arc::clone(&writes),
+    };
     let NewConnection {
         connection,
         failure,
     } = open(Box::new(stream)).await.expect("a connection");
-    Opened {
+    TestConnection {
         connection,
         failure,
         writes,
@@ -133,7 +140,7 @@ async fn a_call_is_one_write_and_its_response_has_data_and_trailers() {
 
 #[tokio::test]
 async fn a_connection_closes_with_its_last_clone_also_after_calls() {
-    let Opened {
+    let TestConnection {
         connection, server, ..
     } = connect(echo).await;
     for _ in 0..100 {
@@ -230,7 +237,7 @@ async fn a_peer_that_answers_no_ping_fails_the_calls_in_flight() {
 
 #[tokio::test]
 async fn a_connection_that_the_peer_leaves_is_closed_and_takes_no_calls() {
-    let Opened {
+    let TestConnection {
         connection,
         server,
         failure,

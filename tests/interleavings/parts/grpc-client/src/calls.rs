@@ -1,4 +1,4 @@
-//! balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs and replica_batchers.rs: calls while replicas come and go.
+//! balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs and batch_call.rs: calls while replicas come and go.
 
 use crate::{
     BalancedChannel, BatchCall, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,

@@ -28,8 +28,6 @@ mod failure_log;
 mod hedge;
 #[path = "../../../../../crates/grpc-client/src/picker.rs"]
 mod picker;
-#[path = "../../../../../crates/grpc-client/src/replica_batchers.rs"]
-mod replica_batchers;
 #[path = "../../../../../crates/grpc-client/src/replica_monitor.rs"]
 mod replica_monitor;
 #[path = "../../../../../crates/grpc-client/src/replica_set.rs"]
@@ -39,10 +37,9 @@ pub mod calls;
 pub mod replicas;
 
 pub use balancer::BalancedChannel;
-pub use batch_call::{BatchCall, CallBatcher};
+pub use batch_call::{BatchCall, CallBatcher, ReplicaBatchers};
 pub use call_context::{CallContext, authenticated_request};
 pub use connection::Stream;
 pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
-pub use replica_batchers::ReplicaBatchers;
