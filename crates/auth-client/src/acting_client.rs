@@ -28,24 +28,12 @@ use tonic::{Request, Response, Status};
 /// where a user is optional, `None` is the bearer.
 #[derive(Clone, Debug)]
 pub struct ActingClient {
-    connections: Arc<Connections>,
-    token: SecretString,
-    context: CallContext,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) token: SecretString,
+    pub(crate) context: CallContext,
 }
 
 impl ActingClient {
-    pub(crate) fn new(
-        connections: Arc<Connections>,
-        token: SecretString,
-        context: CallContext,
-    ) -> Self {
-        Self {
-            connections,
-            token,
-            context,
-        }
-    }
-
     /// The request that the calls serve.
     #[must_use]
     pub fn context(&self) -> CallContext {

@@ -7,7 +7,7 @@ pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};
 
 use crate::{
     acting_client::ActingClient,
-    connections::Connections,
+    connections::{Client, Connections},
     credential_checks::{AcceptedPassword, CredentialChecks},
     decisions::{DecisionBatcher, Requirement, authorize_request, decision_batcher},
     user::User,
@@ -61,7 +61,10 @@ impl AuthClient {
     /// password.
     #[must_use]
     pub fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
-        let connections = Arc::new(Connections::new(channel, passwords));
+        let connections = Arc::new(Connections {
+            client: Client::new(channel),
+            passwords,
+        });
         Self {
             shared: Arc::new(Shared {
                 decisions: decision_batcher(connections.client.clone()),
@@ -75,7 +78,11 @@ impl AuthClient {
     /// A client for calls on behalf of the bearer of `token`.
     #[must_use]
     pub fn acting_for(self, token: SecretString, context: CallContext) -> ActingClient {
-        ActingClient::new(Arc::clone(&self.shared.connections), token, context)
+        ActingClient {
+            connections: Arc::clone(&self.shared.connections),
+            token,
+            context,
+        }
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.

@@ -16,13 +16,6 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
-        Self {
-            client: Client::new(channel),
-            passwords,
-        }
-    }
-
     /// A client for calls that check the password of this username. All clients send these calls to the same
     /// replica, because each replica counts attempts and remembers verified passwords for itself.
     pub(crate) fn password_client_for(&self, username: &str) -> Client {

@@ -1,7 +1,7 @@
 //! How somebody with a password link chooses a password: the calls that need no other credential.
 
 use super::AuthClient;
-use crate::connections::Client;
+use crate::{connections::Client, response_time::required_time};
 use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, call, read};
 use rolegate_proto::auth_v1::{
     GetPasswordLinkRequest, GetPasswordPolicyRequest, RedeemPasswordLinkRequest,
@@ -38,9 +38,7 @@ impl AuthClient {
         let client = &self.shared.connections.client;
         // This is no `read`, which may be sent twice: a wrong token would count twice.
         let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
-        let expires_at = link.expires_at.ok_or(CallError::Malformed)?;
-        let expires_at = expires_at.try_into().map_err(|_| CallError::Malformed)?;
-        Ok((link.username, expires_at))
+        Ok((link.username, required_time(link.expires_at)?))
     }
 
     /// Returns how many bytes a new password may have.
