@@ -208,12 +208,12 @@ impl Container {
     }
 
     /// A command for outside that prints this file, by its absolute path.
-    pub(crate) fn print_file(&self, path: &str) -> String {
+    fn print_file(&self, path: &str) -> String {
         format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
     }
 
     /// A command for outside that runs this one on a terminal.
-    pub(crate) fn run(&self, command: &str) -> String {
+    fn run(&self, command: &str) -> String {
         format!("{} exec -it {} {command}", self.engine, self.id)
     }
 }

@@ -25,7 +25,7 @@ pub(crate) const OUTAGE: &str = "rolegate-test-outage";
 pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
 
 /// Puts the failures before every call but those of health: clients must notice at once when one ends.
-pub(crate) fn fail(failures: &Failures, calls: Routes) -> Routes {
+pub(crate) fn inject_failures(failures: &Failures, calls: Routes) -> Routes {
     calls
         .into_axum_router()
         .layer(from_fn_with_state(failures.clone(), fail_call))

@@ -10,7 +10,7 @@
 mod control;
 mod settings;
 
-use control::{Failures, Subject, admin, fail, router};
+use control::{Failures, Subject, admin, inject_failures, router};
 use rolegate::in_memory;
 use rolegate_auth_service::{AuthService, settings::ServiceSettings};
 use rolegate_gateway::Gateway;
@@ -76,7 +76,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let service_settings = settings.service;
     let failures = Failures::default();
     let mut service = open_service(&service_settings).await?;
-    service.server.routes = fail(&failures, service.server.routes);
+    service.server.routes = inject_failures(&failures, service.server.routes);
 
     let free_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free_port)

@@ -3,10 +3,7 @@
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use rolegate_auth_service::{secret_generation, settings::ServiceSettings};
 use rolegate_gateway::settings::PublicSettings;
-use rolegate_program::{
-    failure::Failure,
-    settings::{SettingError, one_line},
-};
+use rolegate_program::{failure::Failure, settings::SettingError};
 use rolegate_telemetry::logs::LogFilter;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -71,7 +68,7 @@ impl Settings {
             .and_then(|flags| Self::from_arg_matches(&flags));
         let mut settings = match parsed {
             Ok(settings) => settings,
-            Err(error) if error.use_stderr() => return Err(one_line(&error).into()),
+            Err(error) if error.use_stderr() => return Err(SettingError::from_clap(&error).into()),
             Err(help) => help.exit(),
         };
         let service = &mut settings.service;

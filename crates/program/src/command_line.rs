@@ -2,10 +2,7 @@
 
 mod variables;
 
-use crate::{
-    settings::{SettingError, one_line},
-    version::version,
-};
+use crate::{settings::SettingError, version::version};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::{env, ffi::OsString};
 pub(crate) use variables::{PREFIX, check_names};
@@ -32,7 +29,7 @@ pub(crate) enum Stop {
 impl From<clap::Error> for Stop {
     fn from(error: clap::Error) -> Self {
         if error.use_stderr() {
-            Self::Invalid(one_line(&error))
+            Self::Invalid(SettingError::from_clap(&error))
         } else {
             Self::Help(error)
         }

@@ -1,7 +1,11 @@
 //! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line for each.
 
 use crate::{
-    bind_address::BindAddress, descriptors, failure::Failure, healthcheck, output::print,
+    bind_address::BindAddress,
+    descriptors,
+    failure::Failure,
+    healthcheck::{self, ProbeOutcome},
+    output::print,
     settings::SettingError,
 };
 use rolegate_telemetry::logs::error_chain;
@@ -102,9 +106,11 @@ impl Doctor {
     /// settings runs already.
     pub(crate) async fn addresses(&mut self, listeners: &[(&str, BindAddress)], ops: SocketAddr) {
         const STEP: &str = "addresses";
-        match healthcheck::not_ready(ops).await {
-            Ok(None) => return self.ok(STEP, "in use by a server that is ready"),
-            Ok(Some(_)) => return self.fail(STEP, "in use by a server that is not ready"),
+        match healthcheck::probe(ops).await {
+            Ok(ProbeOutcome::Ready) => return self.ok(STEP, "in use by a server that is ready"),
+            Ok(ProbeOutcome::NotReady { .. }) => {
+                return self.fail(STEP, "in use by a server that is not ready");
+            }
             Err(_) => {}
         }
         // All stay bound until the end, so that equal addresses fail.

@@ -15,33 +15,40 @@ use tokio::{
 /// `/readyz` needs no I/O; a program that takes longer is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// What a program answers to `GET /readyz`.
+pub(crate) enum ProbeOutcome {
+    Ready,
+    NotReady { reason: String },
+}
+
 /// Succeeds if the program with this `OPS_LISTEN_ADDR` is ready.
 pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     if ops.port() == 0 {
         let problem = "is port 0, which is a different port at every start; set a fixed port";
         return Err(SettingError::new("OPS_LISTEN_ADDR", problem).into());
     }
-    let problem = match not_ready(ops).await {
-        Ok(None) => {
+    let problem = match probe(ops).await {
+        Ok(ProbeOutcome::Ready) => {
             print("ready");
             return Ok(());
         }
-        Ok(Some(reason)) => format!("not ready: {reason}"),
+        Ok(ProbeOutcome::NotReady { reason }) => format!("not ready: {reason}"),
         Err(error) => format!("http://{ops}/readyz does not answer: {error}"),
     };
     Err(problem.into())
 }
 
-/// Why the program with this `OPS_LISTEN_ADDR` is not ready; `None` if it is, an error if it does not
-/// answer.
-pub(crate) async fn not_ready(ops: SocketAddr) -> io::Result<Option<String>> {
+/// Asks the program with this `OPS_LISTEN_ADDR` whether it is ready. An error means that it does not answer.
+pub(crate) async fn probe(ops: SocketAddr) -> io::Result<ProbeOutcome> {
     let response = get(ops, "/readyz").await?;
     let body = response
         .split_once("\r\n\r\n")
         .map_or("", |(_, body)| body.trim());
     match response.get(..12) {
-        Some("HTTP/1.1 200") => Ok(None),
-        Some("HTTP/1.1 503") => Ok(Some(body.to_owned())),
+        Some("HTTP/1.1 200") => Ok(ProbeOutcome::Ready),
+        Some("HTTP/1.1 503") => Ok(ProbeOutcome::NotReady {
+            reason: body.to_owned(),
+        }),
         _ => Err(io::Error::other("not a response of /readyz")),
     }
 }

@@ -28,6 +28,31 @@ impl SettingError {
         }
     }
 
+    /// The problem of a command line. The message of clap itself has several lines, and quotes the value, which may be a
+    /// secret.
+    #[must_use]
+    pub fn from_clap(error: &clap::Error) -> Self {
+        let argument = arguments(error, ContextKind::InvalidArg)
+            .first()
+            .map_or("", String::as_str);
+        let problem = match error.kind() {
+            ErrorKind::ValueValidation => std::error::Error::source(error)
+                .map_or_else(|| "the value is invalid".to_owned(), ToString::to_string),
+            ErrorKind::InvalidValue => allowed_values(error),
+            ErrorKind::InvalidUtf8 => "the value is not valid UTF-8".to_owned(),
+            ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
+                "there is no such flag or subcommand; --help lists them".to_owned()
+            }
+            ErrorKind::ArgumentConflict => conflict(error, argument),
+            ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                "a subcommand is missing; --help lists them".to_owned()
+            }
+            ErrorKind::MissingRequiredArgument => "is required".to_owned(),
+            kind => kind.as_str().unwrap_or("is invalid").to_owned(),
+        };
+        Self::new(variable_of(argument), problem)
+    }
+
     /// The same error, marked as one that a later start may not meet: the setting may be right, and the state of the
     /// machine may change by itself.
     #[must_use]
@@ -74,30 +99,6 @@ impl From<FileError> for SettingError {
     fn from(error: FileError) -> Self {
         Self::new(&*error.setting, &error)
     }
-}
-
-/// The message of clap has several lines and quotes the value, which may be a secret.
-#[must_use]
-pub fn one_line(error: &clap::Error) -> SettingError {
-    let argument = arguments(error, ContextKind::InvalidArg)
-        .first()
-        .map_or("", String::as_str);
-    let problem = match error.kind() {
-        ErrorKind::ValueValidation => std::error::Error::source(error)
-            .map_or_else(|| "the value is invalid".to_owned(), ToString::to_string),
-        ErrorKind::InvalidValue => allowed_values(error),
-        ErrorKind::InvalidUtf8 => "the value is not valid UTF-8".to_owned(),
-        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
-            "there is no such flag or subcommand; --help lists them".to_owned()
-        }
-        ErrorKind::ArgumentConflict => conflict(error, argument),
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "a subcommand is missing; --help lists them".to_owned()
-        }
-        ErrorKind::MissingRequiredArgument => "is required".to_owned(),
-        kind => kind.as_str().unwrap_or("is invalid").to_owned(),
-    };
-    SettingError::new(variable_of(argument), problem)
 }
 
 fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {

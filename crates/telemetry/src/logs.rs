@@ -8,6 +8,7 @@ pub use format::LogFormat;
 
 use format::LineFormatter;
 use std::{
+    env,
     error::Error,
     ffi::OsString,
     io::{self, IsTerminal as _},
@@ -80,7 +81,7 @@ where
 {
     let writer = || {
         let is_coloured =
-            format == LogFormat::Pretty && io::stderr().is_terminal() && takes_colours();
+            format == LogFormat::Pretty && io::stderr().is_terminal() && takes_colours(env::var_os);
         tracing_subscriber::fmt::layer()
             .with_ansi(is_coloured)
             .with_writer(io::stderr)
@@ -100,11 +101,7 @@ where
 
 /// Whether the environment leaves colours on: <https://no-color.org>, <https://bixense.com/clicolors>, and terminals
 /// that show no colours.
-fn takes_colours() -> bool {
-    takes_colours_in(std::env::var_os)
-}
-
-fn takes_colours_in(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
+fn takes_colours(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
     let is = |name, text: &str| variable(name).is_some_and(|value| value == text);
     let is_forbidden = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
     !is_forbidden && !is("CLICOLOR", "0") && !is("TERM", "dumb")
@@ -134,7 +131,7 @@ impl LogFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::{LogFilter, takes_colours_in};
+    use super::{LogFilter, takes_colours};
 
     fn filter(text: &str) -> String {
         let filter: LogFilter = text.parse().expect(text);
@@ -155,9 +152,9 @@ mod tests {
             ("TERM", "", true),
         ] {
             let variable = |asked| (asked == name).then(|| value.into());
-            assert_eq!(takes_colours_in(variable), expected, "{name}={value}");
+            assert_eq!(takes_colours(variable), expected, "{name}={value}");
         }
-        assert!(takes_colours_in(|_| None));
+        assert!(takes_colours(|_| None));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{SettingError, check_distinct, one_line, socket_address, variable_of};
+use super::{SettingError, check_distinct, socket_address, variable_of};
 use clap::Parser;
 use std::io;
 
@@ -15,7 +15,7 @@ struct Arguments {
 fn line(arguments: &[&str]) -> String {
     let error = Arguments::try_parse_from(arguments).expect_err("invalid settings");
     assert!(error.use_stderr(), "expected an error, got {error}");
-    one_line(&error).to_string()
+    SettingError::from_clap(&error).to_string()
 }
 
 #[test]
