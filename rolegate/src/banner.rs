@@ -12,12 +12,12 @@ use std::{
 
 /// Where the operator finds the password of the user admin.
 pub(crate) enum AdminPasswordHint<'a> {
-    /// In this file, which was generated for this database.
+    /// The password is in this file, which was generated for this database.
     In(&'a Path),
-    /// The file existed before and the database is outside the data folder: they may not belong
-    /// together.
+    /// The password may be in this file. The file existed before and the database is outside the data folder, so they
+    /// may not belong together.
     MaybeIn(&'a Path),
-    /// It was set by the operator.
+    /// The operator has set the password.
     Unknown,
 }
 

@@ -89,19 +89,19 @@ impl DataDir {
         ))
     }
 
-    /// The same secret, if it was generated before.
+    /// Returns the secret of [`Self::signing_secret`] if an earlier start generated it.
     pub(crate) fn existing_signing_secret(&self) -> Option<SecretSource> {
         let path = self.existing(SIGNING_SECRET)?;
         Some(SecretSource::from_file("DATA_DIR", &path))
     }
 
-    /// The file of the secret that seals second factors, generated likewise, also in a folder of a version
-    /// without it.
+    /// The file of the secret that seals second factors, generated like [`Self::signing_secret`]. A folder from a
+    /// version without second factors has none yet.
     pub(crate) fn second_factor_key(&self) -> Result<PathBuf, SettingError> {
         self.generated(SECOND_FACTOR_KEY)
     }
 
-    /// The same file, if it was generated before.
+    /// Returns the file of [`Self::second_factor_key`] if an earlier start generated it.
     pub(crate) fn existing_second_factor_key(&self) -> Option<PathBuf> {
         self.existing(SECOND_FACTOR_KEY)
     }

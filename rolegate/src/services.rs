@@ -66,7 +66,7 @@ impl Services {
             gateway_ended.stop_now();
         };
         // A database of posts that fails does not make the process unready, because users can still be served.
-        let posts_readiness = readiness.of_another_store();
+        let posts_readiness = readiness.for_another_store();
         let serve_posts = async {
             let callers = Some(InMemoryCallers {
                 streams: connections.posts_streams,

@@ -106,7 +106,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     };
     let serve_control = async {
         let subject = with_users(subject, new_users).await?;
-        // Whoever reads the notice finds the users.
+        // Printed after the users were created, so that a test that has read it finds them.
         notice.print(LogFormat::Json);
         http_server::serve(control, router(subject), shutdown.clone()).await;
         Ok(())

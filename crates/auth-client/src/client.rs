@@ -117,8 +117,8 @@ impl AuthClient {
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
-    /// `roles`, which are sent so that one that does not exist is an error. Concurrent checks share calls as
-    /// far as auth-service remembers their outcome.
+    /// `roles`: they are sent only so that auth-service can refuse a role that does not exist. Concurrent checks of
+    /// credentials that auth-service has in its cache share calls.
     pub async fn verify_credentials(
         &self,
         username: &str,
@@ -157,8 +157,9 @@ impl AuthClient {
         watch_users(&self.shared.connections.client, watcher).await
     }
 
-    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whoever they are of. What is no
-    /// session, or has ended, is passed over. After an error, some of the sessions may still be valid.
+    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whichever users they belong to. Skips
+    /// values that are no sessions, and sessions that have ended. After an error, some of the sessions may still be
+    /// valid.
     ///
     /// `with_pairs` also ends the other session of each sign-in that made two of them.
     pub async fn end_cookie_sessions(

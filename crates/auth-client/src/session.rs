@@ -12,9 +12,9 @@ pub struct Session {
     pub id: i64,
     /// The user who acts by it.
     pub user_id: i64,
-    /// As the client named it; not unique.
+    /// The name that its client chose; not unique.
     pub name: Option<String>,
-    /// To the second, as the times below.
+    /// When it was created. This and the times below are in whole seconds.
     pub created_at: SystemTime,
     /// When it was last good for a decision, up to a minute late; `None` for never.
     pub last_used_at: Option<SystemTime>,

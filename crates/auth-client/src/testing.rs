@@ -10,7 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// What a test server can be told: `{"command": "clock", "advance_seconds": 1800}`, and so on.
+/// A command for a test server: `{"command": "clock", "advance_seconds": 1800}`, and so on.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names of the fields say it")]
@@ -57,7 +57,7 @@ impl TestServer {
                 program.get_program().display()
             )
         });
-        // Also if it fails below, the process ends.
+        // Dropped if anything below panics, which ends the process.
         let mut server = Self {
             addresses: BTreeMap::new(),
             process,

@@ -37,8 +37,9 @@ pub struct WatchPosition {
 
 /// Handles the changes of users, and stores their revisions and seals.
 pub trait UserWatcher: Send {
-    /// Called before each connection. Without a revision, or with `has_gap`, because the changes behind it are not
-    /// known any more, all users come first by ascending id, as changes of revision 0, until the next progress.
+    /// Called before each connection. If the position has no revision, or if `has_gap` is set because auth-service no
+    /// longer knows the changes after that revision, all users come first: by ascending id, as changes of revision 0,
+    /// until the next progress.
     fn connect(
         &mut self,
         has_gap: bool,
@@ -109,7 +110,7 @@ async fn watch_once(
         // A replica that stops ends the stream.
         let response = response.ok_or(CallError::Unavailable)?;
         let Some(event) = response.item else {
-            // Only a later version sends something else than an item.
+            // A later version may send an item that this one does not know.
             continue;
         };
         let is_of_snapshot = matches!(&event, UserEvent::Change(change) if change.revision == 0);

@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     limit: usize,
     clock: u64,
     arrivals: u64,
-    /// In service order, which for the jobs of one client is their order of arrival.
+    /// The jobs in the order of service, which for the jobs of one client is their order of arrival.
     jobs: BTreeMap<Tag, Job>,
     /// A lower bound of all deadlines.
     earliest_deadline: Option<Instant>,

@@ -115,8 +115,8 @@ impl Scheduler {
         }
     }
 
-    /// By how much a job at this position would miss its due time, which is before its deadline: at the deadline,
-    /// its caller has gone.
+    /// Returns by how much a job at this position would miss its due time. The due time is before the deadline,
+    /// because at the deadline the caller has gone.
     ///
     /// A job that can start at once is always admitted, whatever the estimate says: the deadline
     /// bounds the cost of an error, and running it corrects a wrong estimate.

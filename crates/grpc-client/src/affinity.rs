@@ -20,7 +20,7 @@ impl Affinity {
         Self::hash(&[key.as_bytes()])
     }
 
-    /// The same for every client that reaches the replica at this address.
+    /// Hashes the address of a replica, to the same value in every client that reaches the replica at this address.
     pub(crate) fn from_address(address: SocketAddr) -> Self {
         let port = address.port().to_be_bytes();
         match address.ip().to_canonical() {

@@ -102,8 +102,8 @@ impl BalancedChannel {
         }
     }
 
-    /// The same channel for calls about `key`, a username for example: those of all clients go to the
-    /// same replica, and after its loss to the next in an order of their own.
+    /// Returns this channel for calls about `key`, such as a username. The calls of all clients about one key go to
+    /// the same replica, and after its loss to the next in the order of that key.
     #[must_use]
     pub fn for_key(&self, key: &str) -> Self {
         Self {

@@ -135,8 +135,8 @@ pub struct ReplicaBatchers<R, A> {
 }
 
 impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
-    /// The batchers that `start` makes. All requests of a batch have the same replica, that of the key of the
-    /// first, unless it is lost meanwhile.
+    /// Makes each batcher by `start`. All requests of a batch go to the replica of the key of the first request; their
+    /// own keys have the same replica, unless it is lost meanwhile.
     pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
         Self {
             channel,

@@ -139,7 +139,7 @@ impl Connection {
             .send_request(Request::from_parts(head, ()), false)
             .map_err(to_status)?;
         stream.send_data(message, true).map_err(to_status)?;
-        // Only these are kept while the response is read: a sender would keep the connection open.
+        // The sender is not kept while the response is read, because it would keep the connection open.
         let ended_streams = self.ended_streams;
         drop(mem::take(&mut *ended_streams.lock()));
         let response = response.await.map_err(to_status)?;

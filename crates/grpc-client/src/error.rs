@@ -29,7 +29,7 @@ pub enum CallError {
 pub struct ServiceError {
     /// What programs decide by.
     pub reason: Reason,
-    /// For people; the broken rule of [`Reason::UsernameInvalid`], [`Reason::PasswordInvalid`] and
+    /// The text for people; names the broken rule of [`Reason::UsernameInvalid`], [`Reason::PasswordInvalid`] and
     /// [`Reason::PostInvalid`].
     pub message: String,
     /// When to try again, where the service sent it.

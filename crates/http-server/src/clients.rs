@@ -134,7 +134,7 @@ pub(crate) struct AddressLimitReached {
 }
 
 impl AddressLimit {
-    /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
+    /// Allows at most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
     pub fn new(max: u32, exempt: CidrSet) -> Self {
         Self {
             slots: ClientSlots::new(max),

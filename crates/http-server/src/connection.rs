@@ -21,10 +21,11 @@ pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time in which a client must accept the rest of what is buffered, or [`MIN_PROGRESS`] of it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The same time while others wait for the memory of its response.
+/// [`WRITE_TIMEOUT`] while others wait for the memory of the response.
 const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The bytes that a client must accept within these times. One that accepts fewer only keeps the memory of its response.
+/// The bytes that a client must accept within these times. A client that accepts fewer reads only to keep the memory of
+/// its response occupied.
 const MIN_PROGRESS: usize = 64 * 1024;
 
 /// The bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.

@@ -62,7 +62,7 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     let headers = [
         (CONTENT_TYPE, "application/json"),
         (CONNECTION, "close"),
-        // The same as in every error of the gateway, which has a test.
+        // Every error of the gateway has this header. A test there compares the two.
         (HeaderName::from_static("rolegate-reason"), "HOST_INVALID"),
     ];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())

@@ -29,7 +29,7 @@ pub struct AddressHeader {
     pub name: &'static str,
     /// The setting with the networks of trusted peers.
     pub setting: &'static str,
-    /// Who sends the header for a reason, such as `gateway`.
+    /// The kind of program that has a reason to send the header, such as `gateway`.
     pub sender: &'static str,
     /// One line about each kind of peer.
     lines: LogOnce<PeerKind>,

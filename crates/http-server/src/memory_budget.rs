@@ -35,7 +35,7 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_memory_refusals_total", help, &["budget"])
 });
 
-/// A number of bytes. Clones share it.
+/// Bytes that requests may hold together. Clones share the budget.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     shared: Arc<Shared>,
@@ -64,7 +64,7 @@ pub struct Reservation {
     budget: MemoryBudget,
     client: Option<IpAddr>,
     permit: OwnedSemaphorePermit,
-    /// The same bytes of the share of the client; `None` if its address is not known.
+    /// As much of the share of the client; `None` if its address is not known.
     client_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -169,8 +169,8 @@ impl Reservation {
         is_awaited_by_client || is_awaited(&shared.waiting)
     }
 
-    /// The same for `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
-    /// does. `None`, and all is free, if that much did not become free in time.
+    /// Changes the size to `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
+    /// does. Returns `None`, and frees all, if that much did not become free in time.
     pub async fn resize(mut self, bytes: usize) -> Option<Self> {
         let needed = self.budget.kib(bytes) as usize;
         let held = self.permit.num_permits();
@@ -198,7 +198,7 @@ impl Reservation {
         response.insert(Arc::downgrade(self));
     }
 
-    /// The same bytes, which hold the reservation until the last reference to them is dropped.
+    /// Wraps bytes so that they hold the reservation until the last reference to them is dropped.
     pub fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         Bytes::from_owner(ReservedBytes {
             bytes,

@@ -36,10 +36,10 @@ impl Readiness {
         self.healthy.store(healthy, Ordering::Release);
     }
 
-    /// The readiness of a further store of the program, whose health does not matter to this readiness, but whose
-    /// write problem belongs to those of the program.
+    /// Returns the readiness of one more store of the program. Its health has no effect on this readiness, but `/readyz`
+    /// reports its write problem too.
     #[must_use]
-    pub fn of_another_store(&self) -> Self {
+    pub fn for_another_store(&self) -> Self {
         Self {
             healthy: Arc::default(),
             store: self.store + 1,
@@ -66,7 +66,8 @@ impl Readiness {
         self.obstacle().is_none()
     }
 
-    /// Why load balancers should send none. Readiness follows no dependency but the database.
+    /// Why load balancers should send no requests; `None` if they should. Readiness follows no dependency but the
+    /// database.
     pub(crate) fn obstacle(&self) -> Option<&'static str> {
         if self.shutdown.is_lame_duck() {
             return Some("stopping");

@@ -16,7 +16,7 @@ const PARTIAL_SUCCESS: u8 = 2;
 /// error with 1.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Only a part of what was asked for is done.
+/// The error of a command that has done only a part of its work.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Incomplete(pub String);

@@ -28,8 +28,8 @@ impl SettingError {
         }
     }
 
-    /// The problem of a command line. The message of clap itself has several lines, and quotes the value, which may be a
-    /// secret.
+    /// The problem of a command line. The message of clap itself has several lines, and quotes the value, which may be
+    /// a secret.
     #[must_use]
     pub fn from_clap(error: &clap::Error) -> Self {
         let argument = arguments(error, ContextKind::InvalidArg)
@@ -53,8 +53,8 @@ impl SettingError {
         Self::new(variable_of(argument), problem)
     }
 
-    /// The same error, marked as one that a later start may not meet: the setting may be right, and the state of the
-    /// machine may change by itself.
+    /// Marks an error that a later start may not meet: the setting may be right, and the state of the machine may
+    /// change by itself.
     #[must_use]
     pub fn transient(self) -> Self {
         Self {
@@ -63,9 +63,10 @@ impl SettingError {
         }
     }
 
-    /// The same error, which is transient if its cause is: a port that another connection holds, an address that a network
-    /// does not have yet, a disk that is full or does not answer, no free descriptors. A file that is missing, forbidden
-    /// or of another kind is not transient, and neither is an error that the operating system did not report.
+    /// Marks the error as [transient](Self::transient) if its cause is: a port that another connection holds, an address
+    /// that a network does not have yet, a disk that is full or does not answer, no free descriptors. A file that is
+    /// missing, forbidden or of another kind is not transient, and neither is an error that the operating system did not
+    /// report.
     #[must_use]
     pub fn caused_by(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{

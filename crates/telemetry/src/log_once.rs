@@ -28,7 +28,7 @@ enum WhenFull {
 #[derive(Debug)]
 struct Lines<K> {
     keys: BTreeSet<K>,
-    /// The same lines, oldest first.
+    /// The lines of these keys, oldest first.
     by_time: VecDeque<Line<K>>,
 }
 

@@ -23,13 +23,13 @@ pub struct ApiKey {
     pub id: i64,
     /// The user who acts by it.
     pub user_id: i64,
-    /// As its user named it; not unique.
+    /// The name that its user chose; not unique.
     pub name: String,
     /// The first 8 characters of the key.
     pub prefix: String,
     /// The highest role that it grants; `None` for the user's.
     pub role: Option<Role>,
-    /// To the second, as the times below.
+    /// When it was created. This and the times below are in whole seconds.
     pub created_at: SystemTime,
     /// When it ends; `None` for never.
     pub expires_at: Option<SystemTime>,

@@ -10,24 +10,24 @@ pub use rolegate_proto::auth_v1::AuditEntry;
 /// Selects a page of the record; the default is the newest of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Only about this user.
+    /// Restricts the page to entries about this user; `None` for all.
     pub user_id: Option<i64>,
-    /// Only by this user.
+    /// Restricts the page to what this user did; `None` for all.
     pub actor_id: Option<i64>,
-    /// Only this event; empty for all.
+    /// Restricts the page to this event; empty for all.
     pub event: String,
     /// The `next` of the page before.
     pub after: Option<i64>,
     /// 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Only about the bearer, who then need not be an admin.
+    /// Restricts the page to entries about the bearer, who then need not be an admin.
     pub own: bool,
 }
 
 /// A page of the record, the newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditPage {
-    /// By descending revision.
+    /// The entries by descending revision.
     pub entries: Vec<AuditEntry>,
     /// The `after` of the next page; `None` on the last page.
     pub next: Option<i64>,
@@ -36,7 +36,7 @@ pub struct AuditPage {
 }
 
 impl ActingClient {
-    /// A page of what happened, for an admin, or with [`AuditQuery::own`] to the bearer.
+    /// Returns a page of the record. The bearer must be an admin, unless [`AuditQuery::own`] is set.
     pub async fn list_audit(&self, query: AuditQuery) -> Result<AuditPage, CallError> {
         let request = ListAuditRequest {
             user_id: query.user_id,

@@ -11,7 +11,7 @@ pub use auth_v1::CredentialKind;
 /// The bearer of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bearer {
-    /// As in decisions.
+    /// The user, with the role that counts in decisions.
     pub user: User,
     /// What the credential is.
     pub kind: CredentialKind,

@@ -9,14 +9,14 @@ use rolegate_proto::auth_v1::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What a user keeps of a second factor, which no later call returns.
+/// The secrets of a new second factor. The user must keep them, because no later call returns them.
 #[derive(Clone, Debug)]
 pub struct SecondFactorEnrolment {
-    /// 20 bytes in base32.
+    /// The secret: 20 bytes in base32.
     pub secret: SecretString,
-    /// The same for authenticator applications: `otpauth://totp/…`.
+    /// The secret as a URL for authenticator applications: `otpauth://totp/…`.
     pub otpauth_url: SecretString,
-    /// Ten, each good once in place of a code.
+    /// Ten recovery codes, each good once in place of a code.
     pub recovery_codes: Vec<SecretString>,
 }
 

@@ -18,36 +18,36 @@ use std::time::SystemTime;
 pub struct UserQuery {
     /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Only greater ids; `None` for the first page.
+    /// Restricts the page to greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Only usernames with this literal prefix; empty for all.
+    /// Restricts the page to usernames with this literal prefix; empty for all.
     pub username_prefix: String,
-    /// Only this role; `None` for all.
+    /// Restricts the page to this role; `None` for all.
     pub role: Option<Role>,
-    /// Only users who are, or are not, disabled; `None` for all.
+    /// Restricts the page to users who are disabled, or to those who are not; `None` for all.
     pub disabled: Option<bool>,
-    /// Only usernames that contain this text, whatever the case of its letters; empty for all. One search at a
-    /// time for each bearer.
+    /// Restricts the page to usernames that contain this text, in upper or lower case; empty for all. A bearer can run
+    /// one search at a time.
     pub search: String,
-    /// Whether the page has times.
+    /// Whether [`UserPage::times`] is filled.
     pub with_times: bool,
 }
 
 /// What [`ActingClient::update_user`](crate::ActingClient::update_user) changes of a user: at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserUpdate {
-    /// The new name; `None` for that of before.
+    /// The new name; `None` keeps the old one.
     pub username: Option<String>,
-    /// Whether the user is disabled; `None` for as before.
+    /// Whether the user is disabled; `None` changes nothing.
     pub disabled: Option<bool>,
 }
 
 /// When something happened to a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserTimes {
-    /// `None` for users from before it was kept.
+    /// When the user was created; `None` for users who were created before this was recorded.
     pub created_at: Option<SystemTime>,
-    /// With a password, up to a minute late; `None` for none since it is kept.
+    /// The last login with a password, up to a minute late; `None` for none since logins are recorded.
     pub last_login_at: Option<SystemTime>,
 }
 
@@ -65,7 +65,7 @@ impl TryFrom<auth_v1::UserTimes> for UserTimes {
 /// A page of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserPage {
-    /// By ascending id.
+    /// The users by ascending id.
     pub users: Vec<User>,
     /// One for each user, in the same order, if the query asked for times.
     pub times: Vec<UserTimes>,

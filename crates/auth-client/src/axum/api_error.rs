@@ -20,13 +20,13 @@ pub struct ApiError {
     status: StatusCode,
     reason: &'static str,
     detail: Cow<'static, str>,
-    /// What the log says; in the extensions of the response, never in its body.
+    /// The error for the log. It is in the extensions of the response, never in its body.
     cause: Option<Box<CallError>>,
-    /// What the log says, likewise.
+    /// The roles for the log, likewise in the extensions only.
     required_roles: Option<RequiredRoles>,
 }
 
-/// In the extensions of an error: what would have been enough, such as `author,admin`.
+/// The roles of which one would have been enough, such as `author,admin`: in the extensions of a response, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredRoles(pub Cow<'static, str>);
 
