@@ -43,34 +43,20 @@ const TABLES: Tables = Tables {
         Migration {
             version: 1,
             name: "post",
-            sql: include_str!("../migrations/postgres/0001_post.sql"),
+            postgres: include_str!("../migrations/postgres/0001_post.sql"),
+            sqlite: include_str!("../migrations/sqlite/0001_post.sql"),
         },
         Migration {
             version: 2,
             name: "user cursor",
-            sql: include_str!("../migrations/postgres/0002_user_cursor.sql"),
+            postgres: include_str!("../migrations/postgres/0002_user_cursor.sql"),
+            sqlite: include_str!("../migrations/sqlite/0002_user_cursor.sql"),
         },
         Migration {
             version: 3,
             name: "user history",
-            sql: include_str!("../migrations/postgres/0003_user_history.sql"),
-        },
-    ],
-    sqlite: &[
-        Migration {
-            version: 1,
-            name: "post",
-            sql: include_str!("../migrations/sqlite/0001_post.sql"),
-        },
-        Migration {
-            version: 2,
-            name: "user cursor",
-            sql: include_str!("../migrations/sqlite/0002_user_cursor.sql"),
-        },
-        Migration {
-            version: 3,
-            name: "user history",
-            sql: include_str!("../migrations/sqlite/0003_user_history.sql"),
+            postgres: include_str!("../migrations/postgres/0003_user_history.sql"),
+            sqlite: include_str!("../migrations/sqlite/0003_user_history.sql"),
         },
     ],
 };
@@ -86,12 +72,6 @@ row! {
     struct PageRow {
         ..post: Post,
         found: i64,
-    }
-}
-
-row! {
-    struct AuthorRow {
-        author_id: i64,
     }
 }
 
@@ -171,7 +151,7 @@ pub(crate) async fn insert(
         .bind(now)
         .bind(author.created_at);
     let inserted = write(database, insert).await?;
-    inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
+    inserted.ok_or_else(StoreError::row_not_found)
 }
 
 /// The posts with these ids, each once, in no particular order; unknown ids are absent.
@@ -184,7 +164,7 @@ pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
-    let size = database.read_column(select).await?.pop();
+    let size = database.read(select).await?.pop();
     Ok(size.unwrap_or_default())
 }
 
@@ -247,8 +227,7 @@ pub(crate) async fn delete(
         .push(" RETURNING author_id")
         .bind(selector.id)
         .bind(selector.author_id);
-    let mut rows = database.write::<AuthorRow>(delete).await?;
-    Ok(rows.pop().map(|row| row.author_id))
+    Ok(database.write(delete).await?.pop())
 }
 
 /// The author of a post; `None` if there is no such post.
@@ -256,7 +235,7 @@ pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")
         .bind(id);
-    Ok(database.read_column(select).await?.pop())
+    Ok(database.read(select).await?.pop())
 }
 
 #[cfg(test)]

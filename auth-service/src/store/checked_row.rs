@@ -1,8 +1,8 @@
 //! Rows of the record that may be unreadable: whoever has access to the database can write anything into it.
 
 use super::audit_row::AuditRow;
-use rolegate_sql_store::row;
-use sqlx::{Error, FromRow, Row};
+use rolegate_sql_store::{Row, TableRow};
+use sqlx::Error;
 use std::fmt;
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
@@ -49,31 +49,14 @@ impl CheckedRow {
     }
 }
 
-row! {
-    /// The primary key of a row, which has no other type on either engine.
-    pub(super) struct RevisionColumn {
-        pub(super) revision: i64,
-    }
-}
-
-row! {
-    /// The time of a row, which is not believed if the id before it cannot be read.
-    struct TimeColumns {
-        id: i64,
-        at: i64,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for CheckedRow
-where
-    RevisionColumn: FromRow<'r, R>,
-    TimeColumns: FromRow<'r, R>,
-    AuditRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+impl TableRow for CheckedRow {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        // The time is not believed if the id before it cannot be read.
+        let at = row.get::<i64>("id").and_then(|_| row.get("at"));
         Ok(Self {
-            revision: RevisionColumn::from_row(row)?.revision,
-            at: TimeColumns::from_row(row).ok().map(|columns| columns.at),
+            // The primary key, which has no other type on either engine.
+            revision: row.get("revision")?,
+            at: at.ok(),
             content: AuditRow::from_row(row).map_err(UnreadableColumn::from),
         })
     }

@@ -38,7 +38,7 @@ impl Facts for UserFacts {
         let admin = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
         let admin = tables.statement(admin);
         let mut facts = Self {
-            admin_exists: tables.fetch_column::<bool>(admin).await? == [true],
+            admin_exists: tables.fetch::<bool>(admin).await? == [true],
             ..Self::default()
         };
         if !tables.is_up_to_date {
@@ -46,13 +46,13 @@ impl Facts for UserFacts {
         }
         facts.roles_in_use = tables.fetch(tables.statement(ROLES_IN_USE)).await?;
         let key_ids = tables.statement(SECOND_FACTOR_KEY_IDS);
-        facts.second_factor_key_ids = tables.fetch_column(key_ids).await?;
+        facts.second_factor_key_ids = tables.fetch(key_ids).await?;
         let Some(now) = tables.time else {
             return Ok(facts);
         };
         let locked_out = r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#;
         let locked_out = tables.statement(locked_out).bind(now);
-        let locked_out = tables.fetch_column(locked_out).await?.pop();
+        let locked_out = tables.fetch(locked_out).await?.pop();
         facts.locked_out_users = locked_out.unwrap_or_default();
         let unsealed = "SELECT $1 - min(at) AS oldest_age, max(at) - min(at) AS span
             FROM audit_pending HAVING count(*) > 0";

@@ -5,11 +5,10 @@
 
 use super::{
     StoreError, UserFilter,
-    sql::{encoding::decode_seconds, user_rows::USER_COLUMNS},
+    sql::{encoding::decode_optional_seconds, user_rows::USER_COLUMNS},
 };
 use crate::user::{ListedUser, User};
-use rolegate_sql_store::{Database, Statement, row};
-use sqlx::{FromRow, Row};
+use rolegate_sql_store::{Database, Row, Statement, TableRow};
 
 /// The number of users that one statement of a search reads, which takes some hundredths of a second. An abandoned
 /// statement runs on in SQLite and occupies one of few connections.
@@ -44,7 +43,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
         .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
         .bind(after)
         .bind(SEARCH_BATCH - 1);
-    Ok(database.read_column(select).await?.pop())
+    Ok(database.read(select).await?.pop())
 }
 
 /// The statement of a page, or of a batch of a search, which ends with the id `last`.
@@ -93,22 +92,11 @@ fn prefix_end(prefix: &str) -> Option<String> {
     None
 }
 
-row! {
-    struct LastLoginColumn {
-        last_login_at: Option<i64>,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for ListedUser
-where
-    User: FromRow<'r, R>,
-    LastLoginColumn: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let last_login_at = LastLoginColumn::from_row(row)?.last_login_at;
+impl TableRow for ListedUser {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
             user: User::from_row(row)?,
-            last_login_at: last_login_at.map(decode_seconds).transpose()?,
+            last_login_at: decode_optional_seconds(row.get("last_login_at")?)?,
         })
     }
 }

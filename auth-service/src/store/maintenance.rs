@@ -53,7 +53,7 @@ impl Maintenance {
             .push(r#"SELECT id FROM "user" UNION ALL "#)
             .push(assigned)
             .push(") AS ids");
-        let highest = self.database.read_column(select).await?.pop();
+        let highest = self.database.read(select).await?.pop();
         Ok(highest.unwrap_or_default())
     }
 }

@@ -1,14 +1,11 @@
 //! The changes of users that the record tells other services.
 
-use super::{
-    checked_row::{RevisionColumn, UnreadableColumn},
-    seal::SealReference,
-};
+use super::{checked_row::UnreadableColumn, seal::SealReference};
 use crate::audit::UserState;
 use rolegate_proto::Role;
-use rolegate_sql_store::row;
+use rolegate_sql_store::{Row, TableRow, row};
 use serde_json::Value;
-use sqlx::{Error, FromRow, Row, error::BoxDynError};
+use sqlx::{Error, error::BoxDynError};
 
 /// Follows the role, in the column `state` of a user who is disabled.
 const DISABLED: &str = " disabled";
@@ -50,15 +47,11 @@ row! {
     }
 }
 
-impl<'r, R: Row> FromRow<'r, R> for CheckedChange
-where
-    RevisionColumn: FromRow<'r, R>,
-    ChangeRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+impl TableRow for CheckedChange {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let content = ChangeRow::from_row(row).and_then(UserChange::try_from);
         Ok(Self {
-            revision: RevisionColumn::from_row(row)?.revision,
+            revision: row.get("revision")?,
             content: content.map_err(UnreadableColumn::from),
         })
     }

@@ -69,14 +69,6 @@ impl Database {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
 
-    /// The values of a `SELECT` of one column.
-    pub async fn read_column<T>(&self, statement: Statement) -> Result<Vec<T>, StoreError>
-    where
-        (T,): TableRow,
-    {
-        Ok(self.read_undecoded(statement).await?.decode_column()?)
-    }
-
     async fn read_undecoded(&self, statement: Statement) -> Result<Rows, StoreError> {
         match &self.engine {
             Engine::Postgres(pool) => Ok(read_from_primary(pool, statement).await?.value),

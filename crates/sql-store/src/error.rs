@@ -36,6 +36,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A statement that always finds a row has found none: a bug, or somebody has deleted it.
+    pub fn row_not_found() -> Self {
+        Self::Failed(Arc::new(Error::RowNotFound))
+    }
+
     /// Whether one value of the statement, or of the rows that it found, is the reason. The same
     /// statement may succeed without it.
     pub fn is_data_error(&self) -> bool {

@@ -59,14 +59,6 @@ impl InspectedTables<'_, '_> {
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> sqlx::Result<Vec<R>> {
         statement.fetch(self.connection).await?.decode()
     }
-
-    /// The values of a statement that returns one column.
-    pub async fn fetch_column<T>(&mut self, statement: Statement) -> sqlx::Result<Vec<T>>
-    where
-        (T,): TableRow,
-    {
-        statement.fetch(self.connection).await?.decode_column()
-    }
 }
 
 impl DatabaseUrl {

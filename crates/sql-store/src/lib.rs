@@ -9,8 +9,8 @@
 //! - [`postgres`], [`sqlite`]: connection pools and files.
 //! - [`Inspection`]: the state of a database, read without changing it; [`Facts`]: what a service reads for it;
 //!   [`check_database`] reports on it for `doctor`.
-//! - [`Statement`]: SQL for either engine; [`row!`]: what it returns, by name; [`LongTransaction`]: many of them, for
-//!   commands.
+//! - [`Statement`]: SQL for either engine; [`row!`], [`TableRow`]: what it returns; [`LongTransaction`]: many of them,
+//!   for commands.
 //! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
 //!   classifies; `uptime`: the time since the boot.
 //! - `write`: writes without an answer, and whether the store can write.
@@ -50,6 +50,9 @@ mod uptime;
 mod url;
 mod write;
 
+#[doc(hidden)] // for `row!`
+pub use sqlx;
+
 pub use batched_reads::{BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
 pub use database::{Database, Engine, FollowUp};
 pub use error::StoreError;
@@ -59,13 +62,12 @@ pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use read_consistency::ReadConsistency;
 pub use retry::Backoff;
-pub use row::TableRow;
+pub use row::{ColumnValue, Row, TableRow, Timed};
 pub use schema::Schema;
 pub use span::{QueryFuture, STATEMENT_TIMEOUT};
 pub use sqlite::FileClock;
 pub use statement::{Statement, Value};
 pub use store::{PoolStats, Store, StoreStatus};
 pub use tables::{Migration, Tables};
-pub use timed::Timed;
 pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

@@ -94,14 +94,6 @@ impl LongTransaction {
         Ok(self.run(statement).await?.decode()?)
     }
 
-    /// The values of a statement that returns one column.
-    pub async fn fetch_column<T>(&mut self, statement: Statement) -> Result<Vec<T>, StoreError>
-    where
-        (T,): TableRow,
-    {
-        Ok(self.run(statement).await?.decode_column()?)
-    }
-
     /// Runs a statement, and returns how many rows it returns.
     pub async fn execute(&mut self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.run(statement).await?.len())
@@ -258,13 +250,13 @@ mod tests {
         let write = async || {
             let sql = "UPDATE t SET bytes = randomblob(1048576) RETURNING 1";
             database
-                .write::<(i64,)>(database.statement(sql))
+                .write::<i64>(database.statement(sql))
                 .await
                 .expect("written");
         };
         let mut read = database.begin_snapshot().await.expect("begun");
         let count = database.statement("SELECT count(*) FROM t");
-        read.fetch::<(i64,)>(count).await.expect("read");
+        read.fetch::<i64>(count).await.expect("read");
         while log_size() < 2 * LIMIT {
             write().await;
         }

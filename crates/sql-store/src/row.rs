@@ -1,20 +1,66 @@
 //! The rows that a statement returns, decoded on both engines.
 
-use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
+use sqlx::{
+    ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type, postgres::PgRow, sqlite::SqliteRow,
+};
 
-/// A type that the rows of both engines decode to.
-pub trait TableRow:
-    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+/// The result of a read, and the time of the clock of the database when the read began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed<T> {
+    /// In Unix seconds. Neither before the call of the read nor after the state that it has seen.
+    pub at: u64,
+    /// The result.
+    pub value: T,
+}
+
+/// A type to decode the rows of both engines to. Besides the structs of [`row!`](crate::row), these are structs that
+/// convert what they read, and the types of single values, for statements with one column.
+pub trait TableRow: Sized + Send + 'static {
+    /// Decodes a row.
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self>;
+}
+
+impl<T: ColumnValue + Send + 'static> TableRow for T {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        row.get(0)
+    }
+}
+
+/// A value that both engines decode.
+pub trait ColumnValue:
+    for<'r> Decode<'r, Postgres> + Type<Postgres> + for<'r> Decode<'r, Sqlite> + Type<Sqlite>
 {
 }
 
-impl<R> TableRow for R where
-    R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+impl<T> ColumnValue for T where
+    T: for<'r> Decode<'r, Postgres> + Type<Postgres> + for<'r> Decode<'r, Sqlite> + Type<Sqlite>
 {
 }
 
-/// The rows of a statement before they are decoded. Only who asked for them decodes them, so that the code that
-/// runs statements is compiled once, not for each type of rows.
+/// A row of either engine.
+#[derive(Clone, Copy)]
+pub enum Row<'r> {
+    /// A row of a PostgreSQL server.
+    Postgres(&'r PgRow),
+    /// A row of an SQLite file.
+    Sqlite(&'r SqliteRow),
+}
+
+impl Row<'_> {
+    /// The value of a column, which is found by its name or its position.
+    pub fn get<T: ColumnValue>(
+        self,
+        column: impl ColumnIndex<PgRow> + ColumnIndex<SqliteRow>,
+    ) -> sqlx::Result<T> {
+        match self {
+            Self::Postgres(row) => row.try_get(column),
+            Self::Sqlite(row) => row.try_get(column),
+        }
+    }
+}
+
+/// The rows of a statement before they are decoded. The code that runs statements passes them on like this, so that it
+/// is compiled once, not for each type of rows.
 pub(crate) enum Rows {
     Postgres(Vec<PgRow>),
     Sqlite(Vec<SqliteRow>),
@@ -30,18 +76,9 @@ impl Rows {
 
     pub(crate) fn decode<R: TableRow>(&self) -> sqlx::Result<Vec<R>> {
         match self {
-            Self::Postgres(rows) => rows.iter().map(R::from_row).collect(),
-            Self::Sqlite(rows) => rows.iter().map(R::from_row).collect(),
+            Self::Postgres(rows) => rows.iter().map(Row::Postgres).map(R::from_row).collect(),
+            Self::Sqlite(rows) => rows.iter().map(Row::Sqlite).map(R::from_row).collect(),
         }
-    }
-
-    /// The values of rows that have one column.
-    pub(crate) fn decode_column<T>(&self) -> sqlx::Result<Vec<T>>
-    where
-        (T,): TableRow,
-    {
-        let rows = self.decode::<(T,)>()?;
-        Ok(rows.into_iter().map(|(value,)| value).collect())
     }
 }
 
@@ -63,27 +100,22 @@ impl Rows {
 macro_rules! row {
     (
         $(#[$attribute:meta])*
-        $visibility:vis struct $Row:ident {
+        $visibility:vis struct $Struct:ident {
             $( ..$part:ident: $Part:ty, )?
             $( $(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $Type:ty, )+
         }
     ) => {
         $(#[$attribute])*
-        $visibility struct $Row {
+        $visibility struct $Struct {
             $( $part: $Part, )?
             $( $(#[$field_attribute])* $field_visibility $field: $Type, )+
         }
 
-        impl<'r, R: ::sqlx::Row> ::sqlx::FromRow<'r, R> for $Row
-        where
-            &'static str: ::sqlx::ColumnIndex<R>,
-            $( $Part: ::sqlx::FromRow<'r, R>, )?
-            $( $Type: ::sqlx::Decode<'r, R::Database> + ::sqlx::Type<R::Database>, )+
-        {
-            fn from_row(row: &'r R) -> ::sqlx::Result<Self> {
+        impl $crate::TableRow for $Struct {
+            fn from_row(row: $crate::Row<'_>) -> $crate::sqlx::Result<Self> {
                 Ok(Self {
-                    $( $part: ::sqlx::FromRow::from_row(row)?, )?
-                    $( $field: row.try_get(stringify!($field))?, )+
+                    $( $part: $crate::TableRow::from_row(row)?, )?
+                    $( $field: row.get(stringify!($field))?, )+
                 })
             }
         }

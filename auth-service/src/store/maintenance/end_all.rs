@@ -123,7 +123,7 @@ async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError
 async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError> {
     let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision DESC LIMIT 1";
     let mut seals: Vec<Seal> = transaction.fetch(transaction.statement(select)).await?;
-    seals.pop().ok_or_else(missing_row)
+    seals.pop().ok_or_else(StoreError::row_not_found)
 }
 
 row! {
@@ -151,7 +151,7 @@ async fn count_credentials(
         .push(") AS second_factors, (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1) AS api_keys")
         .bind(api_keys == ApiKeys::Delete);
     let mut rows: Vec<CountsRow> = transaction.fetch(select).await?;
-    let counts = rows.pop().ok_or_else(missing_row)?;
+    let counts = rows.pop().ok_or_else(StoreError::row_not_found)?;
     Ok(EndedCredentials {
         after_revision,
         sessions: counts.sessions,
@@ -159,10 +159,6 @@ async fn count_credentials(
         second_factors: counts.second_factors,
         api_keys: counts.api_keys,
     })
-}
-
-fn missing_row() -> StoreError {
-    StoreError::Failed(Error::RowNotFound.into())
 }
 
 async fn end_credentials(
@@ -215,7 +211,7 @@ async fn last_of_page(
         )
         .bind(after)
         .bind(REVOCATION_BATCH);
-    let last = transaction.fetch_column::<Option<i64>>(select).await?.pop();
+    let last = transaction.fetch::<Option<i64>>(select).await?.pop();
     Ok(last.flatten())
 }
 
@@ -227,7 +223,7 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
         )
         .push_now()
         .push(")");
-    let count = transaction.fetch_column(count).await?.pop();
+    let count = transaction.fetch(count).await?.pop();
     Ok(count.unwrap_or_default())
 }
 
@@ -241,7 +237,7 @@ async fn record(
     ended: EndedCredentials,
 ) -> Result<(), StoreError> {
     let insert = insert_pending(transaction.statement(""), &[write.entry_for_end(ended)]);
-    let ids: Vec<i64> = transaction.fetch_column(insert).await?;
+    let ids: Vec<i64> = transaction.fetch(insert).await?;
     let take = take_pending(transaction.statement(""), &ids);
     let taken: Vec<AuditRow> = transaction.fetch(take).await?;
     let batch = SealedBatch::behind(last, &taken, revision).ok_or_else(|| {

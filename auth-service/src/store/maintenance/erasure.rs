@@ -63,7 +63,7 @@ impl Maintenance {
                 ) AS named WHERE id NOT IN (SELECT id FROM "user") ORDER BY id"#,
             )
             .bind(username.to_owned());
-        snapshot.fetch_column(select).await
+        snapshot.fetch(select).await
     }
 
     /// Records that the name of a deleted user is erased, and the addresses from which they acted. From then on a row
@@ -119,7 +119,7 @@ async fn count_rows(
         .statement("SELECT count(*) FROM audit WHERE ")
         .push(condition)
         .bind(user_id);
-    let count: Option<i64> = snapshot.fetch_column(count).await?.pop();
+    let count: Option<i64> = snapshot.fetch(count).await?.pop();
     Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 

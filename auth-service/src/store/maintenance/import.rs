@@ -154,7 +154,7 @@ impl Import {
     /// The time of the database in Unix seconds.
     async fn now(&mut self) -> Result<i64, StoreError> {
         let now = self.transaction.statement("SELECT ").push_now();
-        let now = self.transaction.fetch_column(now).await?.pop();
+        let now = self.transaction.fetch(now).await?.pop();
         Ok(now.unwrap_or_default())
     }
 

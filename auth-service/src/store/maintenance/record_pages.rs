@@ -6,7 +6,6 @@
 use super::Maintenance;
 use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
-use sqlx::Error;
 
 /// The rows of a page.
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
@@ -61,7 +60,7 @@ impl Maintenance {
             newest: Some(newest),
         }) = bounds
         else {
-            return Err(StoreError::Failed(Error::RowNotFound.into()));
+            return Err(StoreError::row_not_found());
         };
         Ok(RecordPages {
             database: self.database().clone(),
@@ -110,7 +109,7 @@ impl RecordPages {
         let select = self
             .database
             .statement("SELECT min(revision) FROM audit_seal");
-        let oldest = self.database.read_column(select).await?.pop();
+        let oldest = self.database.read(select).await?.pop();
         Ok(oldest.flatten())
     }
 

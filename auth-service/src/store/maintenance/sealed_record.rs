@@ -131,7 +131,7 @@ impl SealedRecord {
         revision: i64,
     ) -> Result<Option<i64>, StoreError> {
         let select = self.snapshot.statement(select).bind(revision);
-        Ok(self.snapshot.fetch_column(select).await?.pop())
+        Ok(self.snapshot.fetch(select).await?.pop())
     }
 
     /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
@@ -157,7 +157,7 @@ impl SealedRecord {
 
     async fn count(&mut self, select: &'static str) -> Result<i64, StoreError> {
         let select = self.snapshot.statement(select);
-        let count = self.snapshot.fetch_column(select).await?.pop();
+        let count = self.snapshot.fetch(select).await?.pop();
         Ok(count.unwrap_or_default())
     }
 

@@ -65,11 +65,11 @@ impl Export {
     pub(in crate::store) async fn seal_state(&mut self) -> Result<SealState, StoreError> {
         let last = "SELECT max(revision) FROM audit_seal";
         let last = self.transaction.statement(last);
-        let last = self.transaction.fetch_column(last).await?.pop();
+        let last = self.transaction.fetch(last).await?.pop();
         let ids = self.transaction.statement("SELECT id FROM audit_pending");
         Ok(SealState {
             last_revision: last.unwrap_or_default(),
-            unsealed_ids: self.transaction.fetch_column(ids).await?,
+            unsealed_ids: self.transaction.fetch(ids).await?,
         })
     }
 

@@ -48,7 +48,7 @@ impl SqlStore {
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = push_is_forgotten(old).push(" LIMIT 1");
-        if self.database.read_hint::<(i64,)>(old).await?.is_empty() {
+        if self.database.read_hint::<i64>(old).await?.is_empty() {
             return Ok(());
         }
         let forget = self.database.statement("DELETE FROM addition WHERE ");

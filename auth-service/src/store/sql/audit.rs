@@ -26,9 +26,8 @@ use crate::{
 use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
 use pending_rows::insert_pending;
-use rolegate_sql_store::{FollowUp, Statement, StoreError};
+use rolegate_sql_store::{FollowUp, Statement, StoreError, TableRow, Timed};
 use sealing::MAX_BATCH;
-use sqlx::Error;
 use std::time::Duration;
 
 /// The number of changes that one statement reads.
@@ -70,7 +69,7 @@ impl SqlStore {
         )
     }
 
-    pub(super) fn record<R: 'static>(
+    pub(super) fn record<R: TableRow>(
         &self,
         entries: impl Fn(&R) -> Vec<Entry> + Send + Sync + 'static,
         statements: Vec<Statement>,
@@ -98,8 +97,8 @@ impl AuditStore for SqlStore {
     async fn newest_change(&self) -> Result<i64, StoreError> {
         let select = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
         let select = self.database.statement(select);
-        let newest = self.database.read_hint::<(i64,)>(select).await?.pop();
-        Ok(newest.map_or(0, |(revision,)| revision))
+        let newest = self.database.read_hint(select).await?.pop();
+        Ok(newest.unwrap_or_default())
     }
 
     async fn seals(&self) -> Result<SealRange, StoreError> {
@@ -114,7 +113,7 @@ impl AuditStore for SqlStore {
                 oldest: oldest.clone(),
                 newest: newest.clone(),
             }),
-            _ => Err(StoreError::Failed(Error::RowNotFound.into())),
+            _ => Err(StoreError::row_not_found()),
         }
     }
 
@@ -128,7 +127,7 @@ impl AuditStore for SqlStore {
         let select = "SELECT revision FROM audit WHERE revision = $1
             UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
         let select = self.database.statement(select).bind(revision);
-        Ok(!self.database.read_column::<i64>(select).await?.is_empty())
+        Ok(!self.database.read::<i64>(select).await?.is_empty())
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError> {
@@ -175,14 +174,11 @@ impl AuditStore for SqlStore {
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError> {
         let select = "SELECT at FROM audit_pending ORDER BY id LIMIT 1";
         let select = self.database.statement(select);
-        let oldest = self.database.read_timed::<(i64,)>(select).await?;
-        let Some(&(at,)) = oldest.value.first() else {
-            return Ok(None);
-        };
-        let waited = oldest
-            .at
-            .saturating_sub(u64::try_from(at).unwrap_or_default());
-        Ok(Some(Duration::from_secs(waited)))
+        let Timed { at: now, value } = self.read_one::<i64>(select).await?;
+        Ok(value.map(|at| {
+            let written_at = u64::try_from(at).unwrap_or_default();
+            Duration::from_secs(now.saturating_sub(written_at))
+        }))
     }
 
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError> {

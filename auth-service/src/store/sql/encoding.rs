@@ -12,6 +12,11 @@ pub(in crate::store) fn decode_seconds(stored: i64) -> sqlx::Result<u64> {
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
+/// Decodes Unix seconds that may be missing.
+pub(in crate::store) fn decode_optional_seconds(stored: Option<i64>) -> sqlx::Result<Option<u64>> {
+    stored.map(decode_seconds).transpose()
+}
+
 /// Encodes a number of things.
 pub(in crate::store) fn encode_count(count: usize) -> i64 {
     count.try_into().unwrap_or(i64::MAX)

@@ -97,7 +97,7 @@ impl TokenStore for SqlStore {
             .push(" WHERE session_user_id IS NOT NULL AND id")
             .push_any(ids)
             .push(" RETURNING id");
-        let nothing = FollowUp::<(i64,)>::none();
+        let nothing = FollowUp::<i64>::none();
         let restricted = self.database.write_locked(lock, restrict, nothing);
         restricted.await.map(drop)
     }

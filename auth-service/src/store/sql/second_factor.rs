@@ -82,7 +82,7 @@ impl SecondFactorStore for SqlStore {
             .bind(digest)
             .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
-        let follow_up = FollowUp::new(move |_: &[(i64,)]| Ok(vec![end.clone()]));
+        let follow_up = FollowUp::new(move |_: &[i64]| Ok(vec![end.clone()]));
         let inserted = self.write_locked(user.id, insert, follow_up).await?;
         if inserted.is_empty() {
             return Err(WriteError::UserNotFound);
@@ -279,7 +279,7 @@ impl SecondFactorStore for SqlStore {
             push_is_accepting(found, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
         let then = vec![self.count_addition(user.id)];
         let user = user.clone();
-        let record = self.record(move |_: &(i64,)| vec![write.entry_for_user(&user)], then);
+        let record = self.record(move |_: &i64| vec![write.entry_for_user(&user)], then);
         let deleted = self.database.write_with(delete, record).await?;
         Ok(!deleted.is_empty())
     }
@@ -311,6 +311,6 @@ impl SecondFactorStore for SqlStore {
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
         let select = self.database.statement(SECOND_FACTOR_KEY_IDS);
-        self.database.read_column(select).await
+        self.database.read(select).await
     }
 }

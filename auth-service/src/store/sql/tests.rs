@@ -31,6 +31,12 @@ fn system_time() -> u64 {
         .map_or(0, |time| time.as_secs())
 }
 
+rolegate_sql_store::row! {
+    struct PlanStep {
+        detail: String,
+    }
+}
+
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
     let explain = list_query(
@@ -38,11 +44,11 @@ async fn plan(database: &Database, filter: &UserFilter) -> String {
         filter,
         None,
     );
-    let steps = database.read::<(i64, i64, i64, String)>(explain).await;
+    let steps = database.read::<PlanStep>(explain).await;
     steps
         .expect("explained")
         .into_iter()
-        .map(|(.., step)| step)
+        .map(|step| step.detail)
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -228,12 +234,12 @@ async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() 
         r#"DELETE FROM "user" WHERE id = 2 RETURNING id"#,
     ] {
         database
-            .write::<(i64,)>(database.statement(sql))
+            .write::<i64>(database.statement(sql))
             .await
             .expect("written");
     }
     let count = database.statement("SELECT count(*) FROM api_key");
-    assert_eq!(database.read::<(i64,)>(count).await.expect("read"), [(0,)]);
+    assert_eq!(database.read::<i64>(count).await.expect("read"), [0]);
 }
 
 const HOUR: u64 = 3600;
@@ -254,7 +260,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let set = async |sql| {
         database
-            .write::<(i64,)>(database.statement(sql))
+            .write::<i64>(database.statement(sql))
             .await
             .expect("set")
     };
@@ -311,7 +317,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     loop {
         let at = store.users_by_id(&[]).await.expect("read").at;
         let latest = database.statement("SELECT latest / 1000 FROM clock");
-        let latest = database.read::<(i64,)>(latest).await.expect("read")[0].0;
+        let latest = database.read::<i64>(latest).await.expect("read")[0];
         if latest > i64::try_from(at).expect("a time") {
             break;
         }
@@ -322,7 +328,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         tokio::task::yield_now().await;
     }
     let forgotten = set("DELETE FROM clock RETURNING id").await;
-    assert_eq!(forgotten, [(1,)]);
+    assert_eq!(forgotten, [1]);
     assert_eq!(opened(true).await, 0, "as the operator asked");
 }
 
@@ -349,7 +355,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
             .await
             .expect("one");
         let latest = database.statement("SELECT latest FROM clock");
-        database.read::<(i64,)>(latest).await.expect("read")[0].0
+        database.read::<i64>(latest).await.expect("read")[0]
     };
     for _ in 0..100 {
         store.ping().await.expect("read");

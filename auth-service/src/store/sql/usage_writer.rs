@@ -207,10 +207,10 @@ impl UsageWriter {
         if let Some(since) = self.failing_since() {
             then.extend(record_pause(database, since));
         }
-        let follow_up = FollowUp::new(move |_: &[(i64,)]| Ok(then.clone()));
+        let follow_up = FollowUp::new(move |_: &[i64]| Ok(then.clone()));
         let written = database.write_with(record, follow_up).await?.pop();
         let mut unwritten = self.unwritten.lock();
-        unwritten.written_at = written.and_then(|(at,)| at.try_into().ok());
+        unwritten.written_at = written.and_then(|at: i64| at.try_into().ok());
         if let Some(outage) = &mut unwritten.outage {
             outage.successes_left -= 1;
             if outage.successes_left == 0 {
@@ -263,7 +263,7 @@ impl UsageWriter {
             .statement(update)
             .push_rows(&USE_COLUMNS, uses)
             .push(condition);
-        let nothing = FollowUp::<(i64,)>::none();
+        let nothing = FollowUp::<i64>::none();
         let written = database.write_locked(lock, update, nothing).await;
         written.map(drop)
     }
@@ -279,6 +279,6 @@ fn new_use((id, at): (&i64, &u64)) -> Use {
 /// When any process last wrote that it could write uses.
 async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
-    let written_at: i64 = database.read_column(select).await.ok()?.pop()?;
+    let written_at: i64 = database.read(select).await.ok()?.pop()?;
     written_at.try_into().ok()
 }

@@ -108,7 +108,7 @@ impl UserStore for SqlStore {
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
         let select = self.database.statement(sql);
-        let highest: Option<String> = self.database.read_column(select).await?.pop();
+        let highest: Option<String> = self.database.read(select).await?.pop();
         Ok(highest.and_then(|cost| cost.parse().ok()))
     }
 

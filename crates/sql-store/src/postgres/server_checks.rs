@@ -2,7 +2,7 @@
 
 use crate::{
     ReadConsistency, STATEMENT_TIMEOUT, error::OpenFailure, retry::within,
-    sql_error::SHARES_SESSIONS,
+    sql_error::SHARES_SESSIONS, statement,
 };
 use sqlx::{Connection, PgConnection, Row as _};
 
@@ -55,7 +55,9 @@ crate::row! {
 async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
     let sql = "SELECT current_setting('synchronous_standby_names') <> '' AS has_standbys,
         current_setting('synchronous_commit') NOT IN ('off', 'local') AS waits_for_standby";
-    let settings: SynchronousSettings = sqlx::query_as(sql).fetch_one(connection).await?;
+    let mut connection = statement::Connection::Postgres(connection);
+    let select = connection.statement(sql);
+    let settings: SynchronousSettings = select.fetch_one(&mut connection).await?;
     let problem = if !settings.has_standbys {
         "quorum requires synchronous_standby_names on the server; use primary without"
     } else if !settings.waits_for_standby {

@@ -35,18 +35,9 @@ pub(super) static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
 });
 
 crate::row! {
-    /// What a process must know of the row to tell the time.
-    #[derive(Clone, Copy)]
-    pub(super) struct ClockRow {
-        pub(super) zero: i64,
-        pub(super) latest: i64,
-    }
-}
-
-crate::row! {
-    /// The row as a start finds it.
+    /// The row; 0 for all times before the first start.
     #[derive(Default)]
-    pub(super) struct StoredClock {
+    pub(super) struct ClockRow {
         pub(super) boot: Option<String>,
         pub(super) zero: i64,
         pub(super) latest: i64,
@@ -72,7 +63,7 @@ impl CachedClock {
         self.latest.load(Relaxed)
     }
 
-    pub(super) fn set(&self, row: ClockRow) {
+    pub(super) fn set(&self, row: &ClockRow) {
         self.zero.store(row.zero, Relaxed);
         self.latest.store(row.latest, Relaxed);
     }

@@ -22,9 +22,8 @@ use crate::{
     },
 };
 use progress::{AgedRow, Progress, count_removable};
-use rolegate_sql_store::{FollowUp, StoreError, Timed, row};
+use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, row};
 use serde_json::Value;
-use sqlx::{Error, FromRow, Row};
 use std::slice;
 
 /// Rows from before 2020 are by a clock that was not set.
@@ -50,15 +49,10 @@ struct RecordedRemoval {
     removed_through: Option<i64>,
 }
 
-impl<'r, R: Row> FromRow<'r, R> for RecordedRemoval
-where
-    DetailsRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let mut details = Value::Null;
-        if let Ok(row) = DetailsRow::from_row(row) {
-            details = serde_json::from_str(&row.details).unwrap_or_default();
-        }
+impl TableRow for RecordedRemoval {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let details: String = row.get("details").unwrap_or_default();
+        let details: Value = serde_json::from_str(&details).unwrap_or_default();
         Ok(Self {
             removed_through: details["removed_through"].as_i64(),
         })
@@ -126,7 +120,7 @@ impl SqlStore {
         let first = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
-        let first: Option<i64> = self.database.read_column(first).await?.pop();
+        let first: Option<i64> = self.database.read(first).await?.pop();
         Ok(first.is_some_and(|at| at < cutoff))
     }
 
@@ -159,9 +153,8 @@ impl SqlStore {
         let select = self
             .database
             .statement("SELECT removed_before, moved_at FROM audit_retention");
-        let Timed { at, mut value } = self.database.read_timed(select).await?;
-        let missing = || StoreError::Failed(Error::RowNotFound.into());
-        let value = value.pop().ok_or_else(missing)?;
+        let Timed { at, value } = self.read_one(select).await?;
+        let value = value.ok_or_else(StoreError::row_not_found)?;
         Ok(Timed { at, value })
     }
 
@@ -219,7 +212,7 @@ impl SqlStore {
             )
             .bind(end)
             .bind(cutoff);
-        Ok(self.database.read_column(last).await?.pop())
+        Ok(self.database.read(last).await?.pop())
     }
 
     /// Whether any row up to this revision says something else than that rows were removed.
@@ -231,7 +224,7 @@ impl SqlStore {
             .push(" AND NOT (event")
             .push_any(&REMOVAL_EVENTS)
             .push(") LIMIT 1");
-        Ok(!self.database.read_column::<i64>(other).await?.is_empty())
+        Ok(!self.database.read::<i64>(other).await?.is_empty())
     }
 
     async fn record_removal(&self, removal: Removal) -> Result<(), StoreError> {
@@ -303,7 +296,7 @@ impl SqlStore {
             .database
             .statement("DELETE FROM audit_seal WHERE revision < $1")
             .bind(old.last);
-        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![seals.clone()]));
+        let then = FollowUp::new(move |_: &[i64]| Ok(vec![seals.clone()]));
         self.database.write_with(rows, then).await?;
         Ok(old.count == BATCH_SEALS)
     }

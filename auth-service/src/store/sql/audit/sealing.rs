@@ -145,7 +145,7 @@ impl SealingWork {
         let pending = self
             .database
             .statement("SELECT id FROM audit_pending LIMIT 1");
-        if self.database.read_hint::<(i64,)>(pending).await?.is_empty() {
+        if self.database.read_hint::<i64>(pending).await?.is_empty() {
             return Ok(has_more_events);
         }
         // A batch of one is the oldest row of all.

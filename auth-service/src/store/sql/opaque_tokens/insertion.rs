@@ -179,7 +179,7 @@ impl SqlStore {
             .database
             .statement("SELECT id FROM api_key WHERE id = $1")
             .bind(session_id);
-        if self.database.read_column::<i64>(session).await?.is_empty() {
+        if self.database.read::<i64>(session).await?.is_empty() {
             return Err(WriteError::UserNotFound);
         }
         Ok(())

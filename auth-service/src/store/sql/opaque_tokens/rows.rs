@@ -2,11 +2,12 @@
 
 use crate::{
     opaque_token::{OpaqueToken, TokenBearer},
-    store::sql::encoding::decode_seconds,
+    store::sql::encoding::{decode_optional_seconds, decode_seconds},
     user::User,
 };
 use rolegate_proto::Role;
-use sqlx::{Error, FromRow, Row};
+use rolegate_sql_store::{Row, TableRow};
+use sqlx::Error;
 
 /// The columns of a token. A session has `session_user_id` in place of `user_id`.
 macro_rules! token_columns {
@@ -20,46 +21,23 @@ pub(super) const SELECT_TOKENS: &str = concat!("SELECT ", token_columns!(), " FR
 /// Ends a statement that writes tokens.
 pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!());
 
-rolegate_sql_store::row! {
-    struct TokenRow {
-        id: i64,
-        user_id: i64,
-        name: String,
-        prefix: String,
-        role: Option<String>,
-        created_at: i64,
-        expires_at: Option<i64>,
-        last_used_at: Option<i64>,
-        not_before: Option<i64>,
-        client_address: Option<String>,
-        user_agent: Option<String>,
-        created_by: Option<String>,
-        cookie_only: bool,
-        pair_id: Option<i64>,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
-where
-    TokenRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let row = TokenRow::from_row(row)?;
+impl TableRow for OpaqueToken {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
-            id: row.id,
-            user_id: row.user_id,
-            name: row.name,
-            prefix: row.prefix,
-            role: decode_role(row.role)?,
-            created_at: decode_seconds(row.created_at)?,
-            expires_at: row.expires_at.map(decode_seconds).transpose()?,
-            last_used_at: row.last_used_at.map(decode_seconds).transpose()?,
-            not_before: row.not_before.map(decode_seconds).transpose()?,
-            client_address: row.client_address,
-            user_agent: row.user_agent,
-            created_by: row.created_by,
-            cookie_only: row.cookie_only,
-            pair_id: row.pair_id,
+            id: row.get("id")?,
+            user_id: row.get("user_id")?,
+            name: row.get("name")?,
+            prefix: row.get("prefix")?,
+            role: decode_role(row.get("role")?)?,
+            created_at: decode_seconds(row.get("created_at")?)?,
+            expires_at: decode_optional_seconds(row.get("expires_at")?)?,
+            last_used_at: decode_optional_seconds(row.get("last_used_at")?)?,
+            not_before: decode_optional_seconds(row.get("not_before")?)?,
+            client_address: row.get("client_address")?,
+            user_agent: row.get("user_agent")?,
+            created_by: row.get("created_by")?,
+            cookie_only: row.get("cookie_only")?,
+            pair_id: row.get("pair_id")?,
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     store::{StoredPasswordLink, StoredSecondFactor, WrongCodes, sql::encoding::decode_seconds},
     user::User,
 };
-use sqlx::{FromRow, Row};
+use rolegate_sql_store::{Row, TableRow};
 
 pub(super) const SELECT_SECOND_FACTOR: &str = "SELECT secret, last_step, wrong_codes, wrong_since,
             wrong_recovery_codes, wrong_recovery_since,
@@ -13,70 +13,37 @@ pub(super) const SELECT_SECOND_FACTOR: &str = "SELECT secret, last_step, wrong_c
             (SELECT count(*) FROM recovery_code WHERE user_id = $1) AS recovery_codes
             FROM second_factor WHERE user_id = $1";
 
-rolegate_sql_store::row! {
-    /// A row of [`SELECT_SECOND_FACTOR`].
-    struct SecondFactorRow {
-        secret: String,
-        last_step: i64,
-        wrong_codes: i64,
-        wrong_since: i64,
-        wrong_recovery_codes: i64,
-        wrong_recovery_since: i64,
-        wrong_confirmations: i64,
-        wrong_confirmations_since: i64,
-        wrong_recovery_confirmations: i64,
-        wrong_recovery_confirmations_since: i64,
-        recovery_codes: i64,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for StoredSecondFactor
-where
-    SecondFactorRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let row = SecondFactorRow::from_row(row)?;
+impl TableRow for StoredSecondFactor {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
-            secret: row.secret,
-            last_step: row.last_step,
+            secret: row.get("secret")?,
+            last_step: row.get("last_step")?,
             at_sign_in: WrongCodes {
-                count: row.wrong_codes,
-                since: row.wrong_since,
+                count: row.get("wrong_codes")?,
+                since: row.get("wrong_since")?,
             },
             recovery_at_sign_in: WrongCodes {
-                count: row.wrong_recovery_codes,
-                since: row.wrong_recovery_since,
+                count: row.get("wrong_recovery_codes")?,
+                since: row.get("wrong_recovery_since")?,
             },
             at_confirmation: WrongCodes {
-                count: row.wrong_confirmations,
-                since: row.wrong_confirmations_since,
+                count: row.get("wrong_confirmations")?,
+                since: row.get("wrong_confirmations_since")?,
             },
             recovery_at_confirmation: WrongCodes {
-                count: row.wrong_recovery_confirmations,
-                since: row.wrong_recovery_confirmations_since,
+                count: row.get("wrong_recovery_confirmations")?,
+                since: row.get("wrong_recovery_confirmations_since")?,
             },
-            recovery_codes: row.recovery_codes,
+            recovery_codes: row.get("recovery_codes")?,
         })
     }
 }
 
-rolegate_sql_store::row! {
-    /// What a password link has beside the user.
-    struct LinkRow {
-        expires_at: i64,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for StoredPasswordLink
-where
-    User: FromRow<'r, R>,
-    LinkRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let link = LinkRow::from_row(row)?;
+impl TableRow for StoredPasswordLink {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
             user: User::from_row(row)?,
-            expires_at: decode_seconds(link.expires_at)?,
+            expires_at: decode_seconds(row.get("expires_at")?)?,
         })
     }
 }

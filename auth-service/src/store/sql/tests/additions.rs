@@ -14,7 +14,7 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
     for _ in 0..MAX_ADDITIONS {
         let add = database.statement("INSERT INTO addition (user_id, at) SELECT $1, ");
         let add = add.push_now().push(" RETURNING at").bind(ann.id);
-        database.write::<(i64,)>(add).await.expect("added");
+        database.write::<i64>(add).await.expect("added");
     }
     let reason = async || {
         let additions = recent_additions(database, ann.id).await;
@@ -33,8 +33,8 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
     assert!(reason().await.is_ok(), "it explains nothing any more");
     opened.store.forget_additions().await.expect("cleaned");
     let rows = database.statement("SELECT at FROM addition");
-    let rows = database.read::<(i64,)>(rows).await.expect("read");
-    assert_eq!(rows, [], "what explains nothing is forgotten");
+    let rows = database.read::<i64>(rows).await.expect("read");
+    assert_eq!(rows, [0; 0], "what explains nothing is forgotten");
 }
 
 /// An addition has to wait at least so many seconds, and at most two more.

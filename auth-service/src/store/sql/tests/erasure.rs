@@ -176,8 +176,8 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
         .maintenance
         .database()
         .statement("SELECT revision FROM audit WHERE username = 'ann' ORDER BY revision");
-    let named = opened.maintenance.database().read::<(i64,)>(named).await;
-    assert_eq!(named.expect("read"), [(4,), (6,)]);
+    let named = opened.maintenance.database().read::<i64>(named).await;
+    assert_eq!(named.expect("read"), [4, 6]);
 }
 
 async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened) {

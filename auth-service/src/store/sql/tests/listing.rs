@@ -28,7 +28,7 @@ fn search(text: &str, limit: i64) -> UserFilter {
 
 async fn run(database: &Database, sql: &'static str) -> usize {
     database
-        .write::<(i64,)>(database.statement(sql))
+        .write::<i64>(database.statement(sql))
         .await
         .expect("written")
         .len()

@@ -88,8 +88,7 @@ async fn rows_of_sign_ins_that_have_ended_go_with_the_next_one(opened: &Opened) 
     let database = opened.maintenance.database();
     let rows = async || {
         let select = database.statement("SELECT digest FROM pending_sign_in ORDER BY digest");
-        let rows = database.read::<(String,)>(select).await.expect("read");
-        rows.into_iter().map(|(digest,)| digest).collect::<Vec<_>>()
+        database.read::<String>(select).await.expect("read")
     };
     assert_eq!(rows().await, ["one", "two"]);
     let all = "UPDATE pending_sign_in SET expires_at = expires_at - 300 RETURNING expires_at";

@@ -20,7 +20,7 @@ impl Opened {
     /// Runs a statement, which returns revisions, as anybody with access to the database can.
     pub(super) async fn execute(&self, sql: &'static str) {
         let database = self.maintenance.database();
-        let executed = database.write::<(i64,)>(database.statement(sql)).await;
+        let executed = database.write::<i64>(database.statement(sql)).await;
         executed.expect("executed");
     }
 
@@ -32,7 +32,7 @@ impl Opened {
             "DELETE FROM audit_seal WHERE revision < $1 RETURNING revision",
         ] {
             let delete = database.statement(delete).bind(revision);
-            database.write::<(i64,)>(delete).await.expect("removed");
+            database.write::<i64>(delete).await.expect("removed");
         }
     }
 
@@ -49,7 +49,7 @@ impl Opened {
     pub(super) async fn record_entries(&self, entries: &[Entry]) {
         let database = self.maintenance.database();
         let insert = insert_pending(database.statement(""), entries);
-        database.write::<(i64,)>(insert).await.expect("inserted");
+        database.write::<i64>(insert).await.expect("inserted");
         self.seal().await;
     }
 }

@@ -32,12 +32,12 @@ impl Opened {
                 ..Entry::default()
             };
             let insert = insert_pending(database.statement(""), &[entry]);
-            let inserted = database.write::<(i64,)>(insert).await.expect("inserted");
+            let inserted = database.write::<i64>(insert).await.expect("inserted");
             let age = database
                 .statement("UPDATE audit_pending SET at = at - $1 WHERE id = $2 RETURNING id")
                 .bind(days * 86_400)
-                .bind(inserted[0].0);
-            database.write::<(i64,)>(age).await.expect("aged");
+                .bind(inserted[0]);
+            database.write::<i64>(age).await.expect("aged");
         }
         self.seal().await;
     }
@@ -118,11 +118,11 @@ impl Opened {
         };
         let database = self.maintenance.database();
         let insert = insert_pending(database.statement(""), &vec![entry; MANY]);
-        database.write::<(i64,)>(insert).await.expect("inserted");
+        database.write::<i64>(insert).await.expect("inserted");
         let age = database
             .statement("UPDATE audit_pending SET at = at - $1 RETURNING id")
             .bind(days_ago * 86_400);
-        database.write::<(i64,)>(age).await.expect("aged");
+        database.write::<i64>(age).await.expect("aged");
         self.seal().await;
     }
 }

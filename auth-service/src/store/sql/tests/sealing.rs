@@ -28,14 +28,14 @@ impl Opened {
     async fn commit_rows(&self, entries: &[Entry]) {
         let database = self.maintenance.database();
         let insert = insert_pending(database.statement(""), entries);
-        database.write::<(i64,)>(insert).await.expect("inserted");
+        database.write::<i64>(insert).await.expect("inserted");
     }
 
     async fn count_pending(&self) -> i64 {
         let database = self.maintenance.database();
         let count = database.statement("SELECT count(*) FROM audit_pending");
-        let counts = database.read::<(i64,)>(count).await.expect("read");
-        counts[0].0
+        let counts = database.read::<i64>(count).await.expect("read");
+        counts[0]
     }
 
     /// The events of a user in the record, the oldest first.
@@ -44,8 +44,7 @@ impl Opened {
         let select = database
             .statement("SELECT event FROM audit WHERE user_id = $1 ORDER BY revision")
             .bind(user_id);
-        let events = database.read::<(String,)>(select).await.expect("read");
-        events.into_iter().map(|(event,)| event).collect()
+        database.read(select).await.expect("read")
     }
 }
 

@@ -17,7 +17,7 @@ fn replica() -> UsageWriter {
 
 async fn change(database: &Database, sql: &'static str) {
     database
-        .write::<(i64,)>(database.statement(sql))
+        .write::<i64>(database.statement(sql))
         .await
         .expect(sql);
 }
@@ -50,8 +50,8 @@ async fn age_writes(database: &Database) -> u64 {
         .statement("UPDATE usage_write SET written_at = written_at - ")
         .push_bind(OUTAGE)
         .push(" RETURNING written_at");
-    let aged = database.write::<(i64,)>(age).await.expect("aged");
-    aged[0].0.unsigned_abs()
+    let aged = database.write::<i64>(age).await.expect("aged");
+    aged[0].unsigned_abs()
 }
 
 async fn recorded(database: &Database) -> Vec<(u64, u64)> {
@@ -108,8 +108,8 @@ async fn a_command_writes_and_finds_no_pause(database: Database) {
     command.write(&database).await;
     assert_eq!(command.failing_since(), None);
     let read = database.statement("SELECT written_at FROM usage_write");
-    let read = database.read::<(i64,)>(read).await.expect("read");
-    assert_eq!(read[0].0.unsigned_abs(), last_write);
+    let read = database.read::<i64>(read).await.expect("read");
+    assert_eq!(read[0].unsigned_abs(), last_write);
 }
 
 async fn uses_that_cannot_be_written_are_a_pause_too(database: Database) {
@@ -137,7 +137,7 @@ async fn old_pauses_and_those_of_a_clock_that_was_ahead_are_forgotten(database: 
         .statement("INSERT INTO usage_pause (began, ended) SELECT 5, now + 30 FROM (SELECT ")
         .push_now()
         .push(" AS now) AS clock");
-    database.write::<(i64,)>(ahead).await.expect("inserted");
+    database.write::<i64>(ahead).await.expect("inserted");
     replica().write(&database).await;
     let left = recorded(&database).await;
     assert!(

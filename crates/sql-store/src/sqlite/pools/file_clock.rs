@@ -3,7 +3,8 @@
 use super::Pools;
 use crate::{
     StoreError,
-    sqlite::clock::{BOOT, CachedClock, ClockRow, FileClock, StoredClock},
+    row::Rows,
+    sqlite::clock::{BOOT, CachedClock, ClockRow, FileClock},
     uptime::{unix_millis, uptime},
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
@@ -47,10 +48,9 @@ impl Pools {
             return Ok(());
         }
         let advances = clock == FileClock::Advance;
-        let stored: StoredClock = sqlx::query_as("SELECT boot, zero, latest FROM clock")
-            .fetch_optional(&self.readers)
-            .await?
-            .unwrap_or_default();
+        let select = sqlx::query("SELECT boot, zero, latest FROM clock");
+        let found = Rows::Sqlite(select.fetch_all(&self.readers).await?);
+        let stored: ClockRow = found.decode()?.pop().unwrap_or_default();
         let is_same_boot = BOOT.is_some() && stored.boot == *BOOT;
         let time = if is_same_boot {
             stored.zero + uptime()
@@ -66,10 +66,7 @@ impl Pools {
             );
         }
         if is_same_boot && (!advances || behind < MIN_ADVANCE_MILLIS) {
-            self.set_clock(ClockRow {
-                zero: stored.zero,
-                latest: stored.latest,
-            });
+            self.set_clock(&stored);
             return Ok(());
         }
         self.write_zero(time + behind.max(0) - uptime()).await
@@ -80,10 +77,11 @@ impl Pools {
         let sql = "INSERT INTO clock (id, boot, zero) VALUES (1, $1, $2)
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = CASE
                 WHEN boot = excluded.boot THEN max(zero, excluded.zero) ELSE excluded.zero END
-            RETURNING zero, latest";
-        let write = sqlx::query_as(sql).bind(BOOT.as_deref()).bind(zero);
-        for row in write.fetch_all(&self.writer).await? {
-            self.set_clock(row);
+            RETURNING boot, zero, latest";
+        let write = sqlx::query(sql).bind(BOOT.as_deref()).bind(zero);
+        let written = Rows::Sqlite(write.fetch_all(&self.writer).await?);
+        for row in written.decode()? {
+            self.set_clock(&row);
         }
         Ok(())
     }
@@ -91,17 +89,18 @@ impl Pools {
     /// Writes how far the clock may come, and reads whether another process has advanced it. A failure
     /// has been logged, and a later read tries again.
     async fn reserve(&self) {
-        let sql = "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING zero, latest";
-        let update = sqlx::query_as(sql).bind(uptime()).bind(RESERVED_MILLIS);
-        let written = self.write(|writer| Box::pin(update.fetch_all(writer)));
-        if let Ok(rows) = written.await {
-            for row in rows {
-                self.set_clock(row);
-            }
+        let sql =
+            "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING boot, zero, latest";
+        let update = sqlx::query(sql).bind(uptime()).bind(RESERVED_MILLIS);
+        let written = self.write(|writer| {
+            Box::pin(async move { Rows::Sqlite(update.fetch_all(writer).await?).decode() })
+        });
+        for row in written.await.unwrap_or_default() {
+            self.set_clock(&row);
         }
     }
 
-    fn set_clock(&self, row: ClockRow) {
+    fn set_clock(&self, row: &ClockRow) {
         self.clock.get_or_init(CachedClock::default).set(row);
     }
 }

@@ -45,14 +45,14 @@ async fn open() -> (postgres_cluster::Database, Database) {
 /// Lets the next insertions fail.
 async fn plan(store: &Database, code: &str, failures: i64) {
     let forget = store.statement("DELETE FROM state RETURNING failures");
-    store.write::<(i64,)>(forget).await.expect("forgotten");
+    store.write::<i64>(forget).await.expect("forgotten");
     let restart = store.statement("SELECT setval('tries', 1, false)");
-    store.write::<(i64,)>(restart).await.expect("restarted");
+    store.write::<i64>(restart).await.expect("restarted");
     let plan = store
         .statement("INSERT INTO state VALUES ($1, $2) RETURNING failures")
         .bind(code)
         .bind(failures);
-    store.write::<(i64,)>(plan).await.expect("planned");
+    store.write::<i64>(plan).await.expect("planned");
 }
 
 /// Inserts a number alone, or in a transaction that locks the plan before and inserts another number behind.
@@ -62,19 +62,19 @@ async fn insert(store: &Database, number: i64, is_alone: bool) -> Result<usize, 
         insert.bind(number)
     };
     if is_alone {
-        return Ok(store.write::<(i64,)>(insert(number)).await?.len());
+        return Ok(store.write::<i64>(insert(number)).await?.len());
     }
     let lock = store.statement("SELECT failures FROM state");
     let behind = insert(7);
-    let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![behind.clone()]));
-    let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
+    let then = FollowUp::new(move |_: &[i64]| Ok(vec![behind.clone()]));
+    let check = |_: &[i64]| Ok::<_, StoreError>(());
     let inserted = store.write_if(lock, check, insert(number), then).await?;
     Ok(inserted.len())
 }
 
 async fn count(store: &Database) -> i64 {
     let count = store.statement("SELECT count(*) FROM t");
-    store.read::<(i64,)>(count).await.expect("read")[0].0
+    store.read::<i64>(count).await.expect("read")[0]
 }
 
 #[tokio::test]
