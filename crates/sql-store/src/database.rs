@@ -1,9 +1,8 @@
 //! An open database of either engine, and its reads.
 
-mod follow_up;
 mod writes;
 
-pub use follow_up::FollowUp;
+pub use writes::FollowUp;
 
 use crate::{
     ReadConsistency, Store, StoreError, StoreStatus, Tables, Timed,
@@ -114,7 +113,7 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
     // Its commit waits for the standby like that of a write, perhaps without an end.
     let read = pool.write(move |connection, commit| {
         Box::pin(async move {
-            commit.begin()?;
+            commit.mark_sent()?;
             fetch_from_primary(statement, connection, reads).await
         })
     });

@@ -30,7 +30,7 @@ pub(crate) struct WriteTask<S, L> {
     /// When the caller must have an answer.
     pub(crate) deadline: Instant,
     pub(crate) commit: Commit,
-    /// Runs the statements, and calls [`Commit::send`] before it commits.
+    /// Runs the statements, and calls [`Commit::mark_sent`] before it commits.
     pub(crate) statements: S,
     /// Ends when an unanswered write can get no answer any more.
     pub(crate) connection_lost: L,

@@ -1,9 +1,6 @@
 //! The writes of a database: a statement alone, or several as one transaction.
 
-use super::{
-    Database, Engine,
-    follow_up::{FollowUp, StatementsAfter},
-};
+use super::{Database, Engine};
 use crate::{
     QueryFuture, ReadConsistency, StoreError,
     postgres::Pool,
@@ -11,7 +8,66 @@ use crate::{
     statement::{Connection, Statement},
 };
 use sqlx::Connection as _;
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
+
+/// The statements that follow a write in its transaction, if it returns rows. They are made anew if the transaction runs
+/// again.
+pub struct FollowUp<R> {
+    make_statements: Arc<MakeStatements>,
+    /// The rows of the write.
+    rows: PhantomData<fn(R)>,
+}
+
+/// Makes statements of the rows of a write; an error rolls back.
+type MakeStatements = dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync;
+
+impl<R: TableRow> FollowUp<R> {
+    /// The statements that `statements` makes of the rows of the write. An error rolls back.
+    pub fn new(
+        statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            make_statements: Arc::new(move |rows| statements(&rows.decode()?)),
+            rows: PhantomData,
+        }
+    }
+
+    /// No statement.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            make_statements: Arc::new(|_| Ok(Vec::new())),
+            rows: PhantomData,
+        }
+    }
+
+    fn after(self, write: Statement) -> FollowedWrite {
+        FollowedWrite {
+            write,
+            make_statements: self.make_statements,
+        }
+    }
+}
+
+/// A write and the statements that follow it. Each try of a transaction runs a clone.
+#[derive(Clone)]
+struct FollowedWrite {
+    write: Statement,
+    make_statements: Arc<MakeStatements>,
+}
+
+impl FollowedWrite {
+    /// Returns the rows of the write.
+    async fn run(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
+        let rows = self.write.fetch(connection).await?;
+        if rows.len() > 0 {
+            for statement in (self.make_statements)(&rows)? {
+                statement.run(connection).await?;
+            }
+        }
+        Ok(rows)
+    }
+}
 
 /// Decides by the rows that a transaction has locked whether it goes on.
 type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
@@ -28,15 +84,16 @@ impl Database {
     }
 
     async fn write_only(&self, statement: Statement) -> Result<Rows, StoreError> {
-        match &self.engine {
-            Engine::Postgres(pool) if pool.read_consistency() == ReadConsistency::Primary => {
-                write_alone(pool, statement).await
-            }
-            _ => {
-                let no_statements = Arc::new(|_: &Rows| Ok(Vec::new()));
-                self.write_rows(statement, no_statements).await
-            }
+        if let Engine::Postgres(pool) = &self.engine
+            && pool.read_consistency() == ReadConsistency::Primary
+        {
+            return write_alone(pool, statement).await;
         }
+        let written = self.transaction(move |mut connection| {
+            let statement = statement.clone();
+            Box::pin(async move { statement.fetch(&mut connection).await })
+        });
+        written.await
     }
 
     /// Runs a statement that writes, and returns its rows. If there are any, `follow_up` runs in the same
@@ -46,19 +103,41 @@ impl Database {
         write: Statement,
         follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, StoreError> {
-        let rows = self.write_rows(write, follow_up.into_undecoded()).await?;
+        let rows = self.write_rows(follow_up.after(write)).await?;
         Ok(rows.decode()?)
     }
 
-    async fn write_rows(
-        &self,
-        write: Statement,
-        statements_after: Arc<StatementsAfter>,
-    ) -> Result<Rows, StoreError> {
+    async fn write_rows(&self, write: FollowedWrite) -> Result<Rows, StoreError> {
         let written = self.transaction(move |mut connection| {
             let write = write.clone();
-            let statements_after = Arc::clone(&statements_after);
-            Box::pin(async move { run_write(write, &*statements_after, &mut connection).await })
+            Box::pin(async move { write.run(&mut connection).await })
+        });
+        written.await
+    }
+
+    /// Like [`Self::write_with`], but first locks the rows that `lock` selects, which only orders the writes.
+    pub async fn write_locked<R: TableRow>(
+        &self,
+        lock: Statement,
+        write: Statement,
+        follow_up: FollowUp<R>,
+    ) -> Result<Vec<R>, StoreError> {
+        let rows = self.write_rows_locked(lock, follow_up.after(write)).await?;
+        Ok(rows.decode()?)
+    }
+
+    async fn write_rows_locked(
+        &self,
+        lock: Statement,
+        write: FollowedWrite,
+    ) -> Result<Rows, StoreError> {
+        let written = self.transaction(move |mut connection| {
+            let lock = lock.clone();
+            let write = write.clone();
+            Box::pin(async move {
+                lock.lock(&mut connection).await?;
+                write.run(&mut connection).await
+            })
         });
         written.await
     }
@@ -74,44 +153,27 @@ impl Database {
     ) -> Result<Vec<R>, E> {
         let check = Arc::new(move |locked: Rows| Ok(check(&locked.decode()?)));
         let rows = self
-            .write_rows_if(lock, check, write, follow_up.into_undecoded())
+            .write_rows_if(lock, check, follow_up.after(write))
             .await?;
         Ok(rows.decode().map_err(StoreError::from)?)
-    }
-
-    /// Like [`Self::write_with`], but first locks the rows that `lock` selects, which only orders the writes.
-    pub async fn write_locked<R: TableRow>(
-        &self,
-        lock: Statement,
-        write: Statement,
-        follow_up: FollowUp<R>,
-    ) -> Result<Vec<R>, StoreError> {
-        let accept = Arc::new(|_: Rows| Ok(Ok::<_, StoreError>(())));
-        let rows = self
-            .write_rows_if(lock, accept, write, follow_up.into_undecoded())
-            .await?;
-        Ok(rows.decode()?)
     }
 
     async fn write_rows_if<E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
         check: Arc<CheckLocked<E>>,
-        write: Statement,
-        statements_after: Arc<StatementsAfter>,
+        write: FollowedWrite,
     ) -> Result<Rows, E> {
         let written = self.transaction(move |mut connection| {
             let lock = lock.clone();
             let check = Arc::clone(&check);
             let write = write.clone();
-            let statements_after = Arc::clone(&statements_after);
             Box::pin(async move {
                 let locked = lock.lock(&mut connection).await?;
                 if let Err(refusal) = check(locked)? {
                     return Ok(Err(refusal));
                 }
-                let rows = run_write(write, &*statements_after, &mut connection).await?;
-                Ok(Ok(rows))
+                Ok(Ok(write.run(&mut connection).await?))
             })
         });
         written.await?
@@ -133,7 +195,7 @@ impl Database {
                     Box::pin(async move {
                         let mut transaction = connection.begin_with(begin).await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
-                        commit.begin()?;
+                        commit.mark_sent()?;
                         transaction.commit().await?;
                         Ok(value)
                     })
@@ -154,24 +216,9 @@ async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreErr
         let statement = statement.clone();
         Box::pin(async move {
             // The server commits a lone statement with its execution.
-            commit.begin()?;
+            commit.mark_sent()?;
             statement.fetch(&mut Connection::Postgres(connection)).await
         })
     });
     write.await
-}
-
-/// Runs a statement that writes, and the statements that follow it if it returns rows. Returns these rows.
-async fn run_write(
-    write: Statement,
-    statements_after: &StatementsAfter,
-    connection: &mut Connection<'_>,
-) -> sqlx::Result<Rows> {
-    let rows = write.fetch(connection).await?;
-    if rows.len() > 0 {
-        for statement in statements_after(&rows)? {
-            statement.run(connection).await?;
-        }
-    }
-    Ok(rows)
 }

@@ -68,7 +68,7 @@ impl Pools {
             let mut transaction = writer.begin_with(IMMEDIATE).await?;
             let value = statements(&mut transaction).await?;
             // From here on, a timeout means an unknown outcome.
-            commit_of_task.begin()?;
+            commit_of_task.mark_sent()?;
             transaction.commit().await?;
             // If the file was deleted or replaced meanwhile, this write is in a file that nobody can open.
             files.ensure_not_replaced()?;

@@ -14,20 +14,20 @@ pub(crate) struct Commit {
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
     #[default]
-    NotBegun,
-    Begun(Instant),
+    Unsent,
+    Sent(Instant),
     /// The commit must not be sent any more.
     Withdrawn,
 }
 
 impl Commit {
     /// Must be called before the statement that commits is sent. Fails if the write was withdrawn.
-    pub(crate) fn begin(&self) -> sqlx::Result<()> {
+    pub(crate) fn mark_sent(&self) -> sqlx::Result<()> {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {
             return Err(Error::PoolTimedOut);
         }
-        *stage = Stage::Begun(Instant::now());
+        *stage = Stage::Sent(Instant::now());
         Ok(())
     }
 
@@ -38,14 +38,14 @@ impl Commit {
         if matches!(*stage, Stage::Withdrawn) {
             return false;
         }
-        *stage = Stage::NotBegun;
+        *stage = Stage::Unsent;
         true
     }
 
     /// Forbids the commit, unless it was sent: then this is when.
     pub(super) fn withdraw(&self) -> Option<Instant> {
         let mut stage = self.stage.lock();
-        if let Stage::Begun(at) = *stage {
+        if let Stage::Sent(at) = *stage {
             return Some(at);
         }
         *stage = Stage::Withdrawn;
@@ -54,6 +54,6 @@ impl Commit {
 
     /// Whether the commit was sent, so that the write may have happened.
     pub(crate) fn was_sent(&self) -> bool {
-        matches!(*self.stage.lock(), Stage::Begun(_))
+        matches!(*self.stage.lock(), Stage::Sent(_))
     }
 }

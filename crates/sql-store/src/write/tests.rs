@@ -31,7 +31,7 @@ async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
     let (sending, (sent, was_sent)) = (commit.clone(), oneshot::channel());
     let write = async move {
         sleep(STATEMENT_TIMEOUT + A_MOMENT).await;
-        let _ = sent.send(sending.begin().is_ok());
+        let _ = sent.send(sending.mark_sent().is_ok());
         Ok(())
     };
     let outcome = run(&health, commit, pending(), write).await;
@@ -49,7 +49,7 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
     let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (answer, answered)) = (commit.clone(), oneshot::channel::<()>());
     let write = async move {
-        sending.begin()?;
+        sending.mark_sent()?;
         let _ = answered.await;
         Ok(())
     };
@@ -77,7 +77,7 @@ async fn commit_on_a_dead_connection_is_dropped() {
     let (sending, (connection, closed)) = (commit.clone(), oneshot::channel::<()>());
     let write = async move {
         let _connection = connection;
-        sending.begin()?;
+        sending.mark_sent()?;
         pending::<sqlx::Result<()>>().await
     };
     let lost = sleep(A_MOMENT);
@@ -95,7 +95,7 @@ async fn write_continues_without_a_caller() {
     let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
     let (sending, (done, is_done)) = (commit.clone(), oneshot::channel());
     let write = async move {
-        sending.begin()?;
+        sending.mark_sent()?;
         sleep(A_MOMENT).await;
         let _ = done.send(());
         Ok(())
@@ -115,7 +115,7 @@ async fn outcome_is_unknown_if_the_connection_or_the_disk_fails_after_the_commit
         let sending = commit.clone();
         let write = async move {
             if is_sent {
-                sending.begin()?;
+                sending.mark_sent()?;
             }
             Err::<(), _>(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
         };
@@ -139,7 +139,7 @@ async fn statement_that_a_pooler_mixed_up_was_not_run() {
         sqlx::raw_sql("DEALLOCATE ALL")
             .execute(&mut connection)
             .await?;
-        sending.begin()?;
+        sending.mark_sent()?;
         statement().execute(&mut connection).await.map(drop)
     };
     let outcome = run(&health, commit, pending(), write).await;

@@ -42,7 +42,7 @@ const MAX_ROLLBACK_DELAY: Duration = Duration::from_millis(200);
 const NOT_CONNECTED: i32 = 0;
 
 impl Pool {
-    /// Runs a statement or a transaction that writes and calls [`Commit::send`] before its commit,
+    /// Runs a statement or a transaction that writes and calls [`Commit::mark_sent`] before its commit,
     /// within [`STATEMENT_TIMEOUT`]. Writes hold at most half of the connections.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
