@@ -39,7 +39,7 @@ const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
     schema: Some("posts"),
-    postgres: &[
+    migrations: &[
         Migration {
             version: 1,
             name: "post",

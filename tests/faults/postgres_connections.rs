@@ -15,12 +15,12 @@ const TABLES: Tables = Tables {
     owner: "test",
     marker_table: "t",
     schema: None,
-    postgres: &[Migration {
+    migrations: &[Migration {
         version: 1,
         name: "t",
-        sql: "CREATE TABLE t (i int)",
+        postgres: "CREATE TABLE t (i int)",
+        sqlite: "",
     }],
-    sqlite: &[],
 };
 
 async fn open(database: &TestDatabase) -> Pool {

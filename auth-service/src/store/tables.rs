@@ -3,20 +3,12 @@
 use rolegate_sql_store::{Migration, Tables};
 
 macro_rules! migrations {
-    ($engine:literal) => {
-        migrations!($engine: 1 "user" "0001_user", 2 "tokens not before" "0002_tokens_not_before",
-            3 "disabled" "0003_disabled", 4 "api key" "0004_api_key", 5 "clock" "0005_clock",
-            6 "role" "0006_role", 7 "session" "0007_session", 8 "user times" "0008_user_times",
-            9 "audit" "0009_audit", 10 "second step" "0010_second_step",
-            11 "record limits" "0011_record_limits", 12 "wrong codes" "0012_wrong_codes",
-            13 "usage pauses" "0013_usage_pauses", 14 "cookie session" "0014_cookie_session",
-            15 "former username" "0015_former_username", 16 "pending sign-in" "0016_pending_sign_in")
-    };
-    ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
+    ($($version:literal $name:literal $file:literal),+) => {
         &[$(Migration {
             version: $version,
             name: $name,
-            sql: include_str!(concat!("../../migrations/", $engine, "/", $file, ".sql")),
+            postgres: include_str!(concat!("../../migrations/postgres/", $file, ".sql")),
+            sqlite: include_str!(concat!("../../migrations/sqlite/", $file, ".sql")),
         }),+]
     };
 }
@@ -26,8 +18,24 @@ pub(super) const TABLES: Tables = Tables {
     owner: "auth-service",
     marker_table: "user",
     schema: None,
-    postgres: migrations!("postgres"),
-    sqlite: migrations!("sqlite"),
+    migrations: migrations!(
+        1 "user" "0001_user",
+        2 "tokens not before" "0002_tokens_not_before",
+        3 "disabled" "0003_disabled",
+        4 "api key" "0004_api_key",
+        5 "clock" "0005_clock",
+        6 "role" "0006_role",
+        7 "session" "0007_session",
+        8 "user times" "0008_user_times",
+        9 "audit" "0009_audit",
+        10 "second step" "0010_second_step",
+        11 "record limits" "0011_record_limits",
+        12 "wrong codes" "0012_wrong_codes",
+        13 "usage pauses" "0013_usage_pauses",
+        14 "cookie session" "0014_cookie_session",
+        15 "former username" "0015_former_username",
+        16 "pending sign-in" "0016_pending_sign_in"
+    ),
 };
 
 /// Selects rows of `RoleUsage`.

@@ -45,7 +45,8 @@ pub mod sqlite;
 mod statement;
 mod store;
 mod tables;
-mod timed;
+#[cfg(test)]
+mod test_support;
 mod uptime;
 mod url;
 mod write;

@@ -220,19 +220,9 @@ async fn run_long<T>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, FileClock, Migration, Store as _, Tables};
+    use crate::{DatabaseUrl, Store as _, test_support::open_with_table};
 
-    const TABLES: Tables = Tables {
-        owner: "test",
-        marker_table: "t",
-        schema: None,
-        postgres: &[],
-        sqlite: &[Migration {
-            version: 1,
-            name: "t",
-            sql: "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)",
-        }],
-    };
+    const CREATE: &str = "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)";
 
     #[tokio::test]
     async fn log_of_sqlite_shrinks_after_a_long_read() {
@@ -240,7 +230,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
+        let database = open_with_table(&url, CREATE).await;
         let log_size = || {
             file.with_extension("db-wal")
                 .metadata()

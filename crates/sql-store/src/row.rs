@@ -124,19 +124,9 @@ macro_rules! row {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, FileClock, Migration, Tables};
+    use crate::{DatabaseUrl, test_support::open_with_table};
 
-    const TABLES: Tables = Tables {
-        owner: "test",
-        marker_table: "t",
-        schema: None,
-        postgres: &[],
-        sqlite: &[Migration {
-            version: 1,
-            name: "t",
-            sql: "CREATE TABLE t (name TEXT, age BIGINT); INSERT INTO t VALUES (NULL, 7)",
-        }],
-    };
+    const CREATE: &str = "CREATE TABLE t (name TEXT, age BIGINT); INSERT INTO t VALUES (NULL, 7)";
 
     row! {
         #[derive(Debug, PartialEq)]
@@ -150,7 +140,7 @@ mod tests {
     async fn columns_are_found_by_name_in_any_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("t.db"));
-        let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
+        let database = open_with_table(&url, CREATE).await;
         let people: Vec<Person> = database
             .read(database.statement("SELECT age, name FROM t"))
             .await

@@ -16,8 +16,10 @@ pub struct Migration {
     pub version: i64,
     /// Its name in the history of the database.
     pub name: &'static str,
-    /// Its statements.
-    pub sql: &'static str,
+    /// Its statements for PostgreSQL.
+    pub postgres: &'static str,
+    /// Its statements for SQLite.
+    pub sqlite: &'static str,
 }
 
 /// The tables of one service, and the migrations that create them.
@@ -29,15 +31,13 @@ pub struct Tables {
     pub marker_table: &'static str,
     /// The schema in PostgreSQL, created if it is missing; `None` for the first of the search path.
     pub schema: Option<&'static str>,
-    /// The migrations for PostgreSQL, by ascending version.
-    pub postgres: &'static [Migration],
-    /// The migrations for SQLite, by ascending version.
-    pub sqlite: &'static [Migration],
+    /// By ascending version.
+    pub migrations: &'static [Migration],
 }
 
 impl Tables {
     pub(crate) fn postgres_migrator(&self) -> Migrator {
-        let mut migrator = migrator(self.postgres);
+        let mut migrator = self.migrator(|migration| migration.postgres);
         if let Some(schema) = self.schema {
             migrator.create_schema(schema);
             migrator.dangerous_set_table_name(self.in_postgres(HISTORY));
@@ -46,7 +46,7 @@ impl Tables {
     }
 
     pub(crate) fn sqlite_migrator(&self) -> Migrator {
-        migrator(self.sqlite)
+        self.migrator(|migration| migration.sqlite)
     }
 
     /// The name of this table in statements for PostgreSQL.
@@ -60,20 +60,20 @@ impl Tables {
     pub(crate) fn marker_in_postgres(&self) -> String {
         self.in_postgres(&format!("\"{}\"", self.marker_table))
     }
-}
 
-fn migrator(migrations: &[Migration]) -> Migrator {
-    let migrations = migrations.iter().map(|migration| {
-        migrate::Migration::new(
-            migration.version,
-            Cow::Borrowed(migration.name),
-            MigrationType::Simple,
-            migration.sql.into_sql_str(),
-            false,
-        )
-    });
-    let mut migrator = Migrator::with_migrations(migrations.collect());
-    // During a rollout, an older instance must be able to restart beside a newer one.
-    migrator.set_ignore_missing(true);
-    migrator
+    fn migrator(&self, sql: fn(&Migration) -> &'static str) -> Migrator {
+        let migrations = self.migrations.iter().map(|migration| {
+            migrate::Migration::new(
+                migration.version,
+                Cow::Borrowed(migration.name),
+                MigrationType::Simple,
+                sql(migration).into_sql_str(),
+                false,
+            )
+        });
+        let mut migrator = Migrator::with_migrations(migrations.collect());
+        // During a rollout, an older instance must be able to restart beside a newer one.
+        migrator.set_ignore_missing(true);
+        migrator
+    }
 }

@@ -5,17 +5,18 @@ const TABLES: Tables = Tables {
     owner: "auth-service",
     marker_table: "user",
     schema: None,
-    postgres: &[],
-    sqlite: &[
+    migrations: &[
         Migration {
             version: 1,
             name: "user",
-            sql: "CREATE TABLE one",
+            postgres: "",
+            sqlite: "CREATE TABLE one",
         },
         Migration {
             version: 2,
             name: "more",
-            sql: "CREATE TABLE two",
+            postgres: "",
+            sqlite: "CREATE TABLE two",
         },
     ],
 };

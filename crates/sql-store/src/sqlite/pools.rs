@@ -154,26 +154,14 @@ async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, Engine, FileClock, Migration, Store as _, Tables};
-
-    const TABLES: Tables = Tables {
-        owner: "test",
-        marker_table: "t",
-        schema: None,
-        postgres: &[],
-        sqlite: &[Migration {
-            version: 1,
-            name: "t",
-            sql: "CREATE TABLE t (i INTEGER)",
-        }],
-    };
+    use crate::{DatabaseUrl, Engine, Store as _, test_support::open_with_table};
 
     #[tokio::test]
     async fn probe_reaches_the_disk() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let opened = url.open(&TABLES, FileClock::Unused).await.expect("opened");
+        let opened = open_with_table(&url, "CREATE TABLE t (i INTEGER)").await;
         let Engine::Sqlite(pools) = &opened.engine else {
             panic!("a file")
         };

@@ -1,5 +1,5 @@
 use super::{Obstacle, Timeline, find_obstacle};
-use crate::{DatabaseUrl, FileClock, Migration, Store as _, Tables};
+use crate::{DatabaseUrl, Store as _, test_support::open_with_table};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 #[test]
@@ -126,31 +126,12 @@ async fn a_store_opens_reads_and_writes_on_a_server_without_wal_functions() {
         .execute(&mut connection)
         .await
         .expect("hidden");
-    let tables = Tables {
-        owner: "test",
-        marker_table: "t",
-        schema: None,
-        postgres: &[Migration {
-            version: 1,
-            name: "t",
-            sql: "CREATE TABLE t (i bigint)",
-        }],
-        sqlite: &[],
-    };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
-    let store = url
-        .expect("a URL")
-        .open(&tables, FileClock::Unused)
-        .await
-        .expect("opened");
+    let url = url.expect("a URL");
+    let store = open_with_table(&url, "CREATE TABLE t (i bigint)").await;
     let insert = store.statement("INSERT INTO t VALUES (7) RETURNING i");
-    assert_eq!(
-        store.write::<(i64,)>(insert).await.expect("written"),
-        [(7,)]
-    );
-    let read = store
-        .read::<(i64,)>(store.statement("SELECT i FROM t"))
-        .await;
-    assert_eq!(read.expect("read"), [(7,)]);
+    assert_eq!(store.write::<i64>(insert).await.expect("written"), [7]);
+    let read = store.read::<i64>(store.statement("SELECT i FROM t")).await;
+    assert_eq!(read.expect("read"), [7]);
     store.close().await;
 }

@@ -1,8 +1,8 @@
 //! Transactions that PostgreSQL rolls back because of another one.
 
 use crate::{
-    Database, DatabaseUrl, FileClock, FollowUp, Migration, STATEMENT_TIMEOUT, Store as _,
-    StoreError, Tables,
+    Database, DatabaseUrl, FollowUp, STATEMENT_TIMEOUT, Store as _, StoreError,
+    test_support::open_with_table,
 };
 use std::time::Instant;
 
@@ -26,20 +26,9 @@ const SCHEMA: &str = "CREATE TABLE t (i bigint);
 
 async fn open() -> (postgres_cluster::Database, Database) {
     let database = postgres_cluster::Database::create().await;
-    let tables = Tables {
-        owner: "test",
-        marker_table: "t",
-        schema: None,
-        postgres: &[Migration {
-            version: 1,
-            name: "t",
-            sql: SCHEMA,
-        }],
-        sqlite: &[],
-    };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
-    let store = url.expect("a URL").open(&tables, FileClock::Unused).await;
-    (database, store.expect("opened"))
+    let store = open_with_table(&url.expect("a URL"), SCHEMA).await;
+    (database, store)
 }
 
 /// Lets the next insertions fail.

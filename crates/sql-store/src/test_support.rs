@@ -1,0 +1,20 @@
+//! Opens databases for tests.
+
+use crate::{Database, DatabaseUrl, FileClock, Migration, Tables};
+
+/// Opens a new database whose only migration is `create`. It creates a table `t`, perhaps with rows.
+pub(crate) async fn open_with_table(url: &DatabaseUrl, create: &'static str) -> Database {
+    let migration = Migration {
+        version: 1,
+        name: "t",
+        postgres: create,
+        sqlite: create,
+    };
+    let tables = Tables {
+        owner: "test",
+        marker_table: "t",
+        schema: None,
+        migrations: Box::leak(Box::new([migration])),
+    };
+    url.open(&tables, FileClock::Unused).await.expect("opened")
+}
