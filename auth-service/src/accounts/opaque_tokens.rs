@@ -194,10 +194,10 @@ impl Accounts {
         user_id: Option<i64>,
         tokens: TokensToDelete,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
-        let selection = match (tokens, kind) {
-            (TokensToDelete::One(id), _) => TokenSelection::One(id),
-            (TokensToDelete::All, TokenKind::Session) => TokenSelection::AllBut(actor.session_id()),
-            (TokensToDelete::All, TokenKind::ApiKey) => TokenSelection::AllBut(None),
+        let selection = match (tokens, kind, actor.session_id()) {
+            (TokensToDelete::One(id), ..) => TokenSelection::One(id),
+            (TokensToDelete::All, TokenKind::Session, Some(own)) => TokenSelection::AllBut(own),
+            (TokensToDelete::All, ..) => TokenSelection::All,
         };
         let admin = user_id.map(|_| actor.user.id);
         let id = user_id.unwrap_or(actor.user.id);

@@ -22,8 +22,9 @@ pub(crate) enum SessionEnd {
 pub(crate) enum TokenSelection {
     /// The one with this id.
     One(i64),
+    All,
     /// All but the one with this id.
-    AllBut(Option<i64>),
+    AllBut(i64),
 }
 
 /// What a use is of, whose last time is stored.

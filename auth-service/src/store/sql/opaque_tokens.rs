@@ -24,7 +24,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{FollowUp, Timed};
-use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS};
+use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
 use std::ops::Range;
 
 /// The condition for the tokens of this kind of the user `$1`.
@@ -110,26 +110,27 @@ impl TokenStore for SqlStore {
         selection: TokenSelection,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let (condition, id) = match selection {
-            TokenSelection::One(id) => (
-                " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
-                    WHERE id = $2 AND session_user_id = $1))",
-                Some(id),
-            ),
-            TokenSelection::AllBut(id) => (
-                " AND ($2 IS NULL OR id <> $2
-                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))",
-                id,
-            ),
-        };
         let delete = self
             .database
             .statement("DELETE FROM api_key WHERE ")
             .push(belong_to_user(kind))
-            .push(condition)
-            .push(RETURNING_TOKEN)
-            .bind(user_id)
-            .bind(id);
+            .bind(user_id);
+        let delete = match selection {
+            TokenSelection::One(id) => delete
+                .push(
+                    " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
+                    WHERE id = $2 AND session_user_id = $1))",
+                )
+                .bind(id),
+            TokenSelection::All => delete,
+            TokenSelection::AllBut(id) => delete
+                .push(
+                    " AND id <> $2
+                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)",
+                )
+                .bind(id),
+        };
+        let delete = delete.push(RETURNING_TOKEN);
         let record = self.record_tokens(write, Vec::new());
         let deleted = if actor.is_some() {
             self.write_as_admin(actor, user_id, AdminCount::Kept, delete, record)
@@ -181,30 +182,13 @@ impl TokenStore for SqlStore {
         ids: &[i64],
         in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
-        let delete = self
-            .database
-            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL")
-            .push(" AND NOT (coalesce(last_used_at, created_at) >= ")
-            .push_bind(encode_seconds(in_use.start))
-            .push(" AND coalesce(last_used_at, created_at) < ")
-            .push_bind(encode_seconds(in_use.end))
-            .push(") AND id")
-            .push_any(ids)
-            .push(" RETURNING id");
-        let deleted = self.database.execute(delete).await;
+        let deleted = self.delete_sessions_not_used(ids, in_use).await;
         if let Err(StoreError::ReadOnly(_)) = deleted {
             self.token_usage.note_failure(&self.database).await;
         }
         deleted?;
         // Another request may have deleted some of them, and another replica may have noted a use.
-        let left = self
-            .database
-            .statement("SELECT id FROM api_key WHERE id")
-            .push_any(ids);
-        let left: Vec<i64> = self.database.read_column(left).await?;
-        let mut gone = ids.to_vec();
-        gone.retain(|id| !left.contains(id));
-        Ok(gone)
+        self.missing_tokens(ids).await
     }
 
     fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
@@ -221,5 +205,41 @@ impl TokenStore for SqlStore {
 
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
         read_pauses(&self.database).await
+    }
+}
+
+impl SqlStore {
+    /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
+    async fn delete_sessions_not_used(
+        &self,
+        ids: &[i64],
+        in_use: Range<u64>,
+    ) -> Result<(), StoreError> {
+        let delete = self
+            .database
+            .statement(concat!(
+                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND ",
+                last_use!(),
+                " NOT BETWEEN "
+            ))
+            .push_bind(encode_seconds(in_use.start))
+            .push(" AND ")
+            .push_bind(encode_seconds(in_use.end) - 1)
+            .push(" AND id")
+            .push_any(ids)
+            .push(" RETURNING id");
+        self.database.execute(delete).await.map(drop)
+    }
+
+    /// The ids among these of tokens that do not exist.
+    async fn missing_tokens(&self, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
+        let select = self
+            .database
+            .statement("SELECT id FROM api_key WHERE id")
+            .push_any(ids);
+        let existing: Vec<i64> = self.database.read(select).await?;
+        let mut missing = ids.to_vec();
+        missing.retain(|id| !existing.contains(id));
+        Ok(missing)
     }
 }

@@ -49,7 +49,7 @@ async fn begin(store: &dyn UserStore, user: &User) -> Result<User, WriteError> {
 
 async fn delete_all(store: &dyn UserStore, kind: TokenKind, user: &User) {
     let write = Write::by_operator(Change::ApiKeyDeleted, Some(user.id));
-    let all = TokenSelection::AllBut(None);
+    let all = TokenSelection::All;
     store
         .delete_tokens(kind, None, user.id, all, write)
         .await

@@ -11,7 +11,7 @@ use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use tokio::join;
 
 const KEY: TokenKind = TokenKind::ApiKey;
-const ALL: TokenSelection = TokenSelection::AllBut(None);
+const ALL: TokenSelection = TokenSelection::All;
 
 fn new_key(user: &User, digest: &str) -> NewToken {
     let mut new =

@@ -12,7 +12,7 @@ use rolegate_proto::{
     limits::{API_KEY_PREFIX, SESSION_PREFIX},
 };
 
-const ALL: TokenSelection = TokenSelection::AllBut(None);
+const ALL: TokenSelection = TokenSelection::All;
 pub(super) const END: u64 = 1_000_000;
 
 pub(super) fn new(kind: TokenKind, user: &User, digest: &str) -> NewToken {
@@ -424,7 +424,7 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         .await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let current = made.remove(9);
-    let others = TokenSelection::AllBut(Some(current));
+    let others = TokenSelection::AllBut(current);
     assert_eq!(delete(TokenKind::Session, None, others).await, made);
     assert_eq!(sessions(store, &ann).await, [current]);
     assert_eq!(delete(TokenKind::ApiKey, Some(admin.id), ALL).await, keys);
@@ -565,14 +565,14 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
         assert_eq!(delete(TokenSelection::One(of_bob[round])).await, [0; 0]);
         assert_eq!(delete(TokenSelection::One(ended[round])).await, ended);
         let ended = add_pair(store, &ann, &format!("others {round}"), 1).await;
-        assert_eq!(delete(TokenSelection::AllBut(Some(kept[round]))).await, {
+        assert_eq!(delete(TokenSelection::AllBut(kept[round])).await, {
             let mut all = ended.to_vec();
             all.extend((round == 0).then_some(alone));
             all.sort_unstable();
             all
         });
         assert_eq!(sessions(store, &ann).await, kept);
-        assert_eq!(delete(TokenSelection::AllBut(None)).await, kept);
+        assert_eq!(delete(TokenSelection::All).await, kept);
     }
     // A new password by one of them ends neither, and every other one.
     let own = add_pair(store, &ann, "own", 3).await;

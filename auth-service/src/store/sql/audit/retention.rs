@@ -33,13 +33,15 @@ const PAGE_ROWS: i64 = 20_000;
 /// The number of seals whose rows one statement removes.
 const BATCH_SEALS: i64 = 20;
 
-const AGED_ROWS: &str =
-    "SELECT revision, at FROM audit WHERE at BETWEEN $1 AND $2 ORDER BY revision LIMIT $3";
-
-row! {
-    struct DetailsRow {
-        details: String,
-    }
+/// Appends the `SELECT` of the oldest rows whose time can be believed.
+fn push_aged_rows(statement: Statement, now: i64) -> Statement {
+    statement
+        .push(
+            "SELECT revision, at FROM audit WHERE at BETWEEN $1 AND $2 ORDER BY revision LIMIT $3",
+        )
+        .bind(YEAR_2020)
+        .bind(now)
+        .bind(PAGE_ROWS)
 }
 
 /// What a row of the record says about rows that were removed.
@@ -126,26 +128,15 @@ impl SqlStore {
 
     /// The time of the oldest row. The database looks for it, and returns no page.
     async fn oldest_at(&self, now: i64) -> Result<Option<i64>, StoreError> {
-        let oldest = self
-            .database
-            .statement("SELECT min(at) FROM (")
-            .push(AGED_ROWS)
-            .push(") AS oldest")
-            .bind(YEAR_2020)
-            .bind(now)
-            .bind(PAGE_ROWS);
-        let oldest = self.database.read_column(oldest).await?.pop();
+        let oldest = self.database.statement("SELECT min(at) FROM (");
+        let oldest = push_aged_rows(oldest, now).push(") AS oldest");
+        let oldest = self.database.read(oldest).await?.pop();
         Ok(oldest.flatten())
     }
 
     /// The oldest rows whose time can be believed.
     async fn aged_rows(&self, now: i64) -> Result<Vec<AgedRow>, StoreError> {
-        let select = self
-            .database
-            .statement(AGED_ROWS)
-            .bind(YEAR_2020)
-            .bind(now)
-            .bind(PAGE_ROWS);
+        let select = push_aged_rows(self.database.statement(""), now);
         self.database.read(select).await
     }
 

@@ -1,6 +1,9 @@
 //! Inserts opaque tokens, under the conditions of who makes them and as far as there is room.
 
-use super::{rows::RETURNING_TOKEN, sort_by_id};
+use super::{
+    rows::{RETURNING_TOKEN, last_use},
+    sort_by_id,
+};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
@@ -48,9 +51,13 @@ const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefi
 
 /// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
 /// those that have been idle longest.
-const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
-    expires_at <= $2 OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $5) AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
-        ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
+const MAKE_ROOM: &str = concat!(
+    "DELETE FROM api_key WHERE session_user_id = $1 AND (expires_at <= $2
+        OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $5)
+            AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2 ORDER BY ",
+    last_use!(),
+    " DESC, id DESC LIMIT $3 OFFSET $4))"
+);
 
 /// New tokens, which are all of one kind and user.
 struct NewTokens {

@@ -17,6 +17,14 @@ macro_rules! token_columns {
     };
 }
 
+/// When a token was last used, or created.
+macro_rules! last_use {
+    () => {
+        "coalesce(last_used_at, created_at)"
+    };
+}
+pub(super) use last_use;
+
 pub(super) const SELECT_TOKENS: &str = concat!("SELECT ", token_columns!(), " FROM api_key");
 /// Ends a statement that writes tokens.
 pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!());
@@ -43,41 +51,26 @@ impl TableRow for OpaqueToken {
 }
 
 /// What follows the columns of a user in a `SELECT` of the bearers of tokens, up to the digests of the tokens.
-pub(super) const BEARERS: &str =
+pub(super) const BEARERS: &str = concat!(
     ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
-                role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before,
+                role AS token_role, expires_at, ",
+    last_use!(),
+    " AS used_at, not_before,
                 cookie_only
-                FROM api_key WHERE digest";
+                FROM api_key WHERE digest"
+);
 
-rolegate_sql_store::row! {
-    /// What a decision needs of a token, beside the user.
-    struct BearerRow {
-        digest: String,
-        token_id: i64,
-        token_role: Option<String>,
-        expires_at: Option<i64>,
-        used_at: i64,
-        not_before: Option<i64>,
-        cookie_only: bool,
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for TokenBearer
-where
-    User: FromRow<'r, R>,
-    BearerRow: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let token = BearerRow::from_row(row)?;
+impl TableRow for TokenBearer {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
-            digest: token.digest,
-            token_id: token.token_id,
-            role: decode_role(token.token_role)?,
-            expires_at: token.expires_at.map(decode_seconds).transpose()?,
-            last_used_at: decode_seconds(token.used_at)?,
-            not_before: token.not_before.map(decode_seconds).transpose()?,
-            cookie_only: token.cookie_only,
+            digest: row.get("digest")?,
+            token_id: row.get("token_id")?,
+            role: decode_role(row.get("token_role")?)?,
+            expires_at: decode_optional_seconds(row.get("expires_at")?)?,
+            last_used_at: decode_seconds(row.get("used_at")?)?,
+            not_before: decode_optional_seconds(row.get("not_before")?)?,
+            cookie_only: row.get("cookie_only")?,
             user: User::from_row(row)?,
         })
     }

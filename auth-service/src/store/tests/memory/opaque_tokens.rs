@@ -173,8 +173,8 @@ impl TokenStore for MemoryStore {
             users.find(actor, user_id, AdminCount::Kept)?;
         }
         let selected = match selection {
-            TokenSelection::One(id) => Some(id),
-            TokenSelection::AllBut(id) => id,
+            TokenSelection::One(id) | TokenSelection::AllBut(id) => Some(id),
+            TokenSelection::All => None,
         };
         let pair_id = users.pair_of(user_id, selected);
         let is_meant = |token: &OpaqueToken| {
