@@ -32,7 +32,8 @@ pub(crate) const DELETED: i64 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PostsOfDeletedUsers {
     /// They stay, without an author
-    Keep,
+    #[value(name = "keep")]
+    Detach,
     /// They are deleted too
     Delete,
 }

@@ -149,7 +149,10 @@ mod tests {
 
     #[test]
     fn posts_of_deleted_users_are_kept_unless_it_is_set_otherwise() {
-        assert_eq!(parse(&[]).posts_of_deleted_users, PostsOfDeletedUsers::Keep);
+        assert_eq!(
+            parse(&[]).posts_of_deleted_users,
+            PostsOfDeletedUsers::Detach
+        );
         let delete = parse(&["--posts-of-deleted-users", "delete"]);
         assert_eq!(delete.posts_of_deleted_users, PostsOfDeletedUsers::Delete);
     }

@@ -11,8 +11,8 @@ use crate::{
     store::{
         Database,
         deleted_authors::{
-            NextPosition, OrphanedPosts, Position, WrittenBy, advance, advance_with_last_posts,
-            detach_or_delete_posts, position, reassign_posts,
+            History, NextPosition, OrphanedPosts, Position, WrittenBy, advance,
+            advance_with_last_posts, detach_or_delete_posts, position, reassign_posts,
         },
     },
 };
@@ -141,14 +141,14 @@ impl DeletedAuthors {
     /// Stores a position.
     async fn advance(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
-        let is_followed = advance(&self.store, next).await?;
-        self.expect_followed(is_followed, revision)
+        let history = advance(&self.store, next).await?;
+        self.require_followed(history, revision)
     }
 
     /// Fails if an operator has given up the history that this connection follows: the next connection begins with the
     /// users of the next one.
-    fn expect_followed(&mut self, is_followed: bool, revision: i64) -> Result<(), WatchError> {
-        if !is_followed {
+    fn require_followed(&mut self, history: History, revision: i64) -> Result<(), WatchError> {
+        if history == History::GivenUp {
             return Err("an operator has accepted another history of users".into());
         }
         if self.position_stored_at.is_none() || self.last_warning.is_some() {
@@ -175,8 +175,8 @@ impl DeletedAuthors {
         };
         self.detach_or_delete(posts).await?;
         let next = self.next_position(change.revision, change.seal);
-        let is_followed = advance_with_last_posts(&self.store, next, self.policy, posts).await?;
-        self.expect_followed(is_followed, change.revision)
+        let history = advance_with_last_posts(&self.store, next, self.policy, posts).await?;
+        self.require_followed(history, change.revision)
     }
 
     /// Stores the revision of a change that needs nothing, now and then. A progress follows the last one.

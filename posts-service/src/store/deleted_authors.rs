@@ -8,19 +8,30 @@ use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 /// Posts in one transaction: of the longest, 20 MB.
 const MAX_BATCH: u32 = 100;
 
-/// How far the history of users was followed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// The last revision that was made use of; 0 for none.
-    pub(crate) revision: i64,
-    /// The last seal that was seen.
-    pub(crate) seal: Option<String>,
-    /// Whether an operator has accepted the next history, whatever it is.
-    pub(crate) accepts_any: bool,
-    /// How often an operator has done so.
-    pub(crate) generation: i64,
-    /// The id of the newest post.
-    pub(crate) newest_post: i64,
+row! {
+    /// How far the history of users was followed.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Position {
+        /// The last revision that was made use of; 0 for none.
+        pub(crate) revision: i64,
+        /// The last seal that was seen.
+        pub(crate) seal: Option<String>,
+        /// Whether an operator has accepted the next history, whatever it is.
+        pub(crate) accepts_any: bool,
+        /// How often an operator has done so.
+        pub(crate) generation: i64,
+        /// The id of the newest post.
+        pub(crate) newest_post: i64,
+    }
+}
+
+/// The history of users that a position belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum History {
+    /// The one that posts-service follows.
+    Followed,
+    /// One that an operator has given up since: nothing of it is stored any more.
+    GivenUp,
 }
 
 /// Which posts of an id were written by the user who was deleted.
@@ -72,16 +83,6 @@ pub(crate) struct NextPosition {
     pub(crate) generation: i64,
 }
 
-row! {
-    struct PositionRow {
-        revision: i64,
-        seal: String,
-        accepts_any: bool,
-        generation: i64,
-        newest_post: i64,
-    }
-}
-
 fn cursor(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.user_cursor"
@@ -91,20 +92,12 @@ fn cursor(database: &Database) -> &'static str {
 }
 
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
-    let sql = "SELECT revision, seal, accepts_any, generation, (SELECT coalesce(max(id), 0) FROM ";
+    let sql = "SELECT revision, nullif(seal, '') AS seal, accepts_any, generation,
+        (SELECT coalesce(max(id), 0) FROM ";
     let select = statement(database, sql)
         .push(") AS newest_post FROM ")
         .push(cursor(database));
-    let Some(row) = database.read::<PositionRow>(select).await?.pop() else {
-        return Ok(Position::default());
-    };
-    Ok(Position {
-        revision: row.revision,
-        seal: Some(row.seal).filter(|seal| !seal.is_empty()),
-        accepts_any: row.accepts_any,
-        generation: row.generation,
-        newest_post: row.newest_post,
-    })
+    Ok(database.read(select).await?.pop().unwrap_or_default())
 }
 
 /// The ids of authors, in ascending order.
@@ -117,7 +110,7 @@ pub(crate) async fn author_ids(
         .bind(range.after)
         .bind(range.last)
         .bind(range.newest_post);
-    database.read_column(select).await
+    database.read(select).await
 }
 
 /// The same authors, if it is known when they were created, by ascending id. An id comes once for each of its users.
@@ -143,7 +136,7 @@ pub(crate) async fn detach_or_delete_posts(
     policy: PostsOfDeletedUsers,
     posts: OrphanedPosts,
 ) -> Result<usize, StoreError> {
-    write_in_batches(database, || detach_or_delete(database, policy, posts)).await
+    write_in_batches(database, || detach_or_delete_batch(database, policy, posts)).await
 }
 
 /// Makes the posts up to `newest_post` of an author those of another one, who has the same id but was created at
@@ -185,9 +178,11 @@ async fn write_in_batches(
     }
 }
 
-/// Stores a position unless the stored revision is already as high, or an operator has given up the history since.
-/// Whether the history is still the one that is followed.
-pub(crate) async fn advance(database: &Database, next: NextPosition) -> Result<bool, StoreError> {
+/// Stores a position of a followed history unless the stored revision is already as high.
+pub(crate) async fn advance(
+    database: &Database,
+    next: NextPosition,
+) -> Result<History, StoreError> {
     store_position(database, next, FollowUp::none()).await
 }
 
@@ -197,22 +192,23 @@ pub(crate) async fn advance_with_last_posts(
     next: NextPosition,
     policy: PostsOfDeletedUsers,
     posts: OrphanedPosts,
-) -> Result<bool, StoreError> {
+) -> Result<History, StoreError> {
     let posts = OrphanedPosts {
         // That of the deletion is the stored one by then.
         revision: None,
         ..posts
     };
-    let detach = detach_or_delete(database, policy, posts);
-    let then = FollowUp::new(move |_| Ok(vec![detach.clone()]));
+    let last_posts = detach_or_delete_batch(database, policy, posts);
+    let then = FollowUp::new(move |_| Ok(vec![last_posts.clone()]));
     store_position(database, next, then).await
 }
 
 async fn store_position(
     database: &Database,
     next: NextPosition,
-    then: FollowUp<(i64,)>,
-) -> Result<bool, StoreError> {
+    then: FollowUp<i64>,
+) -> Result<History, StoreError> {
+    let generation = next.generation;
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
@@ -220,7 +216,7 @@ async fn store_position(
         .push(" WHERE generation = $3 AND ")
         .bind(next.revision)
         .bind(next.seal)
-        .bind(next.generation);
+        .bind(generation);
     let update = match next.replaces_revision {
         Some(replaced) => update
             .push("(revision < $1 OR revision = $4)")
@@ -229,7 +225,11 @@ async fn store_position(
     };
     let update = update.push(" RETURNING revision");
     let is_stored = !database.write_with(update, then).await?.is_empty();
-    Ok(is_stored || position(database).await?.generation == next.generation)
+    if is_stored || position(database).await?.generation == generation {
+        Ok(History::Followed)
+    } else {
+        Ok(History::GivenUp)
+    }
 }
 
 /// Gives up the history that was followed: the next one counts, whatever it is.
@@ -241,13 +241,14 @@ pub(crate) async fn accept_next_history(database: &Database) -> Result<(), Store
     database.execute(update).await.map(drop)
 }
 
-fn detach_or_delete(
+/// The statement that detaches or deletes the first posts of a deleted user.
+fn detach_or_delete_batch(
     database: &Database,
     policy: PostsOfDeletedUsers,
     orphaned: OrphanedPosts,
 ) -> Statement {
     let change = match policy {
-        PostsOfDeletedUsers::Keep => statement(database, "UPDATE ").push(" SET author_id = 0"),
+        PostsOfDeletedUsers::Detach => statement(database, "UPDATE ").push(" SET author_id = 0"),
         PostsOfDeletedUsers::Delete => statement(database, "DELETE FROM "),
     };
     let mut change = change

@@ -44,6 +44,12 @@ pub(crate) struct NextPosition {
     pub(crate) generation: i64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum History {
+    Followed,
+    GivenUp,
+}
+
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
     let find = |rows: &Rows| Position {
         newest_post: rows.posts.keys().last().copied().unwrap_or(0),
@@ -117,7 +123,10 @@ pub(crate) async fn detach_or_delete_posts(
     write(async { Ok(detach_or_delete(&mut database.rows(), policy, posts)) }).await
 }
 
-pub(crate) async fn advance(database: &Database, next: NextPosition) -> Result<bool, StoreError> {
+pub(crate) async fn advance(
+    database: &Database,
+    next: NextPosition,
+) -> Result<History, StoreError> {
     store_position(database, next, |_| {}).await
 }
 
@@ -126,7 +135,7 @@ pub(crate) async fn advance_with_last_posts(
     next: NextPosition,
     policy: PostsOfDeletedUsers,
     posts: OrphanedPosts,
-) -> Result<bool, StoreError> {
+) -> Result<History, StoreError> {
     let posts = OrphanedPosts {
         revision: None,
         ..posts
@@ -141,12 +150,12 @@ async fn store_position(
     database: &Database,
     next: NextPosition,
     then: impl FnOnce(&mut Rows),
-) -> Result<bool, StoreError> {
+) -> Result<History, StoreError> {
     write(async {
         let mut rows = database.rows();
         let stored = &mut rows.position;
         if stored.generation != next.generation {
-            return Ok(false);
+            return Ok(History::GivenUp);
         }
         let leads_forward = stored.revision < next.revision;
         let is_next = match next.replaces_revision {
@@ -154,7 +163,7 @@ async fn store_position(
             None => leads_forward,
         };
         if !is_next {
-            return Ok(true);
+            return Ok(History::Followed);
         }
         stored.revision = next.revision;
         stored.accepts_any = false;
@@ -162,7 +171,7 @@ async fn store_position(
             stored.seal = next.seal;
         }
         then(&mut rows);
-        Ok(true)
+        Ok(History::Followed)
     })
     .await
 }
@@ -207,7 +216,7 @@ fn detach_or_delete(rows: &mut Rows, policy: PostsOfDeletedUsers, of: OrphanedPo
     for id in &meant {
         match policy {
             PostsOfDeletedUsers::Delete => drop(rows.posts.remove(id)),
-            PostsOfDeletedUsers::Keep => {
+            PostsOfDeletedUsers::Detach => {
                 if let Some(it) = rows.posts.get_mut(id) {
                     it.post.author_id = 0;
                 }

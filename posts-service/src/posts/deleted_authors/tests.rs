@@ -37,7 +37,7 @@ postgres_cluster::conformance_tests! {
 }
 
 fn watcher(store: &Database) -> DeletedAuthors {
-    DeletedAuthors::new(Arc::new(store.clone()), PostsOfDeletedUsers::Keep, None)
+    DeletedAuthors::new(Arc::new(store.clone()), PostsOfDeletedUsers::Detach, None)
 }
 
 fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
@@ -440,7 +440,7 @@ async fn key_is_read_anew_for_each_connection() {
         rolegate_sql_store::DatabaseUrl::from_file("DATABASE_URL", folder.path().join("p.db"));
     let (store, file) = (open(&url).await.expect("opened"), folder.path().join("key"));
     let source = SecretSource::from_file("USER_CHANGES_KEY_FILE", &file);
-    let mut watcher = DeletedAuthors::new(store, PostsOfDeletedUsers::Keep, Some(source));
+    let mut watcher = DeletedAuthors::new(store, PostsOfDeletedUsers::Detach, Some(source));
     for key in ["rgk_one", "rgk_two"] {
         fs::write(&file, format!("{key}\n")).expect("written");
         let WatchPosition { token, .. } = watcher.connect(false).await.expect("read");

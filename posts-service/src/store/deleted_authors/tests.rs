@@ -1,15 +1,15 @@
 //! What the store does with posts of deleted users on each engine.
 
 use super::{
-    AuthorRange, MAX_BATCH, NextPosition, OrphanedPosts, Position, WrittenBy, accept_next_history,
-    advance, advance_with_last_posts, author_ids, authors_with_creation_time,
+    AuthorRange, History, MAX_BATCH, NextPosition, OrphanedPosts, Position, WrittenBy,
+    accept_next_history, advance, advance_with_last_posts, author_ids, authors_with_creation_time,
     detach_or_delete_posts, position, reassign_posts,
 };
 use crate::{
     post::{DELETED, PostAuthor, PostContent, PostsOfDeletedUsers},
     store::{PostFilter, insert, open, page, skip_ids},
 };
-use PostsOfDeletedUsers::{Delete, Keep};
+use PostsOfDeletedUsers::{Delete, Detach};
 use rolegate_sql_store::Database;
 
 postgres_cluster::conformance_tests! {
@@ -153,14 +153,15 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
     // A process follows the history before, until it learns that it was given up.
     for next in [None, Some(snapshot)] {
         if let Some(snapshot) = next {
-            assert!(advance(store, snapshot).await.expect("written"));
+            let history = advance(store, snapshot).await.expect("written");
+            assert_eq!(history, History::Followed);
         }
-        detach_or_delete_posts(store, Keep, deletion)
+        detach_or_delete_posts(store, Detach, deletion)
             .await
             .expect("written");
         let late = sealed(7, None, Some("7:a"));
-        let stored = advance_with_last_posts(store, late, Keep, deletion).await;
-        assert!(!stored.expect("written"), "it is told");
+        let history = advance_with_last_posts(store, late, Detach, deletion).await;
+        assert_eq!(history.expect("written"), History::GivenUp, "it is told");
         assert_eq!(post_authors(store).await, [1]);
     }
     assert_eq!(position(store).await.expect("read"), followed);
@@ -173,7 +174,7 @@ async fn posts_lose_their_author_or_are_deleted_within_the_bounds(store: &Databa
         ..user(2)
     };
     assert_eq!(
-        detach_or_delete_posts(store, Keep, deleted)
+        detach_or_delete_posts(store, Detach, deleted)
             .await
             .expect("written"),
         2
@@ -212,12 +213,12 @@ async fn only_posts_of_the_user_who_was_deleted_are_taken(store: &Database) {
             written_by,
             ..user(2)
         };
-        detach_or_delete_posts(store, Keep, deleted)
+        detach_or_delete_posts(store, Detach, deleted)
             .await
             .expect("written");
         let authors = post_authors(store).await;
         assert_eq!(authors[authors.len() - 3..], expected, "{written_by:?}");
-        detach_or_delete_posts(store, Keep, user(2))
+        detach_or_delete_posts(store, Detach, user(2))
             .await
             .expect("written");
     }
@@ -265,7 +266,7 @@ async fn posts_of_an_author_who_was_moved_get_another_time(store: &Database) {
 
 async fn many_posts_are_taken_in_batches(store: &Database) {
     const MANY: usize = 2 * MAX_BATCH as usize + 1;
-    for fate in [Keep, Delete] {
+    for fate in [Detach, Delete] {
         insert_by(store, &[1; MANY]).await;
         insert_by(store, &[2]).await;
         assert_eq!(
@@ -289,7 +290,7 @@ async fn posts_are_taken_only_while_the_stored_revision_is_lower(store: &Databas
             revision: Some(revision),
             ..user(1)
         };
-        detach_or_delete_posts(store, Keep, deleted)
+        detach_or_delete_posts(store, Detach, deleted)
             .await
             .expect("written");
         assert_eq!(post_authors(store).await, [expected], "{revision}");
@@ -307,7 +308,7 @@ async fn last_posts_are_taken_if_the_revision_is_stored(store: &Database) {
             revision: Some(revision),
             ..user(id)
         };
-        advance_with_last_posts(store, step(revision, None), Keep, deleted)
+        advance_with_last_posts(store, step(revision, None), Detach, deleted)
             .await
             .expect("written");
         assert_eq!(post_authors(store).await, expected, "{id} {revision}");
