@@ -70,30 +70,27 @@ impl GrpcServer {
     ///
     /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
     /// in this process and callers with a verified certificate are always trusted.
-    #[must_use]
-    pub fn new(
+    pub async fn new(
         service: Routes,
         name: &'static str,
         descriptors: &'static [u8],
         trusted: CidrSet,
         store: Arc<dyn Store>,
-    ) -> BoxFuture<'static, Self> {
-        Box::pin(async move {
-            let (reporter, health_service) = tonic_health::server::health_reporter();
-            let health_service = health_service.max_decoding_message_size(MAX_MESSAGE);
-            call_layer::register_metrics();
-            IGNORED_ADDRESSES.register_metric();
-            let health = ServiceHealth::new(reporter, name);
-            health.set_serving(false).await;
-            Self {
-                routes: add_reflection(service.add_service(health_service), descriptors),
-                health,
-                trusted: Arc::new(trusted),
-                store,
-                end_of_streams: Shutdown::new(),
-                before_close: Box::new(|| {}),
-            }
-        })
+    ) -> Self {
+        let (reporter, health_service) = tonic_health::server::health_reporter();
+        let health_service = health_service.max_decoding_message_size(MAX_MESSAGE);
+        call_layer::register_metrics();
+        IGNORED_ADDRESSES.register_metric();
+        let health = ServiceHealth::new(reporter, name);
+        health.set_serving(false).await;
+        Self {
+            routes: add_reflection(service.add_service(health_service), descriptors),
+            health,
+            trusted: Arc::new(trusted),
+            store,
+            end_of_streams: Shutdown::new(),
+            before_close: Box::new(|| {}),
+        }
     }
 
     /// Serves `tcp` until `shutdown` and `in_memory` until its own shutdown, which must not come

@@ -117,9 +117,6 @@ impl ClientSlots {
     }
 }
 
-/// One connection of an address. `None` if the address is exempt.
-pub(crate) type AddressPermit = Option<ClientSlot>;
-
 /// How many connections one client address may have. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
@@ -142,7 +139,11 @@ impl AddressLimit {
         }
     }
 
-    pub(crate) fn acquire(&self, address: IpAddr) -> Result<AddressPermit, AddressLimitReached> {
+    /// Takes a slot for one more connection of this address; `None` if the address is exempt.
+    pub(crate) fn acquire(
+        &self,
+        address: IpAddr,
+    ) -> Result<Option<ClientSlot>, AddressLimitReached> {
         if self.exempt.contains(address) {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`, TLS.
 
 use crate::{
-    clients::{AddressLimit, AddressLimitReached, AddressPermit},
+    clients::{AddressLimit, AddressLimitReached, ClientSlot},
     refused_peer,
 };
 use rolegate_grpc_tls::{ServerTls, TlsStream};
@@ -60,7 +60,8 @@ impl std::fmt::Debug for Listener {
 struct WaitingConnection {
     stream: TcpStream,
     peer: SocketAddr,
-    address_permit: AddressPermit,
+    /// `None` if its address may have any number of connections.
+    address_slot: Option<ClientSlot>,
 }
 
 /// A connection for which the listener has room.
@@ -77,7 +78,7 @@ pub struct AcceptedConnection {
 /// Counts a connection against the caps until it is dropped.
 #[derive(Debug)]
 pub struct Permit {
-    _address: AddressPermit,
+    _address: Option<ClientSlot>,
     _connection: OwnedSemaphorePermit,
 }
 
@@ -192,7 +193,7 @@ impl Listener {
                     tls: self.tls.clone(),
                     peer: waiting.peer,
                     permit: Permit {
-                        _address: waiting.address_permit,
+                        _address: waiting.address_slot,
                         _connection: connection_permit,
                     },
                 };
@@ -202,15 +203,15 @@ impl Listener {
 
     /// Returns a connection whose address may have one more. `None` closes the connection.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<WaitingConnection> {
-        let address_permit = match &self.per_address {
+        let address_slot = match &self.per_address {
             Some(limit) => limit.acquire(peer.ip()),
             None => Ok(None),
         };
-        match address_permit {
-            Ok(address_permit) => Some(WaitingConnection {
+        match address_slot {
+            Ok(address_slot) => Some(WaitingConnection {
                 stream,
                 peer,
-                address_permit,
+                address_slot,
             }),
             Err(AddressLimitReached { limit }) => {
                 if self.notices.is_due("address") {
