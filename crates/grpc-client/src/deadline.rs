@@ -19,16 +19,16 @@ const TIMEOUT_GRANULARITY: Duration = Duration::from_millis(100);
 /// A lost replica is not picked again, so few attempts are enough.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// Calls a method of a generated client and fails after `limit`, whatever the service does. The service
+/// Calls a method of a generated client and fails after `timeout`, whatever the service does. The service
 /// learns the timeout from `grpc-timeout` and can stop its work.
 pub async fn call<C: Clone, M, A>(
-    limit: Duration,
+    timeout: Duration,
     client: &C,
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    request.set_timeout(announced_timeout(limit));
-    call_within(limit, client, request, method).await
+    request.set_timeout(announced_timeout(timeout));
+    call_within(timeout, client, request, method).await
 }
 
 /// Opens a stream of responses, which has no deadline. The service does not learn the timeout of the answer that
@@ -42,12 +42,12 @@ pub async fn open_stream<C: Clone, M, A>(
 }
 
 async fn call_within<C: Clone, M, A>(
-    limit: Duration,
+    timeout: Duration,
     client: &C,
     request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    let deadline = Instant::now() + limit;
+    let deadline = Instant::now() + timeout;
     match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
         Ok(Err(status)) => {
@@ -60,24 +60,26 @@ async fn call_within<C: Clone, M, A>(
 
 /// The timeout that the service learns: rounded up, so that calls with what is left of a deadline send few
 /// distinct values, which HPACK can index. A timeout of less than a second stays exact.
-fn announced_timeout(time: Duration) -> Duration {
-    if time < Duration::from_secs(1) {
-        return time;
+fn announced_timeout(timeout: Duration) -> Duration {
+    if timeout < Duration::from_secs(1) {
+        return timeout;
     }
-    let multiple = time.as_micros().div_ceil(TIMEOUT_GRANULARITY.as_micros());
+    let multiple = timeout
+        .as_micros()
+        .div_ceil(TIMEOUT_GRANULARITY.as_micros());
     TIMEOUT_GRANULARITY.saturating_mul(u32::try_from(multiple).unwrap_or(u32::MAX))
 }
 
 /// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
 /// another replica.
 pub async fn read<C: Clone, M, A>(
-    limit: Duration,
+    timeout: Duration,
     client: &C,
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
     request.extensions_mut().insert(ReadOnly);
-    call(limit, client, request, method).await
+    call(timeout, client, request, method).await
 }
 
 /// Like [`read`], again and again until `deadline` while the service is unavailable.

@@ -45,7 +45,7 @@ fn is_name_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-._~!$&'()*+,;=%".contains(character)
 }
 
-/// A layer of the routers that [`serve`](crate::http_server::serve) gets.
+/// The layer that refuses requests by their `Host`, for a router that [`serve`](crate::http_server::serve) gets.
 pub(crate) async fn require(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(refusal) => refusal,

@@ -48,8 +48,8 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`]. At
 /// the limit, a newcomer replaces the connection that has been idle longest, never one with a request or
-/// a part of its head. The router checks [`host_header`](crate::host_header). Handlers find the address
-/// of the peer as `ConnectInfo<SocketAddr>`.
+/// a part of its head. The router must refuse requests by [`host_header`](crate::host_header), because hyper does
+/// not. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
 #[must_use]
 pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxFuture<'static, ()> {
     // Boxed: each crate that awaits an `async fn` compiles it anew, with all of hyper.
