@@ -21,7 +21,7 @@ use tonic::{Status, service::Routes};
 /// The message of the status during an outage.
 pub(crate) const OUTAGE: &str = "rolegate-test-outage";
 
-/// The last failure, or its end.
+/// The last [`Control`] that began a failure or ended one. The layer of [`inject_failures`] obeys it.
 pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
 
 /// Puts the failures before every call but those of health: clients must notice at once when one ends.
@@ -49,7 +49,7 @@ async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) 
 }
 
 /// What a [`Control`] acts on.
-pub(crate) struct Subject {
+pub(crate) struct ControlState {
     pub(crate) auth: AuthClient,
     pub(crate) admin_password: SecretString,
     pub(crate) failures: Failures,
@@ -58,7 +58,7 @@ pub(crate) struct Subject {
     pub(crate) host: String,
 }
 
-async fn apply(subject: &Subject, body: &[u8]) -> Result<(), Failure> {
+async fn apply(state: &ControlState, body: &[u8]) -> Result<(), Failure> {
     match serde_json::from_slice(body)? {
         #[expect(
             clippy::disallowed_methods,
@@ -66,13 +66,13 @@ async fn apply(subject: &Subject, body: &[u8]) -> Result<(), Failure> {
         )]
         Control::Clock { advance_seconds } => advance_clock(advance_seconds),
         Control::Revoked { username } => {
-            let Some(id) = subject.users.get(&username) else {
+            let Some(id) = state.users.get(&username) else {
                 return Err(format!("no --user is {username:?}").into());
             };
-            let admin = admin(&subject.auth, &subject.admin_password).await?;
+            let admin = admin(&state.auth, &state.admin_password).await?;
             admin.revoke_tokens(Some(*id)).await?;
         }
-        failure => *subject.failures.lock() = Some(failure),
+        failure => *state.failures.lock() = Some(failure),
     }
     Ok(())
 }
@@ -88,23 +88,23 @@ pub(crate) async fn admin(
     Ok(auth.clone().acting_for(token, CallContext::default()))
 }
 
-pub(crate) fn router(subject: Subject) -> Router {
+pub(crate) fn router(state: ControlState) -> Router {
     Router::new()
         .route("/", post(answer))
-        .with_state(Arc::new(subject))
+        .with_state(Arc::new(state))
 }
 
 /// Refuses what a page in a browser could send: requests with an `Origin`, or for another host.
 async fn answer(
-    State(subject): State<Arc<Subject>>,
+    State(state): State<Arc<ControlState>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, Json<Value>) {
     let is_for_this_host = headers
         .get(header::HOST)
-        .is_some_and(|host| *host == subject.host);
+        .is_some_and(|host| *host == state.host);
     let outcome = if is_for_this_host && !headers.contains_key(header::ORIGIN) {
-        apply(&subject, &body).await
+        apply(&state, &body).await
     } else {
         Err("only for programs on this machine".into())
     };

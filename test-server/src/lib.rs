@@ -10,7 +10,7 @@
 mod control;
 mod settings;
 
-use control::{Failures, Subject, admin, inject_failures, router};
+use control::{ControlState, Failures, admin, inject_failures, router};
 use rolegate::in_memory;
 use rolegate_auth_service::{AuthService, settings::ServiceSettings};
 use rolegate_gateway::Gateway;
@@ -97,7 +97,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let shutdown = Shutdown::new();
     let readiness = Readiness::new(&shutdown);
     let (auth, streams) = in_memory::auth();
-    let subject = Subject {
+    let state = ControlState {
         auth: auth.clone(),
         admin_password: service_settings.default_admin_password.unwrap_or_default(),
         failures,
@@ -105,10 +105,10 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         host: control.address().to_string(),
     };
     let serve_control = async {
-        let subject = with_users(subject, new_users).await?;
+        let state = with_users(state, new_users).await?;
         // Printed after the users were created, so that a test that has read it finds them.
         notice.print(LogFormat::Json);
-        http_server::serve(control, router(subject), shutdown.clone()).await;
+        http_server::serve(control, router(state), shutdown.clone()).await;
         Ok(())
     };
     let in_memory = Some(InMemoryCallers {
@@ -145,8 +145,11 @@ async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure
 }
 
 /// Creates the users of the flags.
-async fn with_users(mut subject: Subject, new_users: Vec<NewUser>) -> Result<Subject, Failure> {
-    let admin = admin(&subject.auth, &subject.admin_password).await?;
+async fn with_users(
+    mut state: ControlState,
+    new_users: Vec<NewUser>,
+) -> Result<ControlState, Failure> {
+    let admin = admin(&state.auth, &state.admin_password).await?;
     for user in new_users {
         let role = user.role.as_deref().unwrap_or("user").parse().ok();
         let (created, _) = admin
@@ -155,7 +158,7 @@ async fn with_users(mut subject: Subject, new_users: Vec<NewUser>) -> Result<Sub
             .map_err(|error| {
                 SettingError::new("--user", format!("{:?}: {error}", user.username))
             })?;
-        subject.users.insert(user.username, created.id);
+        state.users.insert(user.username, created.id);
     }
-    Ok(subject)
+    Ok(state)
 }

@@ -113,9 +113,11 @@ impl Engine {
                 engine.priority = measurement.priority;
             }
         }
-        engine
-            .pool
-            .locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
+        engine.pool.locked(|scheduler| {
+            scheduler
+                .throughput
+                .calibrate(CALIBRATION_ITERATIONS, &times);
+        });
         Ok(engine)
     }
 

@@ -48,8 +48,8 @@ fn parse_from<S: Parser, C: Subcommand>(
     let program = hide_in_subcommands(program, &settings);
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let chosen = variables::choose(program.clone(), &arguments);
-    let with_values = variables::unset(chosen.clone());
-    let mut matches = match with_values.try_get_matches_from(&arguments) {
+    let without_empty = variables::ignore_empty(chosen.clone());
+    let mut matches = match without_empty.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return Err(error.into()),
         // The help lists the variables that are empty, too.
@@ -58,7 +58,7 @@ fn parse_from<S: Parser, C: Subcommand>(
             return Err(full_help.unwrap_or(help).into());
         }
     };
-    variables::check(&chosen, &matches).map_err(Stop::Invalid)?;
+    variables::refuse_empty(&chosen, &matches).map_err(Stop::Invalid)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let command = match matches.subcommand_name() {
         Some(_) => Command::from_arg_matches_mut(&mut matches)?,

@@ -154,7 +154,7 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 /// The command line without the variables that are empty, so that their settings have their defaults.
-pub(super) fn unset(command: Command) -> Command {
+pub(super) fn ignore_empty(command: Command) -> Command {
     command
         .mut_args(|argument| {
             if empty_variable(&argument).is_some() {
@@ -163,12 +163,12 @@ pub(super) fn unset(command: Command) -> Command {
                 argument
             }
         })
-        .mut_subcommands(unset)
+        .mut_subcommands(ignore_empty)
 }
 
 /// Refuses a variable that is empty and whose setting is neither a flag of the command line nor one of those that may
 /// be empty.
-pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), SettingError> {
+pub(super) fn refuse_empty(command: &Command, matches: &ArgMatches) -> Result<(), SettingError> {
     for argument in command.get_arguments() {
         let is_given =
             || matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
@@ -184,7 +184,7 @@ pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Setti
         return Ok(());
     };
     match command.find_subcommand(name) {
-        Some(subcommand) => check(subcommand, matches),
+        Some(subcommand) => refuse_empty(subcommand, matches),
         None => Ok(()),
     }
 }
