@@ -15,8 +15,8 @@ pub(crate) struct CallOrigin {
 }
 
 impl CallOrigin {
-    /// A call of this process itself.
-    pub(crate) fn own(timeout: Duration) -> Self {
+    /// The origin of work that this process does for itself, such as hashing the password of the first admin.
+    pub(crate) fn internal(timeout: Duration) -> Self {
         Self {
             client_address: None,
             deadline: Instant::now() + timeout,

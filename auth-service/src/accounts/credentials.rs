@@ -24,7 +24,7 @@ pub(super) struct PresentedCredentials<'a> {
     /// Names in the audit log what the password is checked for.
     pub(super) method: &'static str,
     /// Set when a signed-in user re-enters the password to confirm a change.
-    confirms_change: bool,
+    pub(super) confirms_change: bool,
 }
 
 impl<'a> PresentedCredentials<'a> {
@@ -41,19 +41,6 @@ impl<'a> PresentedCredentials<'a> {
             origin,
             method,
             confirms_change: false,
-        }
-    }
-
-    /// The credentials of a signed-in user who confirms a change.
-    pub(super) fn to_confirm_change(
-        username: &'a str,
-        password: SecretString,
-        origin: CallOrigin,
-        method: &'static str,
-    ) -> Self {
-        Self {
-            confirms_change: true,
-            ..Self::new(username, password, origin, method)
         }
     }
 }

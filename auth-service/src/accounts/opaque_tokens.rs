@@ -6,16 +6,13 @@ use crate::{
     audit::{Change, Write},
     metrics,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{TokenSelection, WriteError, Writer},
+    store::{END_OF_9999, TokenSelection, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX};
 use secrecy::SecretString;
 
-/// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
-const END_OF_RFC_3339: u64 = 253_402_300_800;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(crate) struct ApiKeyRequest {
     /// The user who acts by it; `None` for the actor.
     pub(crate) user_id: Option<i64>,
@@ -235,12 +232,13 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
 }
 
 /// Checks when a new key ends, in Unix seconds.
+    // RFC 3339 cannot write later times.
+    if expires_at > END_OF_9999 {
+        return Err(broken("API key expiry must be before the year 10000."));
+    }
 pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
     let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
     match u64::try_from(expires_at) {
-        Ok(time) if time >= END_OF_RFC_3339 => {
-            Err(broken("API key expiry must be before the year 10000."))
-        }
         Ok(time) if time > now => Ok(time),
         _ => Err(broken("API key expiry must be in the future.")),
     }

@@ -6,12 +6,15 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, GeneratedToken, password_link_digest},
-    store::{StoredPasswordLink, WriteError, Writer},
+    password::NO_PASSWORD,
+    store::{
+        NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, StoredPasswordLink, WriteError, Writer,
+    },
     user::User,
 };
-use rolegate_proto::Reason;
+use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
-use std::time::Instant;
+use std::{io, time::Instant};
 
 /// The reason for refusing a link of which nothing is stored: it is malformed, used or replaced, or never was.
 const UNKNOWN: &str = "unknown";
@@ -29,6 +32,29 @@ pub(crate) struct FoundLink {
     digest: String,
     pub(crate) stored: StoredPasswordLink,
 }
+/// A user without a password, and the link by which the user chooses one.
+pub(crate) struct UserWithLink {
+    pub(crate) user: NewUser,
+    pub(crate) link: PasswordLink,
+}
+
+impl UserWithLink {
+    /// Generates the link at this time, in Unix seconds. Fails only without system randomness.
+    pub(crate) fn generate(username: &str, role: Role, now: u64) -> io::Result<Self> {
+        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
+        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
+        Ok(Self {
+            user: NewUser {
+                username: username.to_owned(),
+                password_hash: NO_PASSWORD.into(),
+                role,
+                link: Some(NewPasswordLink { digest, expires_at }),
+            },
+            link: PasswordLink { token, expires_at },
+        })
+    }
+}
+
 
 impl Accounts {
     /// Makes a link for another user, which replaces the one before. As for a password that an admin sets, the

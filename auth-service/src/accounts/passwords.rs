@@ -69,8 +69,8 @@ impl Accounts {
         method: &'static str,
         origin: CallOrigin,
     ) -> Result<ConfirmedPassword, AccountError> {
-        let presented =
-            PresentedCredentials::to_confirm_change(&user.username, current, origin, method);
+        let mut presented = PresentedCredentials::new(&user.username, current, origin, method);
+        presented.confirms_change = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.

@@ -84,7 +84,7 @@ impl Accounts {
             .map_err(|rule| SeedError::Password(rule.to_string()))?;
         let password_hash = self
             .hasher
-            .hash(&password, CallOrigin::own(SEED_TIMEOUT))
+            .hash(&password, CallOrigin::internal(SEED_TIMEOUT))
             .await
             .map_err(AccountError::from)?;
         let admin = NewUser {
@@ -152,7 +152,7 @@ impl Accounts {
         let stored = self.reads.credentials.get(admin).await?.value;
         let hash = stored.as_ref().map(|stored| &stored.password_hash);
         let presented = PresentedPassword::new(text).ok();
-        let origin = CallOrigin::own(CHECK_TIMEOUT);
+        let origin = CallOrigin::internal(CHECK_TIMEOUT);
         let checked = self.hasher.verify(presented.as_ref(), hash, origin).await?;
         Ok(!checked.is_match)
     }

@@ -4,7 +4,7 @@ mod imported;
 
 use super::{
     ADMIN_USERNAME, AccountError, Accounts, AdminPassword, AuthorizationRequest, BasicCredentials,
-    InitialPassword, Policy, Requirement, SessionLimits, TokenSource,
+    InitialPassword, Policy, Requirement, SessionLimits, TokenSource, UserUpdateRequest,
 };
 use crate::{
     audit::Write,
@@ -388,8 +388,14 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("cached");
     let set = |disabled| {
-        app.accounts
-            .update_user(&app.admin, ann.id, None, Some(disabled))
+        app.accounts.update_user(
+            &app.admin,
+            ann.id,
+            UserUpdateRequest {
+                username: None,
+                disabled: Some(disabled),
+            },
+        )
     };
     assert!(set(true).await.expect("disabled").disabled);
     assert_err!(

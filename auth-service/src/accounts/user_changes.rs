@@ -2,7 +2,10 @@
 //! or delete each other at the same time, the second is refused.
 
 use super::{
-    error::AccountError, password_links::PasswordLink, seed::ADMIN_USERNAME, service::Accounts,
+    error::AccountError,
+    password_links::{PasswordLink, UserWithLink},
+    seed::ADMIN_USERNAME,
+    service::Accounts,
     username::check_new_username,
 };
 use crate::{
@@ -10,9 +13,7 @@ use crate::{
     audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     metrics,
-    opaque_token::{self, GeneratedToken},
-    password::NO_PASSWORD,
-    store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS},
+    store::NewUser,
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};
@@ -93,19 +94,12 @@ impl Accounts {
         username: &str,
         role: Role,
     ) -> Result<CreatedUser, AccountError> {
-        let GeneratedToken { token, digest } =
-            opaque_token::generate_password_link().map_err(AccountError::internal)?;
-        let expires_at = actor.at.saturating_add(PASSWORD_LINK_SECONDS);
-        let new = NewUser {
-            username: username.to_owned(),
-            password_hash: NO_PASSWORD.into(),
-            role,
-            link: Some(NewPasswordLink { digest, expires_at }),
-        };
-        let user = self.insert_user(Some(actor), new).await?;
+        let new =
+            UserWithLink::generate(username, role, actor.at).map_err(AccountError::internal)?;
+        let user = self.insert_user(Some(actor), new.user).await?;
         Ok(CreatedUser {
             user,
-            link: Some(PasswordLink { token, expires_at }),
+            link: Some(new.link),
         })
     }
 

@@ -15,6 +15,15 @@ use std::{sync::Arc, time::Duration};
 /// How often a renaming is tried, because the user may have changed since they were read.
 const MAX_RENAME_ATTEMPTS: usize = 5;
 
+/// Asks for changes of a user; at least one must be given.
+#[derive(Clone, Copy)]
+pub(crate) struct UserUpdateRequest<'a> {
+    /// The new name.
+    pub(crate) username: Option<&'a str>,
+    /// Whether the user is disabled from now on.
+    pub(crate) disabled: Option<bool>,
+}
+
 impl Accounts {
     /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. The user's
     /// present name counts as no new name.
@@ -22,11 +31,11 @@ impl Accounts {
         &self,
         credential: &str,
         user_id: i64,
-        username: Option<&str>,
-        disabled: Option<bool>,
+        request: UserUpdateRequest<'_>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
+        let UserUpdateRequest { username, disabled } = request;
         let Some(username) = username else {
             let nothing = AccountError::invalid_request("username or disabled must be set");
             return self

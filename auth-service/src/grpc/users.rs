@@ -6,6 +6,7 @@ use super::{
     message::{self, optional_role},
     passwords::password_link_message,
 };
+use crate::accounts::UserUpdateRequest;
 use rolegate_grpc_server::actor;
 use rolegate_proto::{Role, auth_v1 as wire};
 use tonic::{Request, Response};
@@ -102,10 +103,11 @@ impl AuthGrpc {
     ) -> RpcResult<wire::SetUserDisabledResponse> {
         let wire::SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
         let actor = actor::token(request.metadata());
-        let user = self
-            .accounts
-            .update_user(actor, user_id, None, Some(disabled))
-            .await?;
+        let update = UserUpdateRequest {
+            username: None,
+            disabled: Some(disabled),
+        };
+        let user = self.accounts.update_user(actor, user_id, update).await?;
         Ok(Response::new(wire::SetUserDisabledResponse {
             user: Some(user.into()),
         }))
@@ -115,15 +117,15 @@ impl AuthGrpc {
         &self,
         request: Request<wire::UpdateUserRequest>,
     ) -> RpcResult<wire::UpdateUserResponse> {
-        let wire::UpdateUserRequest {
-            user_id,
-            username,
-            disabled,
-        } = request.get_ref();
+        let message = request.get_ref();
+        let update = UserUpdateRequest {
+            username: message.username.as_deref(),
+            disabled: message.disabled,
+        };
         let actor = actor::token(request.metadata());
         let user = self
             .accounts
-            .update_user(actor, *user_id, username.as_deref(), *disabled)
+            .update_user(actor, message.user_id, update)
             .await?;
         Ok(Response::new(wire::UpdateUserResponse {
             user: Some(user.into()),

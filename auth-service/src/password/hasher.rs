@@ -163,25 +163,24 @@ impl Hasher {
             return self.verify_foreign(password, foreign, origin).await;
         }
         let password = password.and_then(PresentedPassword::valid);
-        let input = match (hash, password) {
-            (Some(hash), Some(password)) => self
-                .peppers
-                .prepare_stored(hash, password)
-                .map(Some)
-                .ok_or(HashError::UnknownPepper),
-            _ => Ok(None),
-        };
+        let mut input = None;
+        let mut is_pepper_unknown = false;
+        if let (Some(hash), Some(password)) = (hash, password) {
+            input = self.peppers.prepare_stored(hash, password);
+            is_pepper_unknown = input.is_none();
+        }
         // Without an input the work is that of an unknown name, which must not be told apart.
-        let checked = input.as_ref().ok().and_then(Option::as_ref);
-        let text = checked.map_or("", |input| &input.text).as_bytes();
-        let hash = checked.map(|input| input.hash);
+        let text = input.as_ref().map_or("", |input| &input.text).as_bytes();
+        let hash = input.as_ref().map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());
         let verdict = self
             .engine
             .verify(text, hash, self.cost, client, origin.deadline)
             .await?;
         let verdict = observe(verdict);
-        let input = input?;
+        if is_pepper_unknown {
+            return Err(HashError::UnknownPepper);
+        }
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }

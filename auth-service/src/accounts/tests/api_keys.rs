@@ -2,7 +2,9 @@
 
 use super::{App, NOW, POLICY, bearer, origin, sessions::tokens};
 use crate::{
-    accounts::{Accounts, ApiKeyRequest, Requirement, check_key_expiry, check_name},
+    accounts::{
+        Accounts, ApiKeyRequest, Requirement, UserUpdateRequest, check_key_expiry, check_name,
+    },
     audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenSelection, TokenStore as _, UserStore as _},
@@ -232,7 +234,14 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     }
     for disabled in [true, false] {
         let set = accounts
-            .update_user(&key, ann.id, None, Some(disabled))
+            .update_user(
+                &key,
+                ann.id,
+                UserUpdateRequest {
+                    username: None,
+                    disabled: Some(disabled),
+                },
+            )
             .await;
         assert_err!(set, RoleInsufficient);
     }
@@ -247,7 +256,14 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         .await
         .expect("what else an admin may");
     accounts
-        .update_user(&key, bob.id, None, Some(true))
+        .update_user(
+            &key,
+            bob.id,
+            UserUpdateRequest {
+                username: None,
+                disabled: Some(true),
+            },
+        )
         .await
         .expect("likewise");
     accounts.delete_user(&key, bob.id).await.expect("likewise");

@@ -2,7 +2,7 @@
 
 use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
 use crate::{
-    accounts::{AuthenticatedUser, BasicCredentials},
+    accounts::{AuthenticatedUser, BasicCredentials, UserUpdateRequest},
     audit::Write,
     store::{NewUser, UserStore as _},
 };
@@ -42,7 +42,14 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
     app.accounts
-        .update_user(&app.admin, bob.id, None, Some(true))
+        .update_user(
+            &app.admin,
+            bob.id,
+            UserUpdateRequest {
+                username: None,
+                disabled: Some(true),
+            },
+        )
         .await
         .expect("disabled");
     let long = "x".repeat(300);

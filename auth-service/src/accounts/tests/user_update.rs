@@ -2,7 +2,9 @@
 
 use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, AuditRequest, Requirement, SessionRequest},
+    accounts::{
+        AccountError, ApiKeyRequest, AuditRequest, Requirement, SessionRequest, UserUpdateRequest,
+    },
     user::User,
 };
 use rolegate_proto::Role;
@@ -12,7 +14,14 @@ impl App {
     async fn rename(&self, id: i64, name: &str) -> Result<User, AccountError> {
         let accounts = &self.accounts;
         accounts
-            .update_user(&self.admin, id, Some(name), None)
+            .update_user(
+                &self.admin,
+                id,
+                UserUpdateRequest {
+                    username: Some(name),
+                    disabled: None,
+                },
+            )
             .await
     }
 
@@ -93,7 +102,14 @@ async fn the_same_name_changes_and_records_nothing() {
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     let disabled = app
         .accounts
-        .update_user(&app.admin, ann.id, Some("ann"), Some(true))
+        .update_user(
+            &app.admin,
+            ann.id,
+            UserUpdateRequest {
+                username: Some("ann"),
+                disabled: Some(true),
+            },
+        )
         .await;
     assert!(disabled.expect("disabled").disabled);
     assert_eq!(app.events().await[0].0, "user_disabled");
@@ -116,17 +132,36 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
     assert_err!(app.rename(1, "bob").await, UserNotRenamable);
     assert_err!(app.rename(ann.id, "bob").await, UsernameTaken);
     assert_err!(app.rename(ann.id, "admin").await, UsernameTaken);
-    let nothing = app.accounts.update_user(&app.admin, ann.id, None, None);
+    let nothing = app.accounts.update_user(
+        &app.admin,
+        ann.id,
+        UserUpdateRequest {
+            username: None,
+            disabled: None,
+        },
+    );
     assert_err!(nothing.await, RequestInvalid);
     for (token, name) in [(&*token, Some("eve")), (&token, None)] {
-        let refused = app.accounts.update_user(token, ann.id, name, None);
+        let refused = app.accounts.update_user(
+            token,
+            ann.id,
+            UserUpdateRequest {
+                username: name,
+                disabled: None,
+            },
+        );
         assert_err!(refused.await, RoleInsufficient);
     }
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     app.store.set_time(NOW + 9);
-    let both = app
-        .accounts
-        .update_user(&app.admin, 1, Some("root"), Some(true));
+    let both = app.accounts.update_user(
+        &app.admin,
+        1,
+        UserUpdateRequest {
+            username: Some("root"),
+            disabled: Some(true),
+        },
+    );
     assert_err!(both.await, UserNotRenamable);
     app.name_of(&app.admin).await.expect("not disabled either");
 }
@@ -148,15 +183,36 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     let key = made.expect("made").key.expose_secret().to_owned();
     let renamed = app
         .accounts
-        .update_user(&key, bob.id, Some("rob"), None)
+        .update_user(
+            &key,
+            bob.id,
+            UserUpdateRequest {
+                username: Some("rob"),
+                disabled: None,
+            },
+        )
         .await;
     assert_eq!(renamed.expect("renamed").username, "rob");
     for (name, disabled) in [(Some("eve"), None), (Some("ann"), None), (None, None)] {
-        let own = app.accounts.update_user(&key, ann.id, name, disabled);
+        let own = app.accounts.update_user(
+            &key,
+            ann.id,
+            UserUpdateRequest {
+                username: name,
+                disabled,
+            },
+        );
         assert_err!(own.await, RoleInsufficient);
     }
     // By an access token an admin renames themselves; the key stays.
-    let own = app.accounts.update_user(&token, ann.id, Some("eve"), None);
+    let own = app.accounts.update_user(
+        &token,
+        ann.id,
+        UserUpdateRequest {
+            username: Some("eve"),
+            disabled: None,
+        },
+    );
     own.await.expect("renamed");
     assert_err!(app.name_of(&token).await, TokenInvalid);
     assert_eq!(app.name_of(&key).await.expect("valid"), "eve");

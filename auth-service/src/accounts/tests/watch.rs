@@ -3,6 +3,7 @@
 use super::{App, POLICY};
 use crate::{
     accounts::{
+        UserUpdateRequest,
         WatchItem::{self, Change, Progress},
         WatchItems, WatchStart, Watcher,
     },
@@ -82,7 +83,14 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         .await
         .expect("set");
     app.accounts
-        .update_user(&app.admin, ann.id, None, Some(true))
+        .update_user(
+            &app.admin,
+            ann.id,
+            UserUpdateRequest {
+                username: None,
+                disabled: Some(true),
+            },
+        )
         .await
         .expect("disabled");
     app.accounts

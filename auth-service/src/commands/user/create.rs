@@ -6,13 +6,11 @@ use super::{
     password_link::print_link,
 };
 use crate::{
-    accounts::check_new_username,
+    accounts::{UserWithLink, check_new_username},
     audit::{Change, Write},
     commands::terminal::print_note,
-    opaque_token::{self, GeneratedToken},
-    password::NO_PASSWORD,
     settings::ServiceSettings,
-    store::{NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, WriteError},
+    store::{NewUser, WriteError},
 };
 use clap::Args;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
@@ -67,17 +65,10 @@ async fn create_with_link(
     role: Role,
     sign_in_url: &str,
 ) -> Result<(), Failure> {
-    let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
-    let expires_at = operator.now().await?.saturating_add(PASSWORD_LINK_SECONDS);
-    let new = NewUser {
-        username: username.to_owned(),
-        password_hash: NO_PASSWORD.into(),
-        role,
-        link: Some(NewPasswordLink { digest, expires_at }),
-    };
-    let created = insert(operator, new).await?;
+    let new = UserWithLink::generate(username, role, operator.now().await?)?;
+    let created = insert(operator, new.user).await?;
     print_note(&created);
-    print_link(username, sign_in_url, &token, expires_at)
+    print_link(username, sign_in_url, &new.link)
 }
 
 /// Inserts a user. Returns what to tell the operator.

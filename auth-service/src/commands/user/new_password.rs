@@ -28,7 +28,7 @@ pub(super) async fn hash(
         .check(text)
         .map_err(|error| SettingError::new("new password", error))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?)?;
-    let origin = CallOrigin::own(HASH_TIMEOUT);
+    let origin = CallOrigin::internal(HASH_TIMEOUT);
     Ok(hasher.hash(&password, origin).await?)
 }
 

@@ -2,6 +2,7 @@
 
 use super::operator::{Operator, not_found};
 use crate::{
+    accounts::PasswordLink,
     audit::{Change, Write},
     commands::{terminal::print_note, timestamp::rfc3339_or_dash},
     opaque_token::{self, GeneratedToken},
@@ -9,7 +10,7 @@ use crate::{
 };
 use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 
 /// Prints the link and nothing else on stdout, so that a script can send it, and when it ends on stderr.
 pub(super) async fn run(
@@ -35,29 +36,29 @@ pub(super) async fn run(
         WriteError::UserNotFound => not_found(username),
         error => error.into(),
     })?;
-    print_link(username, sign_in_url, &token, expires_at)
+    let link = PasswordLink { token, expires_at };
+    print_link(username, sign_in_url, &link)
 }
 
 /// Prints a link on stdout, and what to know about it on stderr.
 pub(super) fn print_link(
     username: &str,
     sign_in_url: &str,
-    token: &SecretString,
-    expires_at: u64,
+    link: &PasswordLink,
 ) -> Result<(), Failure> {
-    let link = password_link_url(sign_in_url, token);
+    let url = password_link_url(sign_in_url, &link.token);
     print_secret(
-        &link,
+        &url,
         &format!("the link of the user {username:?} is created"),
         "nobody knows it: create another with user password-link, which ends it",
     )?;
-    if link.expose_secret().starts_with('/') {
+    if url.expose_secret().starts_with('/') {
         print_note(
             "Send it with the address of your server before it, such as https://auth.example.org; with that address in \
              SIGN_IN_URL the command prints all of it.",
         );
     }
-    let end = rfc3339_or_dash(Some(expires_at));
+    let end = rfc3339_or_dash(Some(link.expires_at));
     print_note(&format!("It is good once, until {end}."));
     Ok(())
 }

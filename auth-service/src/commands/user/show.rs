@@ -26,12 +26,12 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
         let last_logins = last_logins(operator, &users).await?;
         for found in &users {
             let user = &found.user;
-            let keys = match role {
+            let keys_with_role = match role {
                 Some(role) if role != user.role => count_keys(operator, user.id, role).await?,
                 _ => 0,
             };
             let last_login_at = last_logins.get(&user.id).copied();
-            print_user(operator, found, last_login_at, keys);
+            print_user(operator, found, last_login_at, keys_with_role);
         }
         last_id = users.last().map(|found| found.user.id);
     }
@@ -70,13 +70,13 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
     Err(operator.roles.unknown_role().into())
 }
 
-/// Prints a user. The name is quoted, and what is invisible in it is escaped. `keys` is the number of API keys that have
-/// the role of the list, if the user has another one.
+/// Prints a user. The name is quoted, and its invisible characters are escaped. `keys_with_role` is the number of API keys
+/// that have the role of the list, if the user has another one.
 fn print_user(
     operator: &Operator,
     credentials: &Credentials,
     last_login_at: Option<u64>,
-    keys: usize,
+    keys_with_role: usize,
 ) {
     let user = &credentials.user;
     let mut username = quote(&user.username);
@@ -86,8 +86,8 @@ fn print_user(
     if user.second_factor {
         username += "  (second factor)";
     }
-    if keys > 0 {
-        let note = format!("  (API keys with it: {keys})");
+    if keys_with_role > 0 {
+        let note = format!("  (API keys with it: {keys_with_role})");
         username += &note;
     }
     let id = user.id.to_string();
