@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct CallOrigin {
     /// The address of the end user, if known.
     pub(crate) client_address: Option<IpAddr>,

@@ -51,7 +51,7 @@ impl FromStr for Mode {
 }
 
 /// The settings of the operator about second factors.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct SecondFactorPolicy {
     pub(crate) mode: Mode,
     /// Encrypts the secrets of users. Without keys nobody can turn a second factor on.

@@ -39,7 +39,7 @@ pub struct Tokens {
 }
 
 /// The content of a token with a valid signature.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct VerifiedToken {
     /// The id in `sub`; that of no user for an integer outside the range of user ids.
     pub(crate) user_id: i64,

@@ -18,7 +18,7 @@ use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
 
 /// Where a token was presented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenSource {
     /// It was presented as a bearer token.
     Bearer,

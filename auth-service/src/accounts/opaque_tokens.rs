@@ -24,7 +24,6 @@ pub(crate) struct ApiKeyRequest {
     pub(crate) expires_at: Option<i64>,
 }
 
-#[derive(Debug)]
 pub(crate) struct CreatedApiKey {
     /// The key itself.
     pub(crate) key: SecretString,
@@ -32,7 +31,6 @@ pub(crate) struct CreatedApiKey {
 }
 
 /// The tokens of a user, and the actor who lists them.
-#[derive(Debug)]
 pub(crate) struct ListedTokens {
     pub(crate) actor: Actor,
     /// The user of the tokens.
@@ -43,7 +41,7 @@ pub(crate) struct ListedTokens {
 }
 
 /// Which tokens of a user a request deletes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokensToDelete {
     /// The one with this id.
     One(i64),
@@ -232,12 +230,12 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
 }
 
 /// Checks when a new key ends, in Unix seconds.
+pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
+    let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
     // RFC 3339 cannot write later times.
     if expires_at > END_OF_9999 {
         return Err(broken("API key expiry must be before the year 10000."));
     }
-pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
-    let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
     match u64::try_from(expires_at) {
         Ok(time) if time > now => Ok(time),
         _ => Err(broken("API key expiry must be in the future.")),

@@ -20,7 +20,6 @@ use std::{io, time::Instant};
 const UNKNOWN: &str = "unknown";
 
 /// A new link for its user.
-#[derive(Debug)]
 pub(crate) struct PasswordLink {
     pub(crate) token: SecretString,
     /// When it ends, in Unix seconds.
@@ -32,6 +31,7 @@ pub(crate) struct FoundLink {
     digest: String,
     pub(crate) stored: StoredPasswordLink,
 }
+
 /// A user without a password, and the link by which the user chooses one.
 pub(crate) struct UserWithLink {
     pub(crate) user: NewUser,
@@ -54,7 +54,6 @@ impl UserWithLink {
         })
     }
 }
-
 
 impl Accounts {
     /// Makes a link for another user, which replaces the one before. As for a password that an admin sets, the

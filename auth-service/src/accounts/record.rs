@@ -26,7 +26,7 @@ static UNREADABLE: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_hou
 const UNREADABLE_EVENT: &str = "audit_unreadable";
 
 /// Asks for a page of the record.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct AuditRequest {
     pub(crate) user_id: Option<i64>,
     pub(crate) actor_id: Option<i64>,
@@ -38,7 +38,6 @@ pub(crate) struct AuditRequest {
 }
 
 /// A page of the record.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct AuditPage {
     pub(crate) rows: Vec<AuditRow>,
     /// The `after` of the next page.

@@ -39,7 +39,7 @@ pub(crate) struct Policy {
 }
 
 /// When sessions end, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct SessionLimits {
     /// A session ends after this time without use; at most `max`.
     pub(crate) idle: u64,

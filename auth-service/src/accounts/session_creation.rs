@@ -27,7 +27,7 @@ const METHOD: &str = "session";
 /// The bytes of a stored `User-Agent`.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SessionRequest {
     /// The name that the client gave it.
     pub(crate) name: Option<String>,
@@ -67,11 +67,11 @@ impl SessionUse {
 }
 
 /// The outcome of a request for a session.
-#[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "one at a time becomes a message at once"
 )]
+#[derive(Debug)]
 pub(crate) enum SessionOutcome {
     Created(CreatedSession),
     /// The password was correct, and another page asks for the code.

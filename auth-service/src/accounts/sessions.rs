@@ -20,7 +20,6 @@ const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 static RESTRICTION_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
 
 /// The sessions of a user that have not ended.
-#[derive(Debug)]
 pub(crate) struct ListedSessions {
     /// The session by which the actor acts.
     pub(crate) current_id: Option<i64>,

@@ -21,7 +21,6 @@ use secrecy::SecretString;
 use std::time::Instant;
 
 /// A user whom an admin created.
-#[derive(Debug)]
 pub(crate) struct CreatedUser {
     pub(crate) user: User,
     /// The link by which the user chooses a password, if the admin set none.

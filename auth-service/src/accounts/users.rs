@@ -14,7 +14,7 @@ use rolegate_proto::{
 };
 
 /// Asks for a page of users.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(crate) struct UserPageRequest {
     /// The `page_size` of the contract.
     pub(crate) size: i32,
@@ -31,7 +31,6 @@ pub(crate) struct UserPageRequest {
 }
 
 /// A page of users by ascending id.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UserPage {
     pub(crate) users: Vec<ListedUser>,
     /// The `after` of the next page; `None` on the last page.

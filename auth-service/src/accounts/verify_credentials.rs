@@ -20,7 +20,7 @@ use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// A username and a password, and who presents them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct BasicCredentials {
     pub(crate) username: String,
     pub(crate) password: SecretString,
@@ -30,7 +30,6 @@ pub(crate) struct BasicCredentials {
 }
 
 /// A user whose credentials were verified.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthenticatedUser {
     pub(crate) user: User,
     /// See [`Actor::ineffective_role`].

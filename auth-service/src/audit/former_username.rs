@@ -13,7 +13,7 @@ const SALT_BYTES: usize = 16;
 pub(crate) const FORMER_DIGEST: &str = "from_sha256";
 
 /// A name with its salt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct FormerUsername {
     pub(crate) name: String,
     /// The salt in hex.

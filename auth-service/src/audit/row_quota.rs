@@ -14,7 +14,7 @@ use tokio::time::Instant;
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// The most rows in a minute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct RowLimits {
     /// The limit of all clients and users together.
     pub(super) all: usize,
@@ -27,14 +27,13 @@ pub(super) struct RowLimits {
 }
 
 /// Counts the rows of each minute.
-#[derive(Debug)]
 pub(super) struct RowQuota {
     limits: RowLimits,
     minute: Mutex<Minute>,
 }
 
 /// The rows of a minute. It remembers only what got a row, which bounds its memory.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Minute {
     /// When the first row was due; `None` before that.
     began: Option<Instant>,
@@ -44,7 +43,7 @@ struct Minute {
 }
 
 /// Identifies the events that have one row in a minute.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 struct RowKey {
     event: &'static str,
     user_id: Option<i64>,

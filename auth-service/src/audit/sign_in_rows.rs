@@ -23,7 +23,6 @@ const SIGN_IN_LIMITS: RowLimits = RowLimits {
 };
 
 /// Decides about the rows of a replica. A flood of one kind does not hide the others.
-#[derive(Debug)]
 pub(crate) struct SignInRows {
     sign_ins: RowQuota,
     user_refusals: RowQuota,

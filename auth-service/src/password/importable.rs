@@ -19,7 +19,7 @@ const MIN_COST: u32 = 10;
 const MIN_PERCENT: u64 = 10;
 
 /// The hashes that an import accepts only if the operator asks for them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct HashExceptions {
     /// Accept bcrypt above the cost 14 and that of new hashes.
     pub(crate) slow: bool,
@@ -28,7 +28,7 @@ pub(crate) struct HashExceptions {
 }
 
 /// The limits of an import, besides those of [`ForeignHash`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct HashRules {
     max_cost: u32,
     min_percent: u64,

@@ -33,7 +33,7 @@ const WORDPRESS: &str = "$wp";
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Peppers {
     all: Vec<Pepper>,
     /// Whether new hashes have no pepper. All replicas must accept a pepper before one of them uses it, and after the last
@@ -41,7 +41,6 @@ pub(crate) struct Peppers {
     only_accepts: bool,
 }
 
-#[derive(Clone)]
 struct Pepper {
     id: String,
     mac: Hmac<Sha256>,

@@ -11,7 +11,7 @@ const MAX_PASSWORD_BYTES: usize = 72;
 const MAX_PRESENTED_BYTES: usize = 1024;
 
 /// A valid password: 1 to 72 bytes without NUL, unchanged.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Password(SecretString);
 
 /// The rule that a password breaks. Displayed to the client; never quotes the password.
@@ -79,7 +79,7 @@ impl Password {
 }
 
 /// A password to check. Users whose hashes were imported may have longer ones than bcrypt reads.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum PresentedPassword {
     /// One that a new user could have.
     Valid(Password),

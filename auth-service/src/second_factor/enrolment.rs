@@ -39,7 +39,6 @@ pub(crate) struct AuthenticatorSecret {
 }
 
 /// The name of the service that authenticator applications show beside the username.
-#[derive(Debug)]
 pub(crate) struct Issuer {
     pub(super) name: String,
 }

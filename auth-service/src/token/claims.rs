@@ -24,7 +24,7 @@ pub(super) struct Claims<'a> {
 }
 
 /// The claim `username` of a token, and whether it counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum UsernameClaim {
     /// The header has a `kid`, as in all tokens of this service: the claim must be the name of the user. `None` if it is
     /// not text.

@@ -15,7 +15,6 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
 
 /// One authorization of a batch.
-#[derive(Clone, Debug)]
 pub(crate) struct AuthorizationRequest {
     /// The access token, the session or the API key.
     pub(crate) credential: String,

@@ -44,7 +44,7 @@ pub(super) enum CheckMode {
     Peek,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitExceeded {
     pub(crate) retry_after: Duration,
     pub(crate) first_in_window: bool,

@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout};
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The caller of a stream.
-#[derive(Clone, Debug)]
 pub(crate) enum Watcher {
     /// An admin.
     Bearer(SecretString),

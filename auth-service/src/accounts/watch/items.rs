@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum WatchItem {
     Change(UserChange),
     Progress {

@@ -26,7 +26,6 @@ const MIN_USERS_PER_SECOND: u64 = 1000;
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Where a stream goes on.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct WatchStart {
     /// The last revision that the caller has stored; `None` for all users first.
     pub(crate) revision: Option<i64>,

@@ -5,7 +5,7 @@ use rolegate_program::failure::Failure;
 use std::fmt::Display;
 
 /// Counts the rows that could not be read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct UnreadableRows {
     count: usize,
 }

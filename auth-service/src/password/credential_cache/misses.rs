@@ -35,7 +35,7 @@ struct Slot {
 }
 
 /// The slot of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SlotIndex(usize);
 
 impl Misses {
