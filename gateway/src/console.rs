@@ -34,14 +34,12 @@ macro_rules! files {
     };
 }
 
-/// Every file of `gateway/console/`.
-const FILES: &[(&str, &str)] = &files![
-    "index.html",
+/// The files of the account page, which the console uses, too. The administration is not among them: a host for signing
+/// in serves none of it.
+const ACCOUNT_FILES: &[(&str, &str)] = &files![
     "base.css",
-    "sign_in.css",
     "views.css",
     "icon.svg",
-    "account.html",
     "account.js",
     "account_page.js",
     "address.js",
@@ -49,32 +47,39 @@ const FILES: &[(&str, &str)] = &files![
     "audit.js",
     "copy.js",
     "credentials.js",
-    "curl.js",
-    "dialog.js",
     "dom.js",
     "ended.js",
     "form.js",
     "keys.js",
-    "main.js",
     "new_password.js",
-    "new_user.js",
     "page.js",
     "paging.js",
-    "password_link.js",
     "picture.js",
-    "post_editor.js",
-    "posts.js",
-    "requests.js",
     "roles.js",
     "second_step.js",
     "session.js",
     "sessions.js",
-    "set_password.html",
-    "set_password.js",
     "states.js",
     "texts.js",
     "times.js",
     "typing.js",
+];
+
+/// The other files of `gateway/console/`.
+const OTHER_FILES: &[(&str, &str)] = &files![
+    "index.html",
+    "sign_in.css",
+    "account.html",
+    "curl.js",
+    "dialog.js",
+    "main.js",
+    "new_user.js",
+    "password_link.js",
+    "post_editor.js",
+    "posts.js",
+    "requests.js",
+    "set_password.html",
+    "set_password.js",
     "user_dialog.js",
     "user_filters.js",
     "user_role.js",
@@ -82,38 +87,20 @@ const FILES: &[(&str, &str)] = &files![
     "users.js",
 ];
 
-/// The files of the account page. The administration is not among them: a host for signing in serves none of it.
-pub(crate) const ACCOUNT_FILES: [&str; 27] = [
-    "base.css",
-    "views.css",
-    "icon.svg",
-    "account.js",
-    "account_page.js",
-    "address.js",
-    "api.js",
-    "audit.js",
-    "copy.js",
-    "credentials.js",
-    "dom.js",
-    "ended.js",
-    "form.js",
-    "keys.js",
-    LANGUAGE,
-    "new_password.js",
-    "page.js",
-    "paging.js",
-    "picture.js",
-    "roles.js",
-    "second_step.js",
-    "session.js",
-    "sessions.js",
-    "states.js",
-    "texts.js",
-    "times.js",
-    "typing.js",
-];
+/// The names and the texts of all files.
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ACCOUNT_FILES.iter().chain(OTHER_FILES).copied()
+}
 
-/// The files, and what draws for the page. Administration is in English and has no brand.
+/// The names of the files that the account page needs.
+pub(crate) fn account_files() -> impl Iterator<Item = &'static str> {
+    ACCOUNT_FILES
+        .iter()
+        .map(|(name, _)| *name)
+        .chain([LANGUAGE])
+}
+
+/// The routes of the files, and of the pictures that the page shows. Administration is in English and has no brand.
 pub(crate) fn routes() -> Router<GatewayState> {
     let file = |name: &_, request: &_| {
         let no_language = HeaderMap::new();
@@ -143,7 +130,7 @@ fn text(name: &str, design: Design<'_>) -> Option<Bytes> {
         let texts = design.texts.json.trim_end();
         return Some(format!("export const texts = {texts};\n").into());
     }
-    let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
+    let (_, text) = files().find(|(file, _)| *file == name)?;
     Some(match name {
         "account.html" | "set_password.html" => design.render(text, &[]).into(),
         _ => Bytes::from_static(text.as_bytes()),

@@ -17,7 +17,7 @@ const MAX_TEXT_LEN: usize = 1024;
 const QUIET_ZONE: i32 = 4;
 
 /// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct Picture {
     size: i32,
     /// The dark modules, as a path of SVG.

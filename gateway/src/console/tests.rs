@@ -1,6 +1,6 @@
 //! What browsers get, and what the files may contain.
 
-use super::{FILES, LANGUAGE};
+use super::{LANGUAGE, files};
 use crate::{
     basic, bearer,
     memory::MemoryBudgets,
@@ -34,7 +34,7 @@ async fn get(router: &Router, path: &str) -> File {
 #[tokio::test]
 async fn the_page_and_every_file_are_served_with_a_strict_policy() {
     let router = bearer_router(&[]);
-    for path in FILES.iter().map(|(name, _)| *name).chain([""]) {
+    for path in files().map(|(name, _)| name).chain([""]) {
         let response = get(&router, &format!("/console/{path}")).await;
         assert_eq!(response.status, 200, "{path}");
         let policy = response.header("content-security-policy");
@@ -199,16 +199,16 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
                 .expect("a name")
         })
         .collect();
-    let embedded: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let embedded: BTreeSet<String> = files().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(present, embedded);
-    let size: usize = FILES.iter().map(|(_, text)| text.len()).sum();
+    let size: usize = files().map(|(_, text)| text.len()).sum();
     assert!(size <= MAX_SIZE, "{size} bytes");
 }
 
 /// The policy forbids some of these too; with Trusted Types only where the browser has them.
 #[test]
 fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
-    for (name, text) in FILES {
+    for (name, text) in files() {
         for forbidden in [
             "innerHTML",
             "outerHTML",
@@ -244,23 +244,17 @@ fn every_import_names_an_embedded_file_and_every_script_is_imported() {
     // Their pages begin with these.
     let mut imported = BTreeSet::from(["main.js", "account_page.js", "set_password.js"]);
     let is_script = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end == "js");
-    for (name, text) in FILES.iter().filter(|(name, _)| is_script(name)) {
+    for (name, text) in files().filter(|(name, _)| is_script(name)) {
         for import in text.split("from \"./").skip(1) {
             let (file, _) = import.split_once('"').expect("a closed string");
             // It is written for each language.
             if file == LANGUAGE {
                 continue;
             }
-            assert!(
-                FILES.iter().any(|(it, _)| *it == file),
-                "{name} imports {file}"
-            );
+            assert!(files().any(|(it, _)| it == file), "{name} imports {file}");
             imported.insert(file);
         }
     }
-    let scripts = FILES
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| is_script(name));
+    let scripts = files().map(|(name, _)| name).filter(|name| is_script(name));
     assert_eq!(imported, scripts.collect());
 }

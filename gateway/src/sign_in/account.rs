@@ -4,7 +4,7 @@ use super::{
     page::https_needed,
     state::{SignInState, secure_origin},
 };
-use crate::console::{self, ACCOUNT_FILES};
+use crate::console::{self, account_files};
 use axum::{Router, extract::State, response::Response, routing::get};
 use http::HeaderMap;
 
@@ -45,7 +45,7 @@ pub(super) fn file_routes() -> Router<SignInState> {
     for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
         routes = add_file(routes, "/sign-in", name);
     }
-    for name in ACCOUNT_FILES {
+    for name in account_files() {
         routes = add_file(routes, "/account", name);
     }
     routes
