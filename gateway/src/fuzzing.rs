@@ -36,5 +36,6 @@ pub async fn json<T: DeserializeOwned, const MAX: usize>(request: Request) -> Re
 
 /// Where a browser is sent after a sign-in.
 pub fn return_address(given: &str, own: &Origin, others: &ReturnOrigins) -> Option<String> {
-    ReturnAddress::parse(given, own, others).map(|it| it.location)
+    let address = ReturnAddress::parse(given, own, others).ok()?;
+    Some(address.location)
 }

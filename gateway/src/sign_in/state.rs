@@ -1,6 +1,6 @@
 //! The state that the handlers of the pages share, and what they read from it.
 
-use super::return_address::ReturnAddress;
+use super::return_address::{ReturnAddress, ReturnAddressError};
 use crate::{extract::query_params::QueryParams, state::GatewayState};
 use axum::extract::{ConnectInfo, Request};
 use http::HeaderMap;
@@ -48,30 +48,15 @@ impl SignInState {
         })
     }
 
-    /// The address that the browser is led back to; one that is not allowed is logged once for its host.
+    /// The address that the browser is led back to, if that is allowed.
     pub(super) fn return_address(&self, given: &str, own: &Origin) -> Option<ReturnAddress> {
-        self.log_if_not_allowed(given, own);
-        ReturnAddress::parse(given, own, &self.sign_in.return_origins)
-    }
-
-    fn log_if_not_allowed(&self, given: &str, own: &Origin) {
-        let Ok(url) = own.url().join(given) else {
-            return;
-        };
-        let Some(origin) = Origin::new(url.scheme(), url.authority()) else {
-            return;
-        };
-        if origin == *own || self.sign_in.return_origins.contains(&origin) {
-            return;
-        }
-        if let Some(host) = origin.url().host_str()
-            && REFUSED_RETURN_HOSTS.is_due(host.to_owned())
-        {
-            tracing::warn!(
-                origin = origin.serialized(),
-                "RETURN_ORIGINS: nobody is led back to an address of this origin after signing in; if an application \
-                 of yours is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
-            );
+        match ReturnAddress::parse(given, own, &self.sign_in.return_origins) {
+            Ok(address) => Some(address),
+            Err(ReturnAddressError::OriginNotAllowed(origin)) => {
+                log_refused_origin(&origin);
+                None
+            }
+            Err(ReturnAddressError::Malformed) => None,
         }
     }
 
@@ -88,4 +73,17 @@ impl SignInState {
 /// The origin of a request to a page where people type passwords; `None` if anybody on the way could read them.
 pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
     Origin::from_request_headers(headers).filter(Origin::is_secure)
+}
+
+/// Logs an origin that is not allowed, once for its host.
+fn log_refused_origin(origin: &Origin) {
+    if let Some(host) = origin.url().host_str()
+        && REFUSED_RETURN_HOSTS.is_due(host.to_owned())
+    {
+        tracing::warn!(
+            origin = origin.serialized(),
+            "RETURN_ORIGINS: nobody is led back to an address of this origin after signing in; if an application \
+             of yours is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
+        );
+    }
 }
