@@ -150,7 +150,7 @@ pub(crate) fn router(
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
-    // People sign in at the page, to their account and to the console.
+    // Without the page to sign in at, nobody gets to the pages of the account and of the console.
     let has_accounts = state.sign_in.is_some();
     let settings = PublicSettings {
         console: settings.console && has_accounts,

@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 type JsonResult<T> = Result<Json<T>, ApiError>;
 
 /// The result of the request.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Message {
     message: Cow<'static, str>,
 }

@@ -24,7 +24,6 @@ const MIB: usize = 1024 * 1024;
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The memory for all requests.
-#[derive(Clone, Debug)]
 pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,
     pub(crate) responses: MemoryBudget,
@@ -42,7 +41,7 @@ impl MemoryBudgets {
 
 /// The memory of one request body, in the extensions of its request. Reserved until the request is
 /// answered, because handlers copy what they read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct BodyMemory {
     budget: MemoryBudget,
     reserved: Arc<OnceLock<Reservation>>,

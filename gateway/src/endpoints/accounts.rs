@@ -141,7 +141,7 @@ pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
 }
 
 /// The current user's welcome message and stored role.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Profile {
     #[schema(example = "Welcome ada!")]
     message: String,
@@ -164,7 +164,7 @@ pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
 }
 
 /// Who the caller is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Me {
     #[schema(minimum = 1, example = 2)]
     id: i64,
@@ -177,7 +177,7 @@ pub(crate) struct Me {
 }
 
 /// The credential of this request.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Credential {
     #[schema(pattern = "^(access_token|session|api_key)$", example = "session")]
     kind: String,

@@ -43,7 +43,7 @@ error_response! {
 }
 
 /// An API key, without the key itself.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub(crate) struct ApiKeyResponse {
     #[schema(minimum = 1, example = 1)]
@@ -87,7 +87,7 @@ impl From<ApiKey> for ApiKeyResponse {
 }
 
 /// All API keys of a user, by ascending id.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ApiKeys)]
 pub(crate) struct ApiKeysResponse {
     keys: Vec<ApiKeyResponse>,

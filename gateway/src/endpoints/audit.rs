@@ -26,7 +26,7 @@ use utoipa::{
 };
 
 /// What happened once.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(crate) struct AuditEntryResponse {
     /// In the order of the changes, without gaps except after a restore.
@@ -66,7 +66,7 @@ pub(crate) struct AuditEntryResponse {
 }
 
 /// A page of what happened, the newest first.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = AuditPage)]
 pub(crate) struct AuditResponse {
     entries: Vec<AuditEntryResponse>,

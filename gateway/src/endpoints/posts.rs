@@ -111,7 +111,7 @@ impl From<PostRequest> for PostInput {
 }
 
 /// A page of posts by ascending id.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = PostPage)]
 pub(crate) struct PostsResponse {
     posts: Vec<PostResponse>,

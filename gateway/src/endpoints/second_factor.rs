@@ -167,7 +167,7 @@ pub(crate) async fn disable_second_factor(
 }
 
 /// The second factor of a user.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = SecondFactor)]
 pub(crate) struct SecondFactorResponse {
     /// Whether logins need a code.

@@ -43,7 +43,7 @@ error_response! {
 }
 
 /// A session, without its token.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 pub(crate) struct SessionResponse {
     #[schema(minimum = 1, example = 1)]
@@ -86,7 +86,7 @@ impl From<Session> for SessionResponse {
 }
 
 /// All sessions of a user, by ascending id.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Sessions)]
 pub(crate) struct SessionsResponse {
     sessions: Vec<SessionResponse>,

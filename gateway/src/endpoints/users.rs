@@ -39,7 +39,7 @@ error_response! {
 }
 
 /// A user.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = User)]
 pub(crate) struct UserResponse {
     #[schema(minimum = 1, example = 2)]
@@ -189,7 +189,7 @@ pub(crate) async fn set_user_role(
 }
 
 /// The roles that users can have.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Roles)]
 pub(crate) struct RolesResponse {
     #[schema(value_type = Vec<RoleName>, example = json!(["user", "author", "admin"]))]

@@ -27,7 +27,6 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiErr
 
 /// Unverified credentials of HTTP Basic (RFC 7617). Rejects with 401 `Not authenticated.` if the header
 /// is missing, repeated or not of the form `Basic <base64 of username:password>`.
-#[derive(Clone, Debug)]
 pub(crate) struct BasicCredentials {
     /// The text before the first colon.
     pub(crate) username: String,

@@ -35,7 +35,6 @@ const MAX_LOGGED_CHARS: usize = 200;
 static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_mins(1));
 
 /// The query of `/authorize`, which the operator wrote into the configuration of a proxy.
-#[derive(Debug)]
 pub(crate) struct AuthorizeQuery {
     /// The names of the roles of which one is required; `None` for any user.
     pub(crate) roles: Option<String>,

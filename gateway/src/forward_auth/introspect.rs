@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The members of RFC 7662, section 2.2; of an inactive token only `active`.
-#[derive(Debug, Default, Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Introspection {
     active: bool,
     #[serde(flatten)]
     token: Option<ActiveToken>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 struct ActiveToken {
     sub: String,
     username: String,

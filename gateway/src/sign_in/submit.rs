@@ -52,6 +52,7 @@ pub(super) async fn submit(
     let form = SubmittedForm::read(&state, request).await?;
     let back = form.back.as_ref();
     let location = back.map_or("/", |back| &back.location);
+    // A person who is signed in already may go on without a password.
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }

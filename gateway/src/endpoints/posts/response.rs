@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A post.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Post)]
 pub(crate) struct PostResponse {
     #[schema(minimum = 1, example = 7)]

@@ -23,7 +23,7 @@ use utoipa::{
 };
 
 /// A user in a list. The times are there with `include=times`.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ListedUser)]
 #[expect(clippy::option_option, reason = "missing and null are not the same")]
 pub(crate) struct ListedUserResponse {
@@ -50,7 +50,7 @@ impl ListedUserResponse {
 }
 
 /// A page of users by ascending id.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = UserPage)]
 pub(crate) struct UsersResponse {
     users: Vec<ListedUserResponse>,
