@@ -25,7 +25,7 @@ where
     let show_file =
         async move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
             Ok(Path(name)) => file(&name, &headers),
-            // Not UTF-8.
+            // The name is not UTF-8.
             Err(_) => not_found(),
         };
     Router::new()

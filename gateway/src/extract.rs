@@ -1,4 +1,4 @@
-//! What handlers take from a request.
+//! The extractors of handlers.
 
 mod body_headers;
 pub(crate) mod credentials;

@@ -1,4 +1,4 @@
-//! What the targets in `fuzz/` reach of this crate; compiled for them only.
+//! The parts of this crate that the targets in `fuzz/` call; compiled for them only.
 
 use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
 use crate::{

@@ -34,7 +34,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
+    /// Binds the listeners that are not `off`. The listener of proxies requires TLS if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
         sign_in_settings: &SignInSettings,
@@ -80,7 +80,7 @@ impl Gateway {
         self.basic.as_ref().map(Listener::address)
     }
 
-    /// Adds the addresses, and where their documents are.
+    /// Adds the addresses of the listeners, of the console and of the documentation to the notice.
     #[must_use]
     pub fn announce(&self, notice: Notice) -> Notice {
         let forward_auth = match &self.forward_auth {

@@ -33,7 +33,7 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
-/// Lets browsers reach the host by HTTPS only for a year. Other hosts below it are left to whoever runs them.
+/// Lets browsers reach the host by HTTPS only for a year. Hosts below it are not included, because others may run them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 struct MiddlewareState {
@@ -101,7 +101,7 @@ async fn handle(
         console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
-    // The host in a proxy's question is that of an application, which decides about it.
+    // A proxy asks about the host of an application, which sends this header itself if it wants it.
     let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {

@@ -22,7 +22,7 @@ pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overl
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
 /// The time between two refusals of all clients, on one core.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// How long refusals that were not needed can be used.
+/// How long a share of refusals that was not used up can be used later.
 const BURST: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(1);
 /// The greatest number of clients that are remembered, of about 40 bytes each; forgetting a client allows it another

@@ -186,7 +186,7 @@ impl PublicSettings {
         Err(SettingError::new("BEARER_LISTEN_ADDR", problem))
     }
 
-    /// At least one variant must be on, and the logo must be a picture.
+    /// Refuses settings without a public variant, or with a logo that is no picture.
     pub fn validate(&self) -> Result<(), SettingError> {
         Logo::load(self.sign_in_logo_file.as_deref())?;
         self.require_variant()

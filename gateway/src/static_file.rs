@@ -44,7 +44,7 @@ impl StaticFile {
     }
 }
 
-/// Differs whenever the text does.
+/// A tag that differs whenever the text does.
 fn entity_tag(text: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

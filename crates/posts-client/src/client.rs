@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 type Client = PostServiceClient<BalancedChannel>;
 
-/// Reads of posts in each call. All clients of a process share the metric.
+/// The number of posts that each call reads. All clients of a process share the metric.
 #[cfg(feature = "metrics")]
 pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Reads of posts in one call to posts-service.";

@@ -16,7 +16,7 @@ const MAX_VALUE_LEN: usize = 64;
 /// The greatest number of different candidates in one request of which the valid one is looked for.
 pub const MAX_CANDIDATES: usize = 8;
 
-/// A cookie by its name.
+/// A cookie that can hold a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie<'a> {
     name: &'static str,
@@ -119,7 +119,7 @@ impl<'a> Cookie<'a> {
         Some(text.into())
     }
 
-    /// The start of its sessions.
+    /// The prefix of the tokens that the cookie can hold.
     const fn session_prefix(&self) -> &'static str {
         if self.has_domain() {
             DOMAIN_SESSION_PREFIX
@@ -140,7 +140,7 @@ impl<'a> Cookie<'a> {
         Some(header)
     }
 
-    /// `Set-Cookie` that removes it.
+    /// `Set-Cookie` that removes the cookie.
     pub fn remove(&self) -> String {
         self.set_cookie("", 0)
     }

@@ -1,4 +1,4 @@
-//! All pages for people have this in common: their language, and what the operator puts on them.
+//! The design of the pages for people: their language, and what the operator puts on them.
 
 use crate::{
     brand::{Brand, NO_BRAND, parse_link},
@@ -10,7 +10,7 @@ use http::HeaderMap;
 /// The host of a page whose files, and the page to sign in at, are at its own origin.
 pub const OWN_HOST: &str = "";
 
-/// A design decides what the pages that one person sees look like.
+/// The design of the pages that one person sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Design<'a> {
     /// The texts in the language of the person.
@@ -56,7 +56,7 @@ impl<'a> Design<'a> {
         self.render(include_str!("page.html"), &values)
     }
 
-    /// The text or the link as HTML.
+    /// The operator's help as HTML: a text or a link.
     fn help(&self) -> String {
         let help = self.brand.sign_in_help.as_deref().unwrap_or_default();
         match parse_link(help) {

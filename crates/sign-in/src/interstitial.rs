@@ -30,7 +30,7 @@ impl Interstitial {
         }
     }
 
-    /// Its headers. It may be in a frame, because an application's page may be: all that a click can do there is to
+    /// The headers of the page. It may be in a frame, because an application's page may be: all that a click can do there is to
     /// open a page of ours in the place of the whole one.
     pub fn headers(&self) -> [(&'static str, &str); 5] {
         let [content_language, vary] = self.texts.headers();

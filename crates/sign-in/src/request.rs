@@ -32,7 +32,7 @@ pub const BROWSER_HEADERS: [&str; 10] = [
     "referer",
 ];
 
-/// What a browser asked an application for.
+/// The request of a browser to an application.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserRequest<'a> {
     /// The method; `None` if the proxy did not say it.
@@ -53,7 +53,7 @@ impl<'a> BrowserRequest<'a> {
         let forwarded = |name| single_value(headers, HeaderName::from_static(name));
         Self {
             method: forwarded("x-forwarded-method"),
-            // Several that disagree are as none: no origin, so no cookie of plain HTTP counts.
+            // Schemes that disagree count as none: without an origin, no cookie of plain HTTP counts.
             scheme: forwarded_scheme(headers).ok().flatten(),
             host: forwarded("x-forwarded-host"),
             path: forwarded("x-forwarded-uri"),
@@ -98,7 +98,7 @@ impl<'a> BrowserRequest<'a> {
             && has_value(self.headers, FETCH_SITE, "cross-site")
     }
 
-    /// The path with the query that a person should come back to: of a form, those of the page that it was on.
+    /// The path with the query that a person should come back to. For a form, they are those of the page that it was on.
     pub(crate) fn return_path(&self) -> Option<String> {
         if self.can_send_form() {
             return self.path_of_form_page();
@@ -123,9 +123,8 @@ impl<'a> BrowserRequest<'a> {
         self.method.is_some() && self.is_navigation()
     }
 
-    /// Tells whether the browser says that it asks for a page in place of a person. It goes on sending a password that
-    /// it remembers, also an outdated one, and gets no dialog here to correct it: who the person is, the cookie says
-    /// then.
+    /// Tells whether the browser says that a person waits for a page. Such a browser goes on sending a password that it
+    /// remembers, even an outdated one, and no dialog opens here to correct it: then the cookie says who the person is.
     pub fn is_declared_navigation(&self) -> bool {
         self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
     }

@@ -16,7 +16,7 @@ pub struct ReturnOrigins {
 /// An entry of the list.
 #[derive(Clone, Debug)]
 pub(crate) struct ReturnOrigin {
-    /// The origin; of a wildcard without the `*.`.
+    /// The origin. That of a wildcard lacks the `*.`.
     url: Url,
     /// Set for `https://*.example.org`, which stands for all hosts below `example.org`, and not for that one.
     pub(crate) is_wildcard: bool,
@@ -34,7 +34,7 @@ impl ReturnOrigins {
 }
 
 impl ReturnOrigin {
-    /// The host; of a wildcard that above the hosts for which it stands.
+    /// The host. For a wildcard, it is the domain above the hosts for which the entry stands.
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }

@@ -60,7 +60,7 @@ fn push_runs(path: &mut String, code: &QrCode, y: i32) {
             (Some(first), false) => {
                 let left = first + QUIET_ZONE;
                 let width = x - first;
-                // A string takes everything.
+                // Writing to a string cannot fail.
                 let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
                 start = None;
             }

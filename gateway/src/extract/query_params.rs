@@ -72,12 +72,12 @@ impl QueryParams {
         )
     }
 
-    /// An id, or 0.
+    /// An id, or 0, which no row has.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
-    /// An id or a revision that exists, perhaps.
+    /// A positive number, such as a revision or the id of a user.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(
             name,

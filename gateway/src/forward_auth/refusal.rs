@@ -1,4 +1,4 @@
-//! Completes the refusals at the address of proxies, which depend on what browsers and proxies do with them.
+//! Completes the refusals at the address of proxies with what browsers and proxies expect of them.
 
 use crate::state::GatewayState;
 use axum::{

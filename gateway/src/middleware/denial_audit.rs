@@ -130,11 +130,12 @@ fn denied_credential(
     response: &Response,
 ) -> Option<SecretString> {
     let extensions = response.extensions();
-    // Before `Authorization`, which nothing has verified where only the cookie counts.
+    // The cookie comes first: where only it counts, nothing has verified `Authorization`.
     if let Some(BearerToken(session)) = extensions.get() {
         return Some(session.clone());
     }
-    // Only after these has auth-service verified the credential. The gateway refuses forms of other sites before that.
+    // auth-service gives these reasons only after it has verified the credential. The gateway refuses the forms of other
+    // sites before that.
     let reason = extensions.get().and_then(CallError::reason)?;
     if reason.is_denial() || reason == Reason::PasswordLinkRequired {
         token_in(authorization)

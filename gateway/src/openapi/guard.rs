@@ -11,7 +11,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 /// Rejects callers without one of some roles before the request body is read.
 pub(crate) struct Guard {
     layer: RequireRoleLayer,
-    /// For the description of the 403.
+    /// The names of the roles, for the description of the 403.
     role_names: String,
 }
 
@@ -24,7 +24,7 @@ impl Guard {
         }
     }
 
-    /// A router of these routes, which are guarded. Documents their 401 and 403.
+    /// A router of these routes with the guard, which documents their 401 and 403.
     pub(crate) fn protect<S>(
         &self,
         routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,

@@ -28,7 +28,7 @@ use rolegate_sign_in::{
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
-/// Limits the log of addresses that proxies do not pass by their hosts: any client can name any host.
+/// Limits, by host, how often an address that proxies do not pass is logged: any client can name any host.
 static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> =
     LogOnce::with_max_lines(10, Duration::from_hours(1));
 
@@ -83,8 +83,7 @@ fn with_page(response: Response, page: &Interstitial) -> Response {
     Response::from_parts(head, page.html.clone().into())
 }
 
-/// The page in the place of the form where the browser asks for it inside another page: a link that opens the whole
-/// page.
+/// The page that stands in the place of the form inside a frame: it has a link that opens the form outside of it.
 pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>) -> Response {
     let page = escape(&sign_in_path(back));
     let link = design.render(include_str!("frame_link.html"), &[("page", &page)]);
@@ -115,7 +114,7 @@ pub(crate) async fn ambiguous_address(
     };
     let content = design.render(include_str!("ambiguous_address.html"), &[]);
     let page = Interstitial::new(design, &page_origin, "{ambiguous.title}", &content);
-    // Programs get English.
+    // The error for programs is in English.
     let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail);
     with_page(error.into_response(), &page)

@@ -1,4 +1,4 @@
-//! What the HTML of the pages has in common. They need no scripts. What they say is in `crates/sign-in/texts/`.
+//! The HTML that the pages have in common. They need no scripts. Their texts are in `crates/sign-in/texts/`.
 
 use super::return_address::ReturnAddress;
 use axum::response::{IntoResponse as _, Response};

@@ -26,7 +26,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// The greatest number of bytes of a username that is shown again; no longer one can be registered.
 const MAX_USERNAME_LEN: usize = 255;
 
-/// What the page says about the way there, by the parameter that asks for it.
+/// The notices about how people came to the page, by the parameters that ask for them.
 const NOTICES: [(&str, &str); 3] = [
     (UNSAVED, "{notice.unsaved}"),
     (TOO_LONG, "{notice.too_long}"),
@@ -144,7 +144,7 @@ impl SignInPage<'_> {
     fn password_form(&self, design: Design<'_>, back: &str) -> String {
         let username = self.shown_username();
         let [focus_username, focus_password] = match (self.signed_in, username) {
-            // A person who may go on finds that first.
+            // The button to go on comes first, so no field has the focus.
             (Some(_), _) => ["", ""],
             (None, "") => [" autofocus", ""],
             (None, _) => ["", " autofocus"],

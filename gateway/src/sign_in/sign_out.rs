@@ -61,8 +61,7 @@ pub(super) async fn submit(
     let own = &form.own;
     let console = Cookie::for_console(Some(own));
     let application = state.sign_in.cookie(Some(own));
-    // COOKIE_DOMAIN may have been set, or removed, since the person signed in. Which domain it was is of no matter here,
-    // where the cookie is only read.
+    // COOKIE_DOMAIN may have been set, or removed, since the person signed in. A cookie that is only read needs no domain.
     let former = if application.has_domain() {
         Cookie::for_host(Some(own))
     } else {

@@ -15,7 +15,7 @@ use rolegate_sign_in::{
 use rolegate_telemetry::log_once::LogOnce;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-/// Limits the log of return addresses that are not allowed by their hosts: any client can name any host.
+/// Limits, by host, how often a return address that is not allowed is logged: any client can name any host.
 static REFUSED_RETURN_HOSTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_hours(1));
 
 #[derive(Clone)]

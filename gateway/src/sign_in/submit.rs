@@ -27,7 +27,7 @@ use rolegate_sign_in::cookie::contains_session;
 use secrecy::SecretString;
 use std::slice;
 
-/// What the form has to prove who somebody is.
+/// The credentials in the form.
 struct SubmittedCredentials<'a> {
     username: String,
     /// Empty if there is a pending sign-in.

@@ -14,7 +14,8 @@ pub(super) struct SubmittedForm {
     pub(super) headers: HeaderMap,
     pub(super) query: QueryParams,
     pub(super) fields: Form,
-    /// The address in the field `return`, or without that field in the query, if people may be sent there.
+    /// The address in the field `return`, or in the query if there is no such field. `None` if people may not be sent
+    /// there.
     pub(super) back: Option<ReturnAddress>,
     pub(super) own: Origin,
     /// Tells whether a proxy passed the form on.

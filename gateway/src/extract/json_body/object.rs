@@ -34,7 +34,7 @@ impl de::Error for BodyError {
     }
 
     fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
-        // Quoted and escaped.
+        // The detail has the name quoted and escaped.
         let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
         Self::Field {
             reason: HttpReason::FieldUnknown,
@@ -145,7 +145,7 @@ struct Field<'de> {
 }
 
 impl<'de> Field<'de> {
-    /// Which of several values counts would depend on the parser (RFC 8259, section 4).
+    /// The only value. Which of several counts would depend on the parser (RFC 8259, section 4), so they are refused.
     fn value(&self, kind: &str, is_kind: impl FnOnce(&str) -> bool) -> Result<&'de str, BodyError> {
         let Self {
             name,
@@ -177,7 +177,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     type Error = BodyError;
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
-        // In an option of an option, null stands for none too.
+        // Where the field is an option of an option, null means none, too.
         let is_null = matches!(self.values[..], [value] if value.get() == "null");
         if self.values.is_empty() || (self.optional && is_null) {
             return visitor.visit_none();
