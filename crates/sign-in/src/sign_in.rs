@@ -21,7 +21,7 @@ pub struct SignIn {
     /// The page to sign in at: a path of the application's own host, or a URL.
     url: String,
     /// The page with its origin; `None` if `url` is a path.
-    pub page: Option<Url>,
+    page: Option<Url>,
     /// The domain whose hosts share the cookie.
     pub cookie_domain: Option<String>,
     /// Other origins that people go back to.
@@ -72,6 +72,13 @@ impl SignIn {
             Some(page) => page.origin().ascii_serialization(),
             None => OWN_HOST.to_owned(),
         }
+    }
+
+    /// Tells whether the page to sign in at has this origin, and is not on each application's own host.
+    pub fn has_page_at(&self, origin: &Origin) -> bool {
+        self.page
+            .as_ref()
+            .is_some_and(|page| page.origin() == origin.url().origin())
     }
 
     /// Reads what may be a valid session from the cookies of a request without `Authorization`. Another host of the
@@ -135,10 +142,7 @@ impl SignIn {
         let path = request.path.and_then(|path| path.split('?').next());
         match &self.page {
             None => path == Some(&self.url),
-            Some(page) => {
-                let own = own.map(|own| own.url().origin());
-                path == Some(page.path()) && own == Some(page.origin())
-            }
+            Some(page) => path == Some(page.path()) && own.is_some_and(|own| self.has_page_at(own)),
         }
     }
 

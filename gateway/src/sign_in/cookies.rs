@@ -33,7 +33,7 @@ pub(super) struct SignInCookies<'a> {
     /// The cookie of the other audience, which is set only if `sets_both`.
     pub(super) other: SessionCookie<'a>,
     pub(super) sets_both: bool,
-    /// The sessions for the cookies that are set.
+    /// The sessions that auth-service makes for the cookies that are set.
     pub(super) session_use: SessionUse,
 }
 
@@ -56,8 +56,7 @@ impl SignInState {
         };
         let may_set_console = !headers.contains_key(ROLEGATE_PAGE);
         let leads_to_console = may_set_console && back.is_some_and(ReturnAddress::is_in_console);
-        let page = self.sign_in.page.as_ref();
-        let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());
+        let is_page_host = self.sign_in.has_page_at(own);
         let sets_both = leads_to_console || (may_set_console && (is_page_host || !is_forwarded));
         let session_use = match (sets_both, applications.cookie.has_domain()) {
             (true, true) => SessionUse::ApiAndDomain,
