@@ -155,20 +155,24 @@ impl Check<'_> {
     /// password is not replaced by the cookie.
     async fn authenticate(&self, has_malformed_roles: bool) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
-        match &self.state.sign_in {
-            None if cookie_only => Err(ApiError::not_authenticated().into_response()),
-            Some(sign_in) if cookie_only || !self.headers.contains_key(AUTHORIZATION) => {
-                self.check_cookie(sign_in).await
+        let Some(sign_in) = &self.state.sign_in else {
+            if cookie_only {
+                return Err(ApiError::not_authenticated().into_response());
             }
-            Some(sign_in) if !has_malformed_roles && is_remembered_password(self.headers) => {
-                match self.check_authorization().await {
-                    Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => {
-                        self.check_cookie_instead(sign_in, refusal).await
-                    }
-                    outcome => outcome,
-                }
+            return self.check_authorization().await;
+        };
+        if cookie_only || !self.headers.contains_key(AUTHORIZATION) {
+            return self.check_cookie(sign_in).await;
+        }
+        match self.check_authorization().await {
+            Err(refusal)
+                if refusal.status() == StatusCode::UNAUTHORIZED
+                    && !has_malformed_roles
+                    && is_remembered_password(self.headers) =>
+            {
+                self.check_cookie_instead(sign_in, refusal).await
             }
-            _ => self.check_authorization().await,
+            outcome => outcome,
         }
     }
 

@@ -15,8 +15,9 @@ use rolegate_sign_in::{
     origin::Origin,
 };
 
-/// The first port at which everybody may listen, and the one that is used instead of those below.
+/// The first port at which everybody may listen.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+/// The port at which the tunnel listens if the port of the page is below that one.
 const LOCAL_PORT: u16 = 8000;
 
 /// A page with this title below the brand.

@@ -17,6 +17,7 @@ pub(super) struct SubmittedForm {
     /// The address in the field `return`, or in the query if there is no such field. `None` if people may not be sent
     /// there.
     pub(super) back: Option<ReturnAddress>,
+    /// The origin of the page.
     pub(super) own: Origin,
     /// Tells whether a proxy passed the form on.
     pub(super) is_forwarded: bool,
