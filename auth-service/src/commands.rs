@@ -61,8 +61,8 @@ impl Program for Settings {
         vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
     }
 
-    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
-        Some(("TRUSTED_GATEWAYS", &self.host.trusted_gateways))
+    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
+        ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -33,8 +33,8 @@ impl Program for Settings {
         self.public.listeners()
     }
 
-    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
-        Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
+    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
+        ("TRUSTED_PROXIES", &self.public.trusted_proxies)
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -51,8 +51,8 @@ impl Program for Settings {
         vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
     }
 
-    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
-        Some(("TRUSTED_GATEWAYS", &self.host.trusted_gateways))
+    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
+        ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
     }
 
     /// Readiness follows the store and not auth-service: callers get an error that names the outage, not a

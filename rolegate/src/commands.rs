@@ -74,8 +74,8 @@ impl Program for Settings {
         listeners
     }
 
-    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
-        Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
+    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
+        ("TRUSTED_PROXIES", &self.public.trusted_proxies)
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -79,16 +79,10 @@ pub(crate) fn command<S: Parser, C: Subcommand>() -> clap::Command {
 
 /// Subcommands accept every setting; their help shows only what is their own.
 fn hide_in_subcommands(command: clap::Command, settings: &[Arg]) -> clap::Command {
-    let names: Vec<_> = command
-        .get_subcommands()
-        .map(|it| it.get_name().to_owned())
-        .collect();
-    names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |subcommand| {
-            let hidden = settings.iter().map(|setting| setting.clone().hide(true));
-            hide_in_subcommands(subcommand.args(hidden), settings)
-                .after_help("Reads the settings of the server, which --help of the program lists.")
-        })
+    command.mut_subcommands(|subcommand| {
+        let hidden = settings.iter().map(|setting| setting.clone().hide(true));
+        hide_in_subcommands(subcommand.args(hidden), settings)
+            .after_help("Reads the settings of the server, which --help of the program lists.")
     })
 }
 

@@ -62,8 +62,8 @@ pub trait Program: clap::Parser {
     fn ops_listen_addr(&self) -> SocketAddr;
     /// The listeners for clients that are on, with their settings.
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
-    /// The setting of the networks whose statements about clients are trusted, if the program has one.
-    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)>;
+    /// The networks whose statements about clients are trusted, with their setting.
+    fn trusted_networks(&self) -> (&'static str, &CidrSet);
     /// What to say at the start, and in `doctor`, of settings that are accepted but lead to something else than their
     /// author may expect.
     fn warnings(&self) -> Vec<String> {
@@ -240,7 +240,7 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
 
 /// What to say if everybody is trusted like a proxy or a gateway of one's own.
 fn trust_warning(settings: &impl Program) -> Option<String> {
-    let (name, networks) = settings.trusted_networks()?;
+    let (name, networks) = settings.trusted_networks();
     if !networks.contains_everybody() {
         return None;
     }

@@ -123,19 +123,12 @@ fn is_expected(variable: &str) -> bool {
 /// The setting that differs from this name by at most two letters, and a third of its own.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_uppercase();
-    let mut nearest = None;
-    for setting in SETTINGS.lines() {
-        let max_distance = 2.min(setting.len() / 3);
-        if setting.len().abs_diff(name.len()) > max_distance {
-            continue;
-        }
-        let distance = distance(setting, &name);
-        let candidate = (distance, setting);
-        if distance <= max_distance && nearest.is_none_or(|best| candidate < best) {
-            nearest = Some(candidate);
-        }
-    }
-    nearest.map(|(_, setting)| setting)
+    let (_, nearest) = SETTINGS
+        .lines()
+        .map(|setting| (distance(setting, &name), setting))
+        .filter(|(distance, setting)| *distance <= 2.min(setting.len() / 3))
+        .min()?;
+    Some(nearest)
 }
 
 /// How many letters have to be inserted, removed or replaced (Levenshtein).
