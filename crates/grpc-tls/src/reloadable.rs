@@ -9,6 +9,7 @@ use std::{
 type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 
 /// The TLS of one side. Clones share the files, so that one reload is for all.
+#[derive(Clone)]
 pub struct Reloadable<C> {
     shared: Arc<Shared<C>>,
 }
@@ -58,14 +59,6 @@ impl<C> Reloadable<C> {
                     "cannot reload the certificates of {source}; keeping the old ones"
                 );
             }
-        }
-    }
-}
-
-impl<C> Clone for Reloadable<C> {
-    fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
         }
     }
 }

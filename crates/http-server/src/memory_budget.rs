@@ -76,10 +76,9 @@ impl MemoryBudget {
         let free = Arc::new(Semaphore::new(size));
         let reserved = RESERVED.with_label_values(&[name]);
         REFUSED.with_label_values(&[name]);
-        let weak = Arc::downgrade(&free);
+        let permits = Arc::clone(&free);
         before_scrape(format!("memory {name}"), move || {
-            let free_kib = weak.upgrade().map_or(size, |free| free.available_permits());
-            set_count(&reserved, (size - free_kib) * KIB);
+            set_count(&reserved, (size - permits.available_permits()) * KIB);
         });
         Self {
             shared: Arc::new(Shared {
