@@ -97,7 +97,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let shutdown = Shutdown::new();
     let readiness = Readiness::new(&shutdown);
     let (auth, streams) = in_memory::auth();
-    let state = ControlState {
+    let mut state = ControlState {
         auth: auth.clone(),
         admin_password: service_settings.default_admin_password.unwrap_or_default(),
         failures,
@@ -105,7 +105,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         host: control.address().to_string(),
     };
     let serve_control = async {
-        let state = with_users(state, new_users).await?;
+        create_users(&mut state, new_users).await?;
         // Printed after the users were created, so that a test that has read it finds them.
         notice.print(LogFormat::Json);
         http_server::serve(control, router(state), shutdown.clone()).await;
@@ -144,11 +144,8 @@ async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure
     AuthService::open(settings.config(database, keys, CidrSet::default())?).await
 }
 
-/// Creates the users of the flags.
-async fn with_users(
-    mut state: ControlState,
-    new_users: Vec<NewUser>,
-) -> Result<ControlState, Failure> {
+/// Creates the users of the flags, and notes their ids in `state`.
+async fn create_users(state: &mut ControlState, new_users: Vec<NewUser>) -> Result<(), Failure> {
     let admin = admin(&state.auth, &state.admin_password).await?;
     for user in new_users {
         let role = user.role.as_deref().unwrap_or("user").parse().ok();
@@ -160,5 +157,5 @@ async fn with_users(
             })?;
         state.users.insert(user.username, created.id);
     }
-    Ok(state)
+    Ok(())
 }
