@@ -114,9 +114,7 @@ impl BalancedChannel {
 
     /// Identifies the replica that calls about `key` go to now; `None` while none is up.
     pub(crate) fn replica_for(&self, key: &str) -> Option<Affinity> {
-        self.shared
-            .picker
-            .affinity_of_replica_for(Affinity::from_key(key))
+        self.shared.picker.replica_for(Affinity::from_key(key))
     }
 
     async fn pick(&self) -> Result<Pick, Status> {

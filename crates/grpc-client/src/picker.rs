@@ -103,8 +103,8 @@ impl Picker {
             .cloned()
     }
 
-    /// The replica that calls about a key go to now; `None` while none is up.
-    pub(crate) fn affinity_of_replica_for(&self, key: Affinity) -> Option<Affinity> {
+    /// Identifies the replica that calls about a key go to now; `None` while none is up.
+    pub(crate) fn replica_for(&self, key: Affinity) -> Option<Affinity> {
         let available = self.set.available.borrow();
         let replica = available.as_ref()?.replica_for(key)?;
         Some(replica.affinity)

@@ -1,8 +1,8 @@
 //! Limits how often a problem is logged that every request of a client can show again.
 
+use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ static LAST_LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new(
 
 /// Returns whether to log this problem now, and if so counts it as logged.
 pub(super) fn should_log(problem: &str, now: Instant) -> bool {
-    let mut last_logged = LAST_LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last_logged = LAST_LOGGED.lock();
     let is_due = match last_logged.get(problem) {
         Some(at) => now.duration_since(*at) >= REPEAT_INTERVAL,
         None => true,
