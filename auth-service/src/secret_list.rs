@@ -20,13 +20,13 @@ pub(crate) fn split(source: &SecretSource, text: &str) -> Result<Vec<SecretStrin
     for (index, secret) in text.split([',', '\n']).enumerate() {
         let number = index + 1;
         if secret.len() < MIN_SECRET_BYTES {
-            return Err(source.invalid(&format!(
+            return Err(source.invalid(format!(
                 "secret {number} of the list has fewer than {MIN_SECRET_BYTES} bytes; secrets are \
                  separated by commas or newlines"
             )));
         }
         let secret = secret::without_line_end(secret)
-            .map_err(|error| source.invalid(&format!("secret {number} of the list {error}")))?;
+            .map_err(|error| source.invalid(format!("secret {number} of the list {error}")))?;
         secrets.push(secret);
     }
     Ok(secrets)

@@ -55,7 +55,7 @@ impl SecondFactorKeys {
     ) -> Result<Self, SettingError> {
         let secret = newest.read()?;
         if secret.expose_secret().len() < MIN_SECRET_BYTES {
-            return Err(newest.invalid(&format!("must have at least {MIN_SECRET_BYTES} bytes")));
+            return Err(newest.invalid(format!("must have at least {MIN_SECRET_BYTES} bytes")));
         }
         let mut secrets = vec![secret];
         if let Some(source) = accepted {

@@ -36,7 +36,7 @@ impl KeySource {
             Some(source) => secret_list::split(source, source.read()?.expose_secret())?,
             None => Vec::new(),
         };
-        Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(&error.to_string()))
+        Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(error))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The public API.
+//! The public API: starts the worker threads, and turns passwords into jobs for them.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};

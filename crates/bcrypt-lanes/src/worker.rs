@@ -1,4 +1,4 @@
-//! The worker threads.
+//! The pool of worker threads, and what each of them does.
 
 use std::hint;
 use std::iter;

@@ -1,10 +1,10 @@
 //! One HTTP/2 connection to one replica.
 //!
-//! A connection never reconnects. When it breaks, its calls fail at once and [`crate::replica`] opens
-//! another. Calls on a channel that reconnects by itself would wait until their deadlines.
+//! A connection never reconnects. When it breaks, its calls fail at once and [`crate::replica_monitor`] opens another.
+//! Calls on a channel that reconnects by itself would wait until their deadlines.
 //!
-//! On `h2` itself: a client of hyper passes each request to a task of the connection and its body to one
-//! more, so that headers and message are two writes, and the replica wakes twice for a call.
+//! It uses `h2` directly: a client of hyper passes each request to a task of the connection and its body to one more, so
+//! that headers and message are two writes, and the replica wakes twice for a call.
 
 use bytes::Bytes;
 use h2::{

@@ -1,5 +1,5 @@
-//! What bounds one HTTP/1.1 connection: the deadlines of a request head and of the client that reads,
-//! and the observation of what the connection does.
+//! The stream of one HTTP/1.1 connection. It enforces the deadlines of request heads and of clients that read slowly,
+//! and reports what the connection does to its [`Activity`].
 
 use crate::open_connections::Activity;
 use std::{

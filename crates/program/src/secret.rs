@@ -5,6 +5,7 @@ use rolegate_grpc_tls::explain_read_error;
 use rolegate_proto::shows_nothing;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
+    fmt::Display,
     fs,
     io::{self, Write},
     os::unix::fs::PermissionsExt,
@@ -85,8 +86,7 @@ impl SecretSource {
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => {
-                check_ends(value.expose_secret())
-                    .map_err(|error| self.invalid(&error.to_string()))?;
+                check_ends(value.expose_secret()).map_err(|error| self.invalid(error))?;
                 Ok(value.clone())
             }
             SecretLocation::File(path) => {
@@ -94,13 +94,13 @@ impl SecretSource {
                     let problem = format!("{} {}", path.display(), explain_read_error(&error));
                     SettingError::new(self.variable.as_str(), problem).caused_by(&error)
                 })?;
-                without_line_end(&text).map_err(|error| self.invalid(&error.to_string()))
+                without_line_end(&text).map_err(|error| self.invalid(error))
             }
         }
     }
 
     /// The error for an invalid secret: `problem` continues "the secret …".
-    pub fn invalid(&self, problem: &str) -> SettingError {
+    pub fn invalid(&self, problem: impl Display) -> SettingError {
         match &self.location {
             SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),
             SecretLocation::File(path) => SettingError::new(

@@ -1,4 +1,4 @@
-//! Limits how often a problem is logged that every request of a client can show again.
+//! Limits how often a problem is logged, because any client could cause it again with each request.
 
 use parking_lot::Mutex;
 use std::{

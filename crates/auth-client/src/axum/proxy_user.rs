@@ -1,4 +1,5 @@
-//! The user whom a proxy names that asked Rolegate, believed only from the addresses of proxies.
+//! The user whom a proxy names in its headers, after it has asked Rolegate. Only the addresses of the application's
+//! proxies are believed.
 
 use super::{api_error::ApiError, log_limit::should_log};
 use crate::user::User;

@@ -1,4 +1,4 @@
-//! One call: counted, timed, and a span of a trace.
+//! One call: counts it, measures its time, and makes its span of a trace.
 
 use http::{HeaderMap, Response};
 use rolegate_telemetry::metrics::{
