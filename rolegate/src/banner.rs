@@ -65,85 +65,93 @@ pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_di
     format!("{} user reset-password admin{database}", quote(&program))
 }
 
-/// The hint, and commands to try. `reset` is the command that sets another password.
-pub(crate) fn text(
-    bearer: Option<SocketAddr>,
-    basic: Option<SocketAddr>,
-    hint: &AdminPasswordHint,
-    reset: &str,
-    container: Option<&Container>,
-) -> String {
-    let mut text = password_hint(hint, reset, container);
-    let print_password = match hint {
-        AdminPasswordHint::In(path) => Some(print_file(path, container)),
-        AdminPasswordHint::MaybeIn(_) | AdminPasswordHint::Unknown => None,
-    };
-    let mut requests = Vec::new();
-    if let Some(address) = bearer
-        && let Some(password) = &print_password
-    {
-        let address = reachable(address);
-        requests.push(format!(
-            "http://{address}/login -H 'Content-Type: application/json' \
-             -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
-        ));
-    }
-    if let Some(address) = basic {
-        let address = reachable(address);
-        let user = match &print_password {
-            Some(password) => format!("\"admin:$({password})\""),
-            // Without a password, curl asks for it.
-            None => "admin".to_owned(),
-        };
-        requests.push(format!("http://{address}/protected -u {user}"));
-    }
-    if !requests.is_empty() {
-        text += "\nTry:";
-    }
-    for request in requests {
-        let _ = write!(text, "\n  curl -s -w '\\n' {request}");
-    }
-    text
+/// What a person does first, with commands to copy.
+pub(crate) struct FirstSteps<'a> {
+    /// The listener for access tokens, if it is on.
+    pub(crate) bearer: Option<SocketAddr>,
+    /// The listener for HTTP Basic, if it is on.
+    pub(crate) basic: Option<SocketAddr>,
+    pub(crate) admin_password: AdminPasswordHint<'a>,
+    /// The command that sets another password.
+    pub(crate) reset_password: String,
+    /// The container of this process, outside of which a person runs the commands.
+    pub(crate) container: Option<Container>,
 }
 
-/// A sentence about the password of the user admin.
-fn password_hint(hint: &AdminPasswordHint, reset: &str, container: Option<&Container>) -> String {
-    let inside = match container {
-        Some(_) => " of this container",
-        None => "",
-    };
-    let reset = match container {
-        Some(container) => container.run(reset),
-        None => reset.to_owned(),
-    };
-    let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
-    match hint {
-        AdminPasswordHint::In(path) => {
-            let path = path.display();
-            format!("The password of the user admin is in {path}{inside}")
+impl FirstSteps<'_> {
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.password_sentence();
+        let print_password = match self.admin_password {
+            AdminPasswordHint::In(path) => Some(self.print_file(path)),
+            AdminPasswordHint::MaybeIn(_) | AdminPasswordHint::Unknown => None,
+        };
+        let mut requests = Vec::new();
+        if let Some(address) = self.bearer
+            && let Some(password) = &print_password
+        {
+            let address = reachable(address);
+            requests.push(format!(
+                "http://{address}/login -H 'Content-Type: application/json' \
+                 -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
+            ));
         }
-        AdminPasswordHint::MaybeIn(path) => {
-            let path = path.display();
-            format!(
-                "The password of the user admin is in {path}{inside}, unless that file belongs to another database. {reset}"
-            )
+        if let Some(address) = self.basic {
+            let address = reachable(address);
+            let user = match &print_password {
+                Some(password) => format!("\"admin:$({password})\""),
+                // curl asks for a password that is not given.
+                None => "admin".to_owned(),
+            };
+            requests.push(format!("http://{address}/protected -u {user}"));
         }
-        AdminPasswordHint::Unknown => {
-            format!("The user admin has the password it was given. {reset}")
+        if !requests.is_empty() {
+            text += "\nTry:";
+        }
+        for request in requests {
+            let _ = write!(text, "\n  curl -s -w '\\n' {request}");
+        }
+        text
+    }
+
+    /// Says where the password of the user admin is.
+    fn password_sentence(&self) -> String {
+        let inside = match self.container {
+            Some(_) => " of this container",
+            None => "",
+        };
+        let reset = match &self.container {
+            Some(container) => container.run(&self.reset_password),
+            None => self.reset_password.clone(),
+        };
+        let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
+        match self.admin_password {
+            AdminPasswordHint::In(path) => {
+                let path = path.display();
+                format!("The password of the user admin is in {path}{inside}")
+            }
+            AdminPasswordHint::MaybeIn(path) => {
+                let path = path.display();
+                format!(
+                    "The password of the user admin is in {path}{inside}, unless that file belongs to another database. {reset}"
+                )
+            }
+            AdminPasswordHint::Unknown => {
+                format!("The user admin has the password it was given. {reset}")
+            }
+        }
+    }
+
+    fn print_file(&self, path: &Path) -> String {
+        match &self.container {
+            None => format!("cat {}", quote(path)),
+            // Outside, the path starts at the root of the container.
+            Some(container) => container.print_file(&quote(&absolute_path(path))),
         }
     }
 }
 
 fn absolute_path(path: &Path) -> PathBuf {
     absolute(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-fn print_file(path: &Path, container: Option<&Container>) -> String {
-    match container {
-        None => format!("cat {}", quote(path)),
-        // Outside, the path starts at the root of the container.
-        Some(container) => container.print_file(&quote(&absolute_path(path))),
-    }
 }
 
 /// The address for a client on this machine. A container listens on `0.0.0.0`, and its ports are

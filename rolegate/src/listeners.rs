@@ -1,7 +1,7 @@
 //! The listeners of the program with their certificates, and what the start prints about them.
 
 use crate::{
-    banner::{self, AdminPasswordFile, Container},
+    banner::{self, AdminPasswordFile, Container, FirstSteps},
     databases::Databases,
     settings::Settings,
 };
@@ -91,11 +91,17 @@ impl Listeners {
             env!("CARGO_PKG_VERSION"),
             databases.users
         );
-        let reset_password = banner::reset_password(
-            &settings.data_dir,
-            &databases.users,
-            password_file.is_beside_users,
-        );
+        let first_steps = FirstSteps {
+            bearer: self.gateway.bearer_address(),
+            basic: self.gateway.basic_address(),
+            admin_password: password_file.hint(),
+            reset_password: banner::reset_password(
+                &settings.data_dir,
+                &databases.users,
+                password_file.is_beside_users,
+            ),
+            container: Container::current(),
+        };
         self.gateway
             .announce(Notice::new(headline))
             .listener("grpc", url(&self.auth), SERVICE_NAME)
@@ -106,13 +112,7 @@ impl Listeners {
             } else {
                 "Posts: off, because POSTS is off"
             })
-            .remark(banner::text(
-                self.gateway.bearer_address(),
-                self.gateway.basic_address(),
-                &password_file.hint(),
-                &reset_password,
-                Container::current().as_ref(),
-            ))
+            .remark(first_steps.text())
             .print(settings.common.telemetry.log_format);
     }
 }

@@ -1,16 +1,17 @@
-use super::{AdminPasswordHint, Container, quote, reachable, reset_password, text};
+use super::{AdminPasswordHint, Container, FirstSteps, quote, reachable, reset_password};
 use rolegate_sql_store::DatabaseUrl;
 use std::{fs, path::Path};
 
-fn banner(hint: &AdminPasswordHint) -> String {
+fn banner(admin_password: AdminPasswordHint) -> String {
     let address = "127.0.0.1:1".parse().ok();
-    text(
-        address,
-        address,
-        hint,
-        "rolegate user reset-password admin",
-        None,
-    )
+    let steps = FirstSteps {
+        bearer: address,
+        basic: address,
+        admin_password,
+        reset_password: "rolegate user reset-password admin".to_owned(),
+        container: None,
+    };
+    steps.text()
 }
 
 #[test]
@@ -38,18 +39,23 @@ fn commands_name_an_address_that_clients_can_connect_to() {
 
 #[test]
 fn commands_of_a_container_work_outside() {
-    let address = "0.0.0.0:8000".parse().ok();
-    let example = Container {
-        engine: "docker",
-        id: "0123456789ab".to_owned(),
+    let text = |admin_password| {
+        let steps = FirstSteps {
+            bearer: "0.0.0.0:8000".parse().ok(),
+            basic: None,
+            admin_password,
+            reset_password: "/rolegate user reset-password admin".to_owned(),
+            container: Some(Container {
+                engine: "docker",
+                id: "0123456789ab".to_owned(),
+            }),
+        };
+        steps.text()
     };
-    let (container, path) = (example, Path::new("/data/my password"));
-    let reset = "/rolegate user reset-password admin";
-    let text = |hint| text(address, None, hint, reset, Some(&container));
-    let unknown = text(&AdminPasswordHint::Unknown);
+    let unknown = text(AdminPasswordHint::Unknown);
     let command = "\n  docker exec -it 0123456789ab /rolegate user reset-password admin";
     assert!(unknown.ends_with(command), "{unknown}");
-    let text = text(&AdminPasswordHint::In(path));
+    let text = text(AdminPasswordHint::In(Path::new("/data/my password")));
     assert!(
         text.starts_with(
             "The password of the user admin is in /data/my password of this container\n"
@@ -66,9 +72,9 @@ fn commands_of_a_container_work_outside() {
 #[test]
 fn commands_read_only_a_file_that_contains_the_password() {
     let path = Path::new("my data/password");
-    assert!(banner(&AdminPasswordHint::In(path)).contains("$(cat 'my data/password')"));
+    assert!(banner(AdminPasswordHint::In(path)).contains("$(cat 'my data/password')"));
     for hint in [AdminPasswordHint::MaybeIn(path), AdminPasswordHint::Unknown] {
-        let banner = banner(&hint);
+        let banner = banner(hint);
         assert!(
             !banner.contains("PASSWORD") && !banner.contains("$(cat"),
             "{banner}"
