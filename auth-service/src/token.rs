@@ -9,13 +9,11 @@
 
 mod claims;
 mod hs256;
-mod key_source;
 mod keyring;
 
 pub use hs256::PROVIDER;
-pub use key_source::KeySource;
 pub(crate) use keyring::self_test;
-pub use keyring::{Keyring, SecretTooShort};
+pub use keyring::{KeySource, Keyring, SecretTooShort};
 
 use crate::user::{MAX_ISSUE_AHEAD_SECONDS, User};
 use claims::{Claims, IssuedClaims, UsernameClaim, decode_object, parse_user_id};
@@ -65,7 +63,7 @@ struct SignedHeader {
     has_kid: bool,
 }
 
-/// A header other than that of most tokens. Any `crit` member counts, even `null`.
+/// A header that is none of this service's usual ones. Any `crit` member counts, even `null`.
 #[derive(Deserialize)]
 struct OtherHeader {
     alg: String,

@@ -1,9 +1,10 @@
-//! The keys that sign and verify access tokens.
+//! The keys that sign and verify access tokens, and where they are read from.
 
 use super::hs256;
-use crate::secret_list::MIN_SECRET_BYTES;
+use crate::secret_list::{self, MIN_SECRET_BYTES};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm::HS256, DecodingKey, EncodingKey, Header, crypto};
+use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -110,6 +111,41 @@ impl Key {
     }
 }
 
+/// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
+#[derive(Clone, Debug)]
+pub struct KeySource {
+    /// The secret that signs.
+    pub(crate) signing: SecretSource,
+    /// Further secrets, separated by commas or newlines.
+    pub(crate) accepted: Option<SecretSource>,
+}
+
+impl KeySource {
+    /// Whether a reload can change the keys: a file can change, an environment variable cannot.
+    pub(crate) fn is_reloadable(&self) -> bool {
+        self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
+    }
+
+    /// Names the settings and their files, for log lines about a reload.
+    pub(crate) fn describe(&self) -> String {
+        match &self.accepted {
+            Some(accepted) => format!("{} {}", self.signing.describe(), accepted.describe()),
+            None => self.signing.describe(),
+        }
+    }
+
+    /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid
+    /// tokens.
+    pub(crate) fn read(&self) -> Result<Keyring, SettingError> {
+        let signing = self.signing.read()?;
+        let accepted = match &self.accepted {
+            Some(source) => secret_list::split(source, source.read()?.expose_secret())?,
+            None => Vec::new(),
+        };
+        Keyring::new(&signing, &accepted).map_err(|error| self.signing.invalid(error))
+    }
+}
+
 /// Checks HS256 against the example of RFC 7515, appendix A.1. On `false` no token may be signed.
 pub(crate) fn self_test() -> bool {
     const KEY: &str =
@@ -143,3 +179,6 @@ impl std::fmt::Debug for Keyring {
         formatter.debug_list().entries(self.kids()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;
