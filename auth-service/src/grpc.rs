@@ -49,7 +49,8 @@ impl AuthGrpc {
     }
 }
 
-type RpcResult<M> = Result<Response<M>, Status>;
+/// The outcome of a call: the message of its response, or a status.
+type RpcResult<M> = Result<M, Status>;
 
 /// The calls of the contract with one response, by the methods of the same names.
 macro_rules! calls {
@@ -59,8 +60,8 @@ macro_rules! calls {
             $(async fn $call(
                 &self,
                 request: Request<wire::$request>,
-            ) -> RpcResult<wire::$response> {
-                AuthGrpc::$call(self, request).await
+            ) -> Result<Response<wire::$response>, Status> {
+                AuthGrpc::$call(self, request).await.map(Response::new)
             })+
 
             type WatchUsersStream = UserChanges;
@@ -68,8 +69,8 @@ macro_rules! calls {
             async fn watch_users(
                 &self,
                 request: Request<wire::WatchUsersRequest>,
-            ) -> RpcResult<UserChanges> {
-                AuthGrpc::watch_users(self, request).await
+            ) -> Result<Response<UserChanges>, Status> {
+                AuthGrpc::watch_users(self, request).await.map(Response::new)
             }
         }
     };

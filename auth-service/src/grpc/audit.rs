@@ -7,7 +7,7 @@ use crate::{
 };
 use rolegate_grpc_server::{actor, named_caller};
 use rolegate_proto::auth_v1 as wire;
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl From<wire::ListAuditRequest> for AuditRequest {
     fn from(request: wire::ListAuditRequest) -> Self {
@@ -73,7 +73,7 @@ impl AuthGrpc {
             .accounts
             .list_audit(actor::token(&metadata), message.into())
             .await?;
-        Ok(Response::new(page.into()))
+        Ok(page.into())
     }
 
     pub(super) async fn watch_users(
@@ -83,6 +83,6 @@ impl AuthGrpc {
         let watcher = self.watcher(&request);
         let start = request.get_ref().try_into();
         let items = self.accounts.watch_users(watcher, start?).await?;
-        Ok(Response::new(UserChanges::new(items)))
+        Ok(UserChanges::new(items))
     }
 }

@@ -16,7 +16,7 @@ use rolegate_proto::{
     limits::MAX_AUTHORIZE_BATCH,
 };
 use rolegate_telemetry::request_context::RequestContext;
-use tonic::{Extensions, Request, Response};
+use tonic::{Extensions, Request};
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
@@ -98,9 +98,9 @@ impl AuthGrpc {
             None => authorize().await,
         };
         metrics::count_authorization(outcome.as_ref().err().map(AccountError::reason));
-        Ok(Response::new(wire::AuthorizeResponse {
+        Ok(wire::AuthorizeResponse {
             user: Some(outcome?.into()),
-        }))
+        })
     }
 
     pub(super) async fn batch_authorize(
@@ -116,9 +116,9 @@ impl AuthGrpc {
             .map(|item| self.authorization_request(item, &call))
             .collect();
         let outcomes = self.accounts.authorize_batch(requests).await?;
-        Ok(Response::new(wire::BatchAuthorizeResponse {
+        Ok(wire::BatchAuthorizeResponse {
             outcomes: outcomes.into_iter().map(count_outcome).collect(),
-        }))
+        })
     }
 
     pub(super) async fn get_current_user(
@@ -128,7 +128,7 @@ impl AuthGrpc {
         let token = actor::token(request.metadata());
         let any = Requirement::AnyAuthenticated;
         let actor = self.accounts.authorize(token, &any).await?;
-        Ok(Response::new(actor.into()))
+        Ok(actor.into())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_proto::{Reason, auth_v1 as wire, limits::MAX_CREDENTIALS_BATCH};
 use secrecy::{ExposeSecret as _, SecretString};
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl AuthGrpc {
     pub(super) async fn register(
@@ -22,9 +22,9 @@ impl AuthGrpc {
             .accounts
             .register(&username, password.into(), origin)
             .await?;
-        Ok(Response::new(wire::RegisterResponse {
+        Ok(wire::RegisterResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn login(
@@ -43,10 +43,10 @@ impl AuthGrpc {
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let issued = outcome?;
-        Ok(Response::new(wire::LoginResponse {
+        Ok(wire::LoginResponse {
             access_token: issued.access_token.expose_secret().to_owned(),
             user: Some(issued.user.into()),
-        }))
+        })
     }
 
     pub(super) async fn verify_credentials(
@@ -70,9 +70,9 @@ impl AuthGrpc {
         let user = self.accounts.verify_credentials(check).await?;
         self.accounts
             .require_known_roles(&parse_roles(&role_names)?)?;
-        Ok(Response::new(wire::VerifyCredentialsResponse {
+        Ok(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     /// Finds the users of the credentials that are cached, or API keys, in the order of the items.
@@ -104,9 +104,7 @@ impl AuthGrpc {
                 user: user.map(Into::into),
             })
             .collect();
-        Ok(Response::new(wire::BatchVerifyCredentialsResponse {
-            outcomes,
-        }))
+        Ok(wire::BatchVerifyCredentialsResponse { outcomes })
     }
 
     /// Reads the credentials of an item, with the client address that it reports. `None` if it names an unknown role,
@@ -144,7 +142,7 @@ impl AuthGrpc {
             Err(error) => Some(error.reason()),
         };
         metrics::count_login("session", reason);
-        Ok(Response::new(outcome?))
+        Ok(outcome?)
     }
 
     /// Logs in with a session, or begins a sign-in that waits for the second factor.

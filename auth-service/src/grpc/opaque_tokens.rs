@@ -14,7 +14,7 @@ use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
 };
 use secrecy::ExposeSecret as _;
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl AuthGrpc {
     /// Converts a session. `current_id` is the id of the session by which the actor acts.
@@ -61,10 +61,10 @@ impl AuthGrpc {
                 self.accounts
                     .end_cookie_sessions(cookie_sessions, extent)
                     .await?;
-                return Ok(Response::new(wire::RevokeTokensResponse {
+                return Ok(wire::RevokeTokensResponse {
                     user: None,
                     cookie_sessions_ended: true,
-                }));
+                });
             }
             _ => {
                 return Err(
@@ -72,10 +72,10 @@ impl AuthGrpc {
                 );
             }
         };
-        Ok(Response::new(wire::RevokeTokensResponse {
+        Ok(wire::RevokeTokensResponse {
             user: Some(user.into()),
             cookie_sessions_ended: false,
-        }))
+        })
     }
 
     pub(super) async fn create_api_key(
@@ -93,10 +93,10 @@ impl AuthGrpc {
             .accounts
             .create_api_key(actor::token(&metadata), new)
             .await?;
-        Ok(Response::new(wire::CreateApiKeyResponse {
+        Ok(wire::CreateApiKeyResponse {
             key: created.key.expose_secret().to_owned(),
             api_key: Some(created.stored.into()),
-        }))
+        })
     }
 
     pub(super) async fn list_api_keys(
@@ -110,7 +110,7 @@ impl AuthGrpc {
             .list_tokens(TokenKind::ApiKey, actor, user_id)
             .await?;
         let api_keys = listed.tokens.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
+        Ok(wire::ListApiKeysResponse { api_keys })
     }
 
     pub(super) async fn delete_api_keys(
@@ -131,7 +131,7 @@ impl AuthGrpc {
             .delete_tokens(TokenKind::ApiKey, actor, user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
+        Ok(wire::DeleteApiKeysResponse { api_keys })
     }
 
     pub(super) async fn list_sessions(
@@ -145,9 +145,9 @@ impl AuthGrpc {
             .sessions
             .into_iter()
             .map(|session| self.session_message(session, listed.current_id));
-        Ok(Response::new(wire::ListSessionsResponse {
+        Ok(wire::ListSessionsResponse {
             sessions: sessions.collect(),
-        }))
+        })
     }
 
     pub(super) async fn delete_sessions(
@@ -172,6 +172,6 @@ impl AuthGrpc {
             .into_iter()
             .map(|session| self.session_message(session, None))
             .collect();
-        Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
+        Ok(wire::DeleteSessionsResponse { sessions })
     }
 }

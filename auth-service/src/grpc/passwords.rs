@@ -5,7 +5,7 @@ use crate::accounts::PasswordLink;
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1 as wire;
 use secrecy::ExposeSecret as _;
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl AuthGrpc {
     pub(super) async fn set_password(
@@ -20,9 +20,9 @@ impl AuthGrpc {
             .accounts
             .set_password(actor, user_id, password.into(), origin)
             .await?;
-        Ok(Response::new(wire::SetPasswordResponse {
+        Ok(wire::SetPasswordResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn change_password(
@@ -38,9 +38,9 @@ impl AuthGrpc {
             .accounts
             .change_password(actor, current, new, origin)
             .await?;
-        Ok(Response::new(wire::ChangePasswordResponse {
+        Ok(wire::ChangePasswordResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn create_password_link(
@@ -51,7 +51,7 @@ impl AuthGrpc {
         let user_id = request.get_ref().user_id;
         let link = self.accounts.create_password_link(actor, user_id).await?;
         let link = Some(password_link_message(&link));
-        Ok(Response::new(wire::CreatePasswordLinkResponse { link }))
+        Ok(wire::CreatePasswordLinkResponse { link })
     }
 
     pub(super) async fn redeem_password_link(
@@ -63,7 +63,7 @@ impl AuthGrpc {
         self.accounts
             .redeem_password_link(&token, password.into(), origin)
             .await?;
-        Ok(Response::new(wire::RedeemPasswordLinkResponse {}))
+        Ok(wire::RedeemPasswordLinkResponse {})
     }
 
     pub(super) async fn get_password_link(
@@ -73,10 +73,10 @@ impl AuthGrpc {
         let origin = read_origin(&request);
         let token = &request.get_ref().token;
         let link = self.accounts.find_password_link(token, &origin).await?;
-        Ok(Response::new(wire::GetPasswordLinkResponse {
+        Ok(wire::GetPasswordLinkResponse {
             username: link.stored.user.username,
             expires_at: Some(timestamp(link.stored.expires_at)),
-        }))
+        })
     }
 
     #[expect(clippy::unused_async, reason = "all calls are alike")]
@@ -86,10 +86,10 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetPasswordPolicyResponse> {
         let lengths = self.accounts.password_lengths();
         let bytes = |length: usize| length.try_into().unwrap_or(u32::MAX);
-        Ok(Response::new(wire::GetPasswordPolicyResponse {
+        Ok(wire::GetPasswordPolicyResponse {
             min_length: bytes(*lengths.start()),
             max_length: bytes(*lengths.end()),
-        }))
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{accounts::AccountError, second_factor::Issuer};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1 as wire;
 use secrecy::ExposeSecret as _;
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl AuthGrpc {
     pub(super) async fn enrol_second_factor(
@@ -30,11 +30,11 @@ impl AuthGrpc {
             .recovery_codes
             .iter()
             .map(|code| code.expose_secret().to_owned());
-        Ok(Response::new(wire::EnrolSecondFactorResponse {
+        Ok(wire::EnrolSecondFactorResponse {
             secret: shown.base32.expose_secret().to_owned(),
             otpauth_url: shown.url.expose_secret().to_owned(),
             recovery_codes: codes.collect(),
-        }))
+        })
     }
 
     pub(super) async fn enable_second_factor(
@@ -44,7 +44,7 @@ impl AuthGrpc {
         let actor = actor::token(request.metadata());
         let otp = &request.get_ref().otp;
         self.accounts.turn_on_second_factor(actor, otp).await?;
-        Ok(Response::new(wire::EnableSecondFactorResponse {}))
+        Ok(wire::EnableSecondFactorResponse {})
     }
 
     pub(super) async fn disable_second_factor(
@@ -56,7 +56,7 @@ impl AuthGrpc {
         self.accounts
             .turn_off_second_factor(actor, *user_id, otp)
             .await?;
-        Ok(Response::new(wire::DisableSecondFactorResponse {}))
+        Ok(wire::DisableSecondFactorResponse {})
     }
 
     pub(super) async fn get_second_factor(
@@ -65,9 +65,9 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let actor = actor::token(request.metadata());
         let status = self.accounts.second_factor_status(actor).await?;
-        Ok(Response::new(wire::GetSecondFactorResponse {
+        Ok(wire::GetSecondFactorResponse {
             enabled: status.is_on,
             recovery_codes: status.recovery_codes,
-        }))
+        })
     }
 }

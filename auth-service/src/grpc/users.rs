@@ -9,7 +9,7 @@ use super::{
 use crate::accounts::UserUpdateRequest;
 use rolegate_grpc_server::actor;
 use rolegate_proto::{Role, auth_v1 as wire};
-use tonic::{Request, Response};
+use tonic::Request;
 
 impl AuthGrpc {
     pub(super) async fn create_user(
@@ -32,10 +32,10 @@ impl AuthGrpc {
             .accounts
             .create_user(actor, &username, password, role, origin)
             .await?;
-        Ok(Response::new(wire::CreateUserResponse {
+        Ok(wire::CreateUserResponse {
             user: Some(created.user.into()),
             password_link: created.link.as_ref().map(password_link_message),
-        }))
+        })
     }
 
     pub(super) async fn get_user(
@@ -47,9 +47,9 @@ impl AuthGrpc {
             .accounts
             .get_user(actor, request.get_ref().user_id)
             .await?;
-        Ok(Response::new(wire::GetUserResponse {
+        Ok(wire::GetUserResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn list_users(
@@ -62,9 +62,7 @@ impl AuthGrpc {
             .accounts
             .list_users(actor::token(&metadata), message.into())
             .await?;
-        Ok(Response::new(message::list_users_response(
-            page, with_times,
-        )))
+        Ok(message::list_users_response(page, with_times))
     }
 
     pub(super) async fn batch_get_users(
@@ -77,7 +75,7 @@ impl AuthGrpc {
             .usernames(actor::optional_token(&metadata), ids)
             .await?;
         let users = users.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::BatchGetUsersResponse { users }))
+        Ok(wire::BatchGetUsersResponse { users })
     }
 
     pub(super) async fn set_user_role(
@@ -92,9 +90,9 @@ impl AuthGrpc {
         let role = Role::from_message(role_name, *role);
         let actor = actor::token(request.metadata());
         let user = self.accounts.set_user_role(actor, *user_id, role).await?;
-        Ok(Response::new(wire::SetUserRoleResponse {
+        Ok(wire::SetUserRoleResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn set_user_disabled(
@@ -108,9 +106,9 @@ impl AuthGrpc {
             disabled: Some(disabled),
         };
         let user = self.accounts.update_user(actor, user_id, update).await?;
-        Ok(Response::new(wire::SetUserDisabledResponse {
+        Ok(wire::SetUserDisabledResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn update_user(
@@ -127,9 +125,9 @@ impl AuthGrpc {
             .accounts
             .update_user(actor, message.user_id, update)
             .await?;
-        Ok(Response::new(wire::UpdateUserResponse {
+        Ok(wire::UpdateUserResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn delete_user(
@@ -141,9 +139,9 @@ impl AuthGrpc {
             .accounts
             .delete_user(actor, request.get_ref().user_id)
             .await?;
-        Ok(Response::new(wire::DeleteUserResponse {
+        Ok(wire::DeleteUserResponse {
             user: Some(user.into()),
-        }))
+        })
     }
 
     pub(super) async fn list_roles(
@@ -155,6 +153,6 @@ impl AuthGrpc {
             .list_roles(actor::token(request.metadata()))
             .await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
-        Ok(Response::new(wire::ListRolesResponse { role_names }))
+        Ok(wire::ListRolesResponse { role_names })
     }
 }
