@@ -24,6 +24,8 @@ use std::io;
 
 /// Names in the record what the password and the code are checked for.
 const METHOD: &str = "session";
+/// How often a sign-in is tried: there may be a logout meanwhile, or another hash of the same password.
+const MAX_SIGN_IN_ATTEMPTS: usize = 2;
 /// The bytes of a stored `User-Agent`.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
@@ -76,7 +78,7 @@ pub(crate) enum SessionOutcome {
     Created(CreatedSession),
     /// The password was correct, and another page asks for the code.
     CodeRequired {
-        /// The token of the sign-in, which stands for the username and the password.
+        /// The token of the sign-in, which replaces the username and the password in the next request.
         pending_sign_in: SecretString,
     },
 }
@@ -129,54 +131,58 @@ impl Accounts {
             return Ok(SessionOutcome::Created(created));
         }
         let presented = PresentedCredentials::new(username, password, origin, METHOD);
-        // The code is checked only once, although the password may have to be checked twice.
         let mut has_shown_code = false;
-        let mut is_repeated = false;
-        loop {
-            let PasswordLogin {
-                stored,
-                needs_rehash,
-                user,
-            } = self.check_password(&presented).await?;
-            let code_checked = if has_shown_code {
-                Ok(())
-            } else {
-                self.check_second_factor(&user.value, code, METHOD).await
-            };
-            has_shown_code = user.value.second_factor && code_checked.is_ok();
-            let outcome = match code_checked {
-                Ok(()) => {
-                    let writer = Writer::Login {
-                        tokens_not_before: user.value.tokens_not_before,
-                        password_hash: stored.password_hash.clone(),
-                    };
-                    self.insert_sessions(user, &request, writer, origin)
-                        .await
-                        .map(SessionOutcome::Created)
-                }
-                Err(error)
-                    if error.reason() == Reason::OtpRequired && !request.place.is_empty() =>
-                {
-                    self.begin_sign_in(&user, &request).await
-                }
-                Err(error) => return Err(error),
-            };
-            match outcome {
-                // A logout meanwhile, or another hash of the same password: checked once more.
-                Err(error) if error.reason() == Reason::UserNotFound => {
-                    if is_repeated {
-                        return Err(Reason::CredentialsInvalid.into());
-                    }
-                    is_repeated = true;
-                }
-                outcome => {
-                    if needs_rehash {
-                        self.rehash(&presented, stored);
-                    }
-                    return outcome;
-                }
+        for _ in 0..MAX_SIGN_IN_ATTEMPTS {
+            let attempt = self.sign_in(&presented, &request, code, &mut has_shown_code);
+            match attempt.await {
+                Err(error) if error.reason() == Reason::UserNotFound => {}
+                outcome => return outcome,
             }
         }
+        Err(Reason::CredentialsInvalid.into())
+    }
+
+    /// Checks the password and the code, and creates the sessions. Fails with [`Reason::UserNotFound`] if the user has
+    /// changed since the password was checked. `has_shown_code` keeps that the code was accepted: it cannot be used again.
+    async fn sign_in(
+        &self,
+        presented: &PresentedCredentials<'_>,
+        request: &SessionRequest,
+        code: Option<&str>,
+        has_shown_code: &mut bool,
+    ) -> Result<SessionOutcome, AccountError> {
+        let PasswordLogin {
+            stored,
+            needs_rehash,
+            user,
+        } = self.check_password(presented).await?;
+        let code_checked = if *has_shown_code {
+            Ok(())
+        } else {
+            self.check_second_factor(&user.value, code, METHOD).await
+        };
+        let outcome = match code_checked {
+            Ok(()) => {
+                *has_shown_code = user.value.second_factor;
+                let writer = Writer::Login {
+                    tokens_not_before: user.value.tokens_not_before,
+                    password_hash: stored.password_hash.clone(),
+                };
+                self.insert_sessions(user, request, writer, presented.origin)
+                    .await
+                    .map(SessionOutcome::Created)
+            }
+            Err(error) if error.reason() == Reason::OtpRequired && !request.place.is_empty() => {
+                self.begin_sign_in(&user, request).await
+            }
+            Err(error) => return Err(error),
+        };
+        let has_user_changed =
+            matches!(&outcome, Err(error) if error.reason() == Reason::UserNotFound);
+        if needs_rehash && !has_user_changed {
+            self.rehash(presented, stored);
+        }
+        outcome
     }
 
     /// Lets the sign-in of a user wait for its code.
