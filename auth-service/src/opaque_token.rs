@@ -30,7 +30,7 @@ const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_S
 pub enum TokenKind {
     /// The token of a program: its user acts with the lower of the stored role and the key's, and may not do everything.
     ApiKey,
-    /// The token of a person, made by a password. It stands for an access token; with [`DOMAIN_SESSION_PREFIX`] or
+    /// The token of a person, made by a password. It is used like an access token; with [`DOMAIN_SESSION_PREFIX`] or
     /// [`OpaqueToken::cookie_only`] it counts in a cookie only.
     Session,
 }
@@ -242,7 +242,7 @@ impl OpaqueToken {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// When a session ends unless it is used, of which `idle` is the limit in seconds.
+    /// When a session ends unless it is used. `idle` is the longest time without use, in seconds.
     pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
         let last_used_at = self.last_used_at.unwrap_or(self.created_at);
         let idle_end = last_used_at.saturating_add(idle);

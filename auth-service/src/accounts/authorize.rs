@@ -1,6 +1,6 @@
 //! Authorizes the bearer of an access token, a session or an API key.
 //!
-//! - `admission`: the checks of it against what is stored.
+//! - `admission`: checks a credential against the stored token and user.
 //! - `batch`: many authorizations with few statements.
 
 mod admission;

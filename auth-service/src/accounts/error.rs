@@ -21,7 +21,7 @@ pub(crate) enum AccountError {
     },
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
-    /// A stream cannot go on behind this change, because the row of it was damaged.
+    /// A stream cannot go on behind this change, because its row was damaged.
     #[error("the change of revision {revision} cannot be read")]
     UnreadableChange { revision: i64 },
     /// Refused for now.

@@ -133,7 +133,7 @@ impl Accounts {
         if user.tokens_not_before == checked.user.tokens_not_before {
             return Ok(Timed { at, value: user });
         }
-        // A logout elsewhere moves it too, and is no reason to refuse the right password.
+        // A logout elsewhere moves that time too, and is no reason to refuse the correct password.
         let Timed { at, value } = self.reads.credentials.get(user.username).await?;
         let stored = value.ok_or(Reason::CredentialsInvalid)?;
         let has_same_hash =

@@ -50,9 +50,9 @@ pub(crate) enum TokensToDelete {
 }
 
 impl Accounts {
-    /// Creates a key of the actor, or for an admin one of another user, and returns the key itself with what
-    /// is stored of it. A leaked key cannot make keys that outlive it, nor can a credential that is
-    /// revoked meanwhile.
+    /// Creates a key of the actor, or for an admin one of another user, and returns the key itself with its stored part.
+    /// An API key cannot create keys, so that a leaked one has no successors; nor can a credential that is revoked
+    /// meanwhile.
     pub(crate) async fn create_api_key(
         &self,
         credential: &str,

@@ -16,7 +16,7 @@ use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{io, time::Instant};
 
-/// The reason for refusing a link of which nothing is stored: it is malformed, used or replaced, or never was.
+/// The reason for refusing a link that is not stored: it is malformed, was used or replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
 /// A new link for its user.
@@ -56,8 +56,8 @@ impl UserWithLink {
 }
 
 impl Accounts {
-    /// Makes a link for another user, which replaces the one before. As for a password that an admin sets, the
-    /// actor is a person, and not that user: it stands for the account.
+    /// Creates a link for another user, which replaces the one before. As with a password that an admin sets, the actor
+    /// must be a person other than that user, because the link gives access to the account.
     pub(crate) async fn create_password_link(
         &self,
         credential: &str,
@@ -82,7 +82,8 @@ impl Accounts {
         Ok(PasswordLink { token, expires_at })
     }
 
-    /// Finds a link that may be used, which does not use it up. Other tokens count for their client's address.
+    /// Finds a link that may be used, and does not use it up. Tokens of no such link count towards a limit of the client's
+    /// address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,
@@ -93,7 +94,7 @@ impl Accounts {
             .acquire("", origin.client_key(), Instant::now())
             .inspect_err(|exceeded| {
                 metrics::count_limit_refusal("password_link");
-                // The others of the window are only counted: a flood of refusals must not fill the log.
+                // Further refusals of the window are only counted: a flood of them must not fill the log.
                 if exceeded.first_in_window {
                     self.record_link_refusal(None, "too_many_attempts");
                 } else {
@@ -134,7 +135,7 @@ impl Accounts {
         let writer = Writer::Link(link.digest);
         let hash = self.hasher.hash(&password, origin).await?;
         match self.replace_password(user.id, hash, writer, write).await {
-            // Used or replaced meanwhile.
+            // The link was used or replaced meanwhile.
             Err(WriteError::UserNotFound) => Err(self.refuse_link(Some(&user), UNKNOWN)),
             set => Ok(set?),
         }

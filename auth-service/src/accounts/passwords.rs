@@ -61,7 +61,7 @@ impl Accounts {
             .await
     }
 
-    /// Checks the current password of a user who confirms a change by it.
+    /// Checks the current password, by which a user confirms a change.
     pub(super) async fn confirm_password(
         &self,
         user: &User,

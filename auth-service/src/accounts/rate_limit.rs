@@ -94,7 +94,7 @@ impl RateLimiter {
         }
     }
 
-    /// Whether [`Self::check`] would refuse. The first refusal of a window is left to it.
+    /// Whether [`Self::check`] would refuse. The next refusal of `check` still counts as the first of its window.
     pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
         self.refusal(username, client, Instant::now, CheckMode::Peek)
             .is_some()

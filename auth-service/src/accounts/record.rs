@@ -106,7 +106,7 @@ impl Accounts {
         })
     }
 
-    /// Seals what was committed before this call, and returns whether the record has all of it.
+    /// Seals the rows that were committed before this call. Returns whether the record now has all of them.
     async fn seal_for_reader(&self) -> bool {
         match timeout(READER_SEAL_TIMEOUT, self.store.seal_all()).await {
             Ok(Ok(())) => true,

@@ -6,7 +6,7 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use std::mem;
 
 impl Accounts {
-    /// Rejects a requirement of a role that this service does not have: it would admit nobody by it.
+    /// Rejects a requirement that names a role which this service does not have, and which would admit nobody.
     pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
         if required.iter().all(|role| self.policy.roles.contains(role)) {
             return Ok(());

@@ -27,8 +27,9 @@ pub(crate) struct ListedSessions {
 }
 
 impl Accounts {
-    /// The sessions of the actor, or of the user with this id, for an admin, that have not ended. Those that one sign-in
-    /// made are one, with the last use of either: people see where they are signed in, and end both by it.
+    /// Lists the sessions of the actor, or for an admin of the user with this id, that have not ended. The two sessions of
+    /// one sign-in are listed as one, with the last use of either: people see where they are signed in, and end both at
+    /// once.
     pub(crate) async fn list_sessions(
         &self,
         credential: &str,
@@ -84,7 +85,7 @@ impl Accounts {
     }
 
     /// Restricts these sessions, which a cookie of applications presented, to cookies. An application can read its cookie,
-    /// and must not be able to act as its visitors by it. A decision does not depend on this write, and does not wait long
+    /// and must not be able to use it as a bearer token of its visitor. A decision does not depend on this write, and does not wait long
     /// for it: the next decision tries it again.
     pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
         let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
@@ -125,7 +126,7 @@ fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     sign_ins
 }
 
-/// The answer of the store, unless it takes longer than a decision waits for it.
+/// Waits for the answer of the store, but no longer than a decision may wait.
 async fn wait_briefly<T>(
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

@@ -41,7 +41,7 @@ impl Accounts {
         check_new_username(username)?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit_registration(origin).await?;
-        // Per address, whatever the username; never refunded, because each costs a hash.
+        // The limit counts per address, for all usernames. An attempt is never refunded, because each costs a hash.
         let attempt = self
             .registration_limiter
             .acquire("", origin.client_key(), Instant::now())

@@ -26,7 +26,7 @@ pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     } else if text.chars().any(char::is_control) {
         Err(HAS_CONTROL_CHARACTER)
     } else if text.trim() != text {
-        // Displayed, it would look like another username, as those below.
+        // Displayed, it would look like another username; so would the names that the rules below refuse.
         Err(broken("Username must not begin or end with white space."))
     } else if text.contains(':') {
         // HTTP Basic cannot transport it (RFC 7617).

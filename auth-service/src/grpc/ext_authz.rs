@@ -49,7 +49,7 @@ impl Check for AuthGrpc {
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let context = request.into_inner().attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };
-        // The client address is that of Envoy's client, if Envoy is trusted to report it.
+        // The client is Envoy's client, if Envoy is trusted to report its address.
         match attributes.source_address() {
             Some(address) if is_trusted => origin.client_address = Some(address),
             Some(_) => IGNORED.ignore(origin.client_address),

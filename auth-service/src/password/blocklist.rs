@@ -19,7 +19,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 const MAX_LINE_BYTES: u64 = 4 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Hex digits of SHA-1. The same lists also offer NTLM digests, of which a line with a count is recognized.
+/// Hex digits of SHA-1. The same lists also offer NTLM digests; a line with such a digest and a count is recognized.
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
 /// Hex digits of the part of a digest that is kept.

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
 const MAX_ENTRIES: u64 = 64 * 1024;
-/// Far more checks than wait or run; those of callers that left are dropped after a minute.
+/// Far more checks than ever wait or run. The entries of callers that left are dropped after [`IN_FLIGHT_TTL`].
 const MAX_IN_FLIGHT: u64 = 8 * 1024;
 const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 
@@ -136,7 +136,8 @@ impl CredentialCache {
         }
     }
 
-    /// Finds a check that succeeded within the TTL. The deadline of the request stands for the time.
+    /// Finds a check that succeeded within the TTL. The deadline of the request replaces the present time, because reading
+    /// the clock costs more.
     pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
         let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
         let now = self.minute(deadline);

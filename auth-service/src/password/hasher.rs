@@ -169,7 +169,7 @@ impl Hasher {
             input = self.peppers.prepare_stored(hash, password);
             is_pepper_unknown = input.is_none();
         }
-        // Without an input the work is that of an unknown name, which must not be told apart.
+        // Without an input the engine does the same work as for an unknown name, so that time does not tell them apart.
         let text = input.as_ref().map_or("", |input| &input.text).as_bytes();
         let hash = input.as_ref().map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());

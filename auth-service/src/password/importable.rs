@@ -9,7 +9,7 @@ use super::{
 use rolegate_bcrypt_lanes::stored_cost;
 use std::{borrow::Cow, ops::RangeInclusive};
 
-/// The costs of bcrypt. A failed check of a higher one would not take as long as a right one.
+/// The costs of bcrypt that are accepted. With a higher one, a failed check would not take as long as a successful one.
 const COSTS: RangeInclusive<u32> = 4..=16;
 /// The highest cost that may slow down every refusal without being asked for.
 const MAX_COST: u32 = 14;

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 const SCHEME: &str = "hmac-sha256:";
 /// The first entry of the setting if new hashes have no pepper.
 const NO_PEPPER: &str = "none";
-/// The id of a pepper is so much of its digest, in base64url.
+/// The bytes of a pepper's digest that are its id, in base64url.
 const ID_BYTES: usize = 9;
 
 /// Stands before a hash of bcrypt by WordPress.

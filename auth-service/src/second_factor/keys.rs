@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use std::io;
 use zeroize::Zeroizing;
 
-/// The id of a key is so much of a digest of its secret, in base64url.
+/// The bytes of a digest of the secret that are the key's id, in base64url.
 const ID_BYTES: usize = 9;
 
 /// The keys of `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.

@@ -1,4 +1,4 @@
-//! Decides about a credential by what is stored of it and of its user.
+//! Decides whether a credential is valid, by the stored token and user.
 
 use super::{PresentedToken, TokenSource};
 use crate::{

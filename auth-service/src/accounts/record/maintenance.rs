@@ -18,7 +18,7 @@ use tokio::{
 
 /// The time between two lines with the last seal.
 const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
-/// The time between two looks for what is old.
+/// The time between two removals of old rows.
 const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 
 static SEAL_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
@@ -101,7 +101,7 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets and removes what is old. Neither waits for the other to succeed, nor for a record that cannot be sealed.
+/// Forgets old additions and removes old rows. One is done even if the other fails, or the record cannot be sealed.
 async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.is_due(())

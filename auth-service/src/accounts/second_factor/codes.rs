@@ -16,8 +16,9 @@ use std::{io, time::Duration};
 pub(super) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
-    /// The second step of a sign-in by a right password: checks the code of a user who needs one, and records the sign-in.
-    pub(in crate::accounts) async fn check_second_factor(
+    /// Checks the code of a user who has a second factor, after the password, and records the sign-in. Other users need no
+    /// code, and the check of the password has recorded theirs.
+    pub(crate) async fn check_second_factor(
         &self,
         user: &User,
         code: Option<&str>,
@@ -132,7 +133,7 @@ impl Accounts {
             .await?)
     }
 
-    /// Counts a wrong code. Fails if others were counted meanwhile, so that there is no room for it.
+    /// Counts a wrong code. Fails if so many others were counted meanwhile that the limit is reached.
     pub(super) async fn count_wrong_code(
         &self,
         user: &User,

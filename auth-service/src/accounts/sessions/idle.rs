@@ -9,10 +9,10 @@ use crate::{
 use std::ops::Range;
 
 /// A session without use for too long.
-pub(in crate::accounts) struct IdleSession {
-    pub(in crate::accounts) id: i64,
+pub(crate) struct IdleSession {
+    pub(crate) id: i64,
     /// Why it could not be ended.
-    pub(in crate::accounts) error: Option<StoreError>,
+    pub(crate) error: Option<StoreError>,
 }
 
 /// When a session was last used, in Unix seconds, as far as this replica knows.
@@ -25,7 +25,7 @@ impl Accounts {
     /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,
     /// whatever the clock says later. Time during which uses could not be written does not count: later uses on other
     /// replicas are unknown. Others do not wait long for a store that is slow.
-    pub(in crate::accounts) async fn end_idle_sessions<'t>(
+    pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
@@ -53,7 +53,7 @@ impl Accounts {
         }
     }
 
-    /// Ends those of these sessions that are idle, also by what is known of uses that could not be written.
+    /// Ends the idle ones among these sessions. Pauses during which uses could not be written do not count.
     async fn end_if_idle(
         &self,
         at: u64,
@@ -97,7 +97,8 @@ fn idle_ids(sessions: &[LastUse], in_use: &Range<u64>) -> Vec<i64> {
         .collect()
 }
 
-/// Sessions that could not be ended. The error is not that of a write, which the caller did not ask for.
+/// Marks sessions that could not be ended. The error is a timeout and not that of the write, which the caller did not ask
+/// for.
 fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
     session_ids
         .map(|id| IdleSession {

@@ -33,12 +33,12 @@ impl Accounts {
 pub(super) struct WatchAccess {
     accounts: Accounts,
     watcher: Watcher,
-    /// When the watcher was last found to be allowed to watch.
+    /// When a check last admitted the watcher.
     checked_at: Instant,
 }
 
 impl WatchAccess {
-    /// The right of a watcher who was just found to be allowed to watch.
+    /// Creates the right of a watcher whom a check has just admitted.
     pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
         Self {
             accounts,
@@ -54,7 +54,7 @@ impl WatchAccess {
         Ok(())
     }
 
-    /// Waits for something, however long it takes, only while the watcher may watch.
+    /// Waits for `work`, however long it takes, but only while the watcher may watch.
     pub(super) async fn check_during<F: Future>(
         &mut self,
         work: F,

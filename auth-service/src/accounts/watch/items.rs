@@ -77,7 +77,7 @@ impl WatchItems {
     }
 
     #[cfg(test)]
-    pub(in crate::accounts) async fn recv(&mut self) -> Option<Result<WatchItem, AccountError>> {
+    pub(crate) async fn recv(&mut self) -> Option<Result<WatchItem, AccountError>> {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 }

@@ -19,7 +19,7 @@ use tokio::{
 };
 
 /// A snapshot ends after this time, and one more second for each [`MIN_USERS_PER_SECOND`] users: a caller who takes them
-/// more slowly must not keep its permit, nor the state of the database.
+/// more slowly must keep neither its permit nor the state of the database.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
 /// How often a caller learns how far the record is, once more after the last change.
@@ -214,10 +214,10 @@ impl Accounts {
             return Err(Reason::Internal.into());
         };
         let store = &self.store;
-        // Known before the read of the changes, which finds every one up to it.
+        // This seal is read before the changes, so that they include every change up to it.
         let newest = store.seals().await?.newest;
         let changes = store.changes_after(revision).await?;
-        // After both reads, so that all are of one record, and no change was removed before they were read.
+        // These checks come after the reads: no change was removed before it was read, and all reads are of one record.
         let oldest = store.seals().await?.oldest;
         if oldest.revision > revision {
             return Err(Reason::SnapshotRequired.into());

@@ -17,10 +17,10 @@ const MAX_RECORD_READS: usize = 2;
 /// The streams of this replica.
 pub(crate) struct Watches {
     /// The last change of a user that is sealed: a reason to look.
-    pub(in crate::accounts) changed: watch::Sender<i64>,
+    pub(crate) changed: watch::Sender<i64>,
     streams_by_caller: Mutex<HashMap<String, usize>>,
     pub(super) snapshots: Arc<Semaphore>,
-    pub(in crate::accounts) record_reads: Semaphore,
+    pub(crate) record_reads: Semaphore,
     /// Ends all streams when it stops.
     pub(super) end: Shutdown,
 }
@@ -32,7 +32,7 @@ pub(super) struct StreamPermit {
 }
 
 impl Watches {
-    pub(in crate::accounts) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             changed: watch::Sender::new(0),
             streams_by_caller: Mutex::default(),

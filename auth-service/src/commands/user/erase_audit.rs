@@ -17,13 +17,13 @@ const LEFT_IN_POSTGRES: &str = "The server keeps what was erased in dead rows un
     audit_pending, api_key, \"user\"; its WAL archives and backups keep it until you delete them.";
 
 /// Erases the names of all deleted users who had this name, from the record and from the API keys that they made for
-/// others. Nobody has the name now, so wherever it is, it is that of one of them.
+/// others. No user has the name now, so each place that has it is about one of them.
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     if operator.find(username).await.is_ok() {
         return Err(format!("the user {username:?} exists; delete the user first").into());
     }
     let maintenance = &operator.maintenance;
-    // Rows that are not sealed yet have the name, too.
+    // Rows that are not sealed yet have the name, too: they are sealed first.
     operator.store.seal_all().await?;
     let ids = maintenance.deleted_users(username).await?;
     let has_rows = !ids.is_empty();

@@ -35,7 +35,7 @@ pub(crate) struct LineReader {
 }
 
 impl LineReader {
-    /// Reads the user of a line, or says what is wrong with it. Quotes nothing of it, which could be a hash.
+    /// Reads the user of a line, or says what is wrong with it. An error quotes no part of the line, which could be a hash.
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);

@@ -20,7 +20,7 @@ impl AuthGrpc {
                 .is_some_and(|browser| browser.request().is_declared_navigation())
     }
 
-    /// The user of the only valid session in the cookies, whatever else the request has.
+    /// Authenticates the user of the only valid session in the cookies. An `Authorization` header does not matter here.
     pub(super) async fn user_in_cookie(
         &self,
         route: RouteRequest<'_>,

@@ -27,7 +27,7 @@ pub(super) enum Refusal {
     SignIn(String),
     /// A person may not open this, and sees why.
     Interstitial(AccountError, Interstitial),
-    /// An error, of which whatever is temporary for a client is UNAVAILABLE.
+    /// An error. One that is temporary for a client has the code UNAVAILABLE.
     Error(AccountError),
 }
 

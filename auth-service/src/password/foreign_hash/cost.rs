@@ -50,12 +50,12 @@ const SCRYPT_MINIMUMS: [Minimum; 5] = [
     minimum(8_192, 10),
 ];
 
-pub(in crate::password) struct Cost {
+pub(crate) struct Cost {
     memory_kib: u64,
     /// The work as iterations of bcrypt, at least 1.
-    pub(in crate::password) work: u64,
+    pub(crate) work: u64,
     /// The strength as a percentage of OWASP's minimum.
-    pub(in crate::password) percent: u64,
+    pub(crate) percent: u64,
 }
 
 impl Cost {

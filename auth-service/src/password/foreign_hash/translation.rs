@@ -32,7 +32,7 @@ const UNSUPPORTED: [(&str, &str); 19] = [
 ];
 
 /// Translates a hash into its stored form; text that no other system writes stays as it is.
-pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
+pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     if let Some(bcrypt) = text.strip_prefix("bcrypt$") {
         return Ok(bcrypt.into());
     }

@@ -1,4 +1,4 @@
-//! How far back the record reaches, and why not further.
+//! Explains how far back the record reaches, and why not further.
 
 use crate::{
     commands::timestamp::rfc3339,
@@ -16,7 +16,7 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// Compares what is missing before the oldest seal with what the record says of it.
+    /// Finds out whether rows before the oldest seal are missing, and whether the record says why.
     pub(super) async fn read(record: &mut SealedRecord, oldest: &Seal) -> Result<Self, StoreError> {
         if oldest.is_first() {
             return Ok(Self::Complete);

@@ -130,8 +130,8 @@ impl Reader {
         Ok(user)
     }
 
-    /// Reads the next line that is not blank, or so much of a long one that it is too long; `false` at
-    /// the end.
+    /// Reads the next line that is not blank; `false` at the end. Of a line that is too long it keeps only enough to tell
+    /// so.
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
             self.read_line().await?;
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// Reads a line to its end, but keeps no more of it than shows that it is too long.
+    /// Reads a line to its end, but keeps at most one byte more than the limit.
     async fn read_line(&mut self) -> io::Result<()> {
         self.line.clear();
         loop {
