@@ -19,7 +19,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::{FollowUp, STATEMENT_TIMEOUT, Timed};
+use rolegate_sql_store::{FollowUp, STATEMENT_TIMEOUT, Statement, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
@@ -27,16 +27,6 @@ const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
 /// Comes before a hash: while the second factor is on, a prefix makes the hash invalid for processes that do not know the
 /// second factor, so that they refuse the password.
 const HASH_PREFIX: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
-
-/// The condition of a new password: that of the writer, who is an owner with `tokens_not_before` `$3` and session `$5`, the
-/// admin `$4`, or has the link `$6`. The time of the database and two brackets follow.
-const PASSWORD_CONDITION: &str = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
-                $4 IS NULL OR EXISTS (
-                    SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
-                )
-            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))
-            AND ($6 IS NULL OR NOT disabled AND EXISTS (
-                SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
 
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
@@ -131,7 +121,8 @@ impl UserStore for SqlStore {
             AdminCount::Lowered
         };
         if self.database.is_postgres() {
-            // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
+            // This is one statement, because one more round trip while the admins are locked would cost a quarter of
+            // the throughput.
             let update = self
                 .database
                 .statement("WITH written AS (")
@@ -167,29 +158,26 @@ impl UserStore for SqlStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let disables = disabled == Some(true);
-        let old_name = rename.as_ref().map(|rename| rename.from.as_str());
-        let new_name = rename.as_ref().map(|rename| rename.to.as_str());
-        let not_before = rename
-            .as_ref()
-            .map(|rename| encode_seconds(rename.tokens_not_before));
         let mut change = self
             .database
-            .statement(
-                r#"UPDATE "user" SET disabled = coalesce($2, disabled), username = coalesce($4, username)"#,
-            )
+            .statement(r#"UPDATE "user" SET disabled = coalesce($2, disabled)"#)
             .bind(id)
-            .bind(disabled)
-            .bind(old_name)
-            .bind(new_name)
-            .bind(not_before);
+            .bind(disabled);
+        if let Some(rename) = &rename {
+            change = change.push(", username = ").push_bind(&*rename.to);
+        }
         if disables || rename.is_some() {
             change = push_revocation_times(change.push(", ").push(REVOKE));
         }
-        let change = change
-            .push(
-                " WHERE id = $1 AND ($3 IS NULL OR username = $3) AND ($5 IS NULL OR tokens_not_before = $5)",
-            )
-            .push(RETURNING_USER);
+        change = change.push(" WHERE id = $1");
+        if let Some(rename) = &rename {
+            change = change
+                .push(" AND username = ")
+                .push_bind(&*rename.from)
+                .push(" AND tokens_not_before = ")
+                .push_bind(encode_seconds(rename.tokens_not_before));
+        }
+        let change = change.push(RETURNING_USER);
         let mut then = Vec::new();
         let mut admin_count = AdminCount::Kept;
         if disables {
@@ -275,20 +263,13 @@ impl UserStore for SqlStore {
             // It always grows, because it is the version of the password too.
             .push(GROW)
             .bind(id)
-            .bind(hash.expose_secret())
-            .bind(writer.expected_tokens_not_before().map(encode_seconds))
-            .bind(writer.admin_id())
-            .bind(writer.session_id())
-            .bind(writer.link_digest());
-        let update = push_revocation_times(update)
-            .push(PASSWORD_CONDITION)
-            .push_now()
-            .push("))")
-            .push(RETURNING_USER);
+            .bind(hash.expose_secret());
+        let update = push_revocation_times(update).push(" WHERE id = $1");
+        let update = push_password_condition(update, &writer).push(RETURNING_USER);
         let mut then = self.end_sessions(id, writer.session_id());
         then.push(self.end_link(id));
         let follow_up = self.record_users(write, then);
-        // Of two uses of a link at once, the second finds it used.
+        // Behind the lock, the second of two simultaneous uses of a link finds it used.
         changed_user(if writer.link_digest().is_some() {
             self.write_locked(id, update, follow_up).await?
         } else {
@@ -319,4 +300,34 @@ impl UserStore for SqlStore {
         let listed = timeout(STATEMENT_TIMEOUT, list(&self.database, filter.clone())).await;
         listed.unwrap_or(Err(StoreError::TimedOut))
     }
+}
+
+/// Continues a statement by the condition of a new password, which is that of its writer.
+fn push_password_condition(mut update: Statement, writer: &Writer) -> Statement {
+    if let Some(tokens_not_before) = writer.expected_tokens_not_before() {
+        update = update
+            .push(" AND tokens_not_before = ")
+            .push_bind(encode_seconds(tokens_not_before));
+    }
+    if let Some(admin_id) = writer.admin_id() {
+        update = update
+            .push(r#" AND EXISTS (SELECT 1 FROM "user" WHERE role = 'admin' AND NOT disabled AND id = "#)
+            .push_bind(admin_id)
+            .push(")");
+    }
+    if let Some(session_id) = writer.session_id() {
+        update = update
+            .push(" AND EXISTS (SELECT 1 FROM api_key WHERE api_key.id = ")
+            .push_bind(session_id)
+            .push(")");
+    }
+    if let Some(digest) = writer.link_digest() {
+        update = update
+            .push(r#" AND NOT disabled AND EXISTS (SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = "#)
+            .push_bind(digest)
+            .push(" AND expires_at > ")
+            .push_now()
+            .push(")");
+    }
+    update
 }

@@ -49,14 +49,15 @@ const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefi
                 SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
                     expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
 
-/// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
-/// those that have been idle longest.
+/// Ends the sessions of the user `$1` for which there is no room, after an insert: those that have ended by themselves at
+/// the time `$2`, and those that have been idle longest, so that `$3` are left. The `$4` that were just inserted stay. The
+/// `LIMIT` is there because SQLite knows no `OFFSET` alone.
 const MAKE_ROOM: &str = concat!(
     "DELETE FROM api_key WHERE session_user_id = $1 AND (expires_at <= $2
-        OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $5)
+        OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $4)
             AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2 ORDER BY ",
     last_use!(),
-    " DESC, id DESC LIMIT $3 OFFSET $4))"
+    " DESC, id DESC LIMIT 2147483647 OFFSET $3))"
 );
 
 /// New tokens, which are all of one kind and user.
@@ -172,7 +173,6 @@ impl SqlStore {
                 .statement(MAKE_ROOM)
                 .bind(new.user_id)
                 .bind(encode_seconds(new.created_at))
-                .bind(i64::from(i32::MAX))
                 .bind(encode_count(MAX_SESSIONS))
                 .bind(encode_count(new.tokens.len()));
             statements.push(make_room);
