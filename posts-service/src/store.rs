@@ -129,10 +129,6 @@ fn statement(database: &Database, sql: &'static str) -> Statement {
     database.statement(sql).push(posts(database))
 }
 
-async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
-    Ok(database.write(statement).await?.pop())
-}
-
 /// Inserts a post; the database assigns the id.
 pub(crate) async fn insert(
     database: &Database,
@@ -150,7 +146,7 @@ pub(crate) async fn insert(
         .bind(content.content)
         .bind(now)
         .bind(author.created_at);
-    let inserted = write(database, insert).await?;
+    let inserted = database.write(insert).await?.pop();
     inserted.ok_or_else(StoreError::row_not_found)
 }
 
@@ -214,7 +210,7 @@ pub(crate) async fn update(
         .bind(content.title)
         .bind(content.content)
         .bind(now);
-    write(database, update).await
+    Ok(database.write(update).await?.pop())
 }
 
 /// Deletes a post and returns its author; `None` if there is no such post.

@@ -24,16 +24,12 @@ use rolegate_sql_store::{Database, StoreError};
 
 /// A database of users, as an operator maintains it.
 pub(crate) struct Maintenance {
-    database: Database,
+    pub(super) database: Database,
 }
 
 impl Maintenance {
     pub(super) fn new(database: Database) -> Self {
         Self { database }
-    }
-
-    pub(super) fn database(&self) -> &Database {
-        &self.database
     }
 
     pub(crate) fn is_on_postgres(&self) -> bool {

@@ -14,6 +14,9 @@ pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 /// removed before such rows were written.
 pub(crate) const REMOVAL_EVENTS: [&str; 2] = ["audit_pruned", "audit_begins"];
 
+/// Begins a `SELECT` of [`Seal`]s.
+pub(super) const SELECT_SEALS: &str = "SELECT revision, at, digest FROM audit_seal";
+
 row! {
     /// The seal of a batch.
     #[derive(Clone, Debug, PartialEq, Eq)]

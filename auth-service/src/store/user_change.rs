@@ -3,7 +3,7 @@
 use super::{checked_row::UnreadableColumn, seal::SealReference};
 use crate::audit::UserState;
 use rolegate_proto::Role;
-use rolegate_sql_store::{Row, TableRow, row};
+use rolegate_sql_store::{Row, TableRow};
 use serde_json::Value;
 use sqlx::{Error, error::BoxDynError};
 
@@ -34,48 +34,36 @@ pub(crate) struct CheckedChange {
     pub(crate) content: Result<UserChange, UnreadableColumn>,
 }
 
-row! {
-    /// A row of the record that has a state, with the seal of its batch.
-    struct ChangeRow {
-        revision: i64,
-        event: String,
-        user_id: Option<i64>,
-        username: Option<String>,
-        state: Option<String>,
-        details: String,
-        seal: Option<String>,
-    }
-}
-
 impl TableRow for CheckedChange {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        let content = ChangeRow::from_row(row).and_then(UserChange::try_from);
         Ok(Self {
             revision: row.get("revision")?,
-            content: content.map_err(UnreadableColumn::from),
+            content: UserChange::from_row(row).map_err(UnreadableColumn::from),
         })
     }
 }
 
-impl TryFrom<ChangeRow> for UserChange {
-    type Error = Error;
-
-    fn try_from(row: ChangeRow) -> sqlx::Result<Self> {
+impl TableRow for UserChange {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let event: String = row.get("event")?;
+        let user_id: Option<i64> = row.get("user_id")?;
+        let username: Option<String> = row.get("username")?;
+        let state: Option<String> = row.get("state")?;
+        let details: String = row.get("details")?;
+        let seal: Option<String> = row.get("seal")?;
         let details: Value =
-            serde_json::from_str(&row.details).map_err(|error| malformed("details", error))?;
-        let user_id = row
-            .user_id
-            .ok_or_else(|| malformed("user_id", "it is null"))?;
-        let state = decode_state(&row.state.unwrap_or_default())?;
+            serde_json::from_str(&details).map_err(|error| malformed("details", error))?;
+        let user_id = user_id.ok_or_else(|| malformed("user_id", "it is null"))?;
+        let state = decode_state(&state.unwrap_or_default())?;
         Ok(Self {
-            revision: row.revision,
-            seal: row.seal.and_then(|seal| seal.parse().ok()),
+            revision: row.get("revision")?,
+            seal: seal.and_then(|seal| seal.parse().ok()),
             user_id,
             // The name may have been erased since.
-            username: row.username.unwrap_or_default(),
+            username: username.unwrap_or_default(),
             role: state.role,
             disabled: state.disabled,
-            deleted: row.event == "user_deleted",
+            deleted: event == "user_deleted",
             created_at: details["user_created_at"].as_u64(),
         })
     }

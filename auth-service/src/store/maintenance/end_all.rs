@@ -6,7 +6,7 @@ use crate::{
     audit::{EndedCredentials, Write},
     store::{
         audit_row::AuditRow,
-        seal::{REVISION_GAP, Seal},
+        seal::{REVISION_GAP, SELECT_SEALS, Seal},
         sql::{
             audit::{
                 pending_rows::insert_pending,
@@ -77,7 +77,7 @@ impl Maintenance {
         replaced: HighestNumbers,
         write: &Write,
     ) -> Result<EndOfAll, StoreError> {
-        let mut transaction = self.database().begin().await?;
+        let mut transaction = self.database.begin().await?;
         lock_tables(&mut transaction).await?;
         if let Some(time) = replaced.clock {
             transaction.advance_clock(time).await?;
@@ -121,8 +121,10 @@ async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError
 }
 
 async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError> {
-    let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision DESC LIMIT 1";
-    let mut seals: Vec<Seal> = transaction.fetch(transaction.statement(select)).await?;
+    let select = transaction
+        .statement(SELECT_SEALS)
+        .push(" ORDER BY revision DESC LIMIT 1");
+    let mut seals: Vec<Seal> = transaction.fetch(select).await?;
     seals.pop().ok_or_else(StoreError::row_not_found)
 }
 

@@ -53,7 +53,7 @@ impl Maintenance {
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
         // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
         // that an interrupted erasure has left.
-        let mut snapshot = self.database().begin_snapshot().await?;
+        let mut snapshot = self.database.begin_snapshot().await?;
         let select = snapshot
             .statement(
                 r#"SELECT DISTINCT id FROM (
@@ -75,16 +75,16 @@ impl Maintenance {
     ) -> Result<Erasure, StoreError> {
         let conditions = vec![ABOUT_OTHERS, ABOUT_USER];
         let mut counted = 0;
-        let mut snapshot = self.database().begin_snapshot().await?;
+        let mut snapshot = self.database.begin_snapshot().await?;
         for &condition in &conditions {
             counted += count_rows(&mut snapshot, condition, user_id).await?;
         }
         drop(snapshot);
         let entry = write.entry_for_erasure(user_id, counted);
-        let record = insert_pending(self.database().statement(""), &[entry]);
-        self.database().execute(record).await?;
+        let record = insert_pending(self.database.statement(""), &[entry]);
+        self.database.execute(record).await?;
         Ok(Erasure {
-            database: self.database().clone(),
+            database: self.database.clone(),
             user_id,
             conditions,
             position: 0,
@@ -94,10 +94,10 @@ impl Maintenance {
         })
     }
 
-    /// Erases this name where it is that of the admin who made an API key for another user; the number of keys. Nobody has
-    /// the name, so it is that of a deleted user.
+    /// Erases this name from the API keys that an admin of this name made for other users, unless a user has the name
+    /// now. Returns the number of keys.
     pub(crate) async fn erase_key_creator(&self, username: &str) -> Result<usize, StoreError> {
-        let mut transaction = self.database().begin().await?;
+        let mut transaction = self.database.begin().await?;
         let update = transaction
             .statement(
                 r#"UPDATE api_key SET created_by = NULL WHERE created_by = $1

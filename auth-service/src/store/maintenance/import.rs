@@ -61,7 +61,7 @@ row! {
 impl Maintenance {
     pub(crate) async fn import(&self) -> Result<Import, StoreError> {
         Ok(Import {
-            transaction: self.database().begin().await?,
+            transaction: self.database.begin().await?,
         })
     }
 }

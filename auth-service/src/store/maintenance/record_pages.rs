@@ -53,8 +53,8 @@ impl Maintenance {
     /// The sealed rows, from the oldest to the one that is the newest now.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
         let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
-        let select = self.database().statement(select);
-        let bounds: Option<RevisionBounds> = self.database().read(select).await?.pop();
+        let select = self.database.statement(select);
+        let bounds: Option<RevisionBounds> = self.database.read(select).await?.pop();
         let Some(RevisionBounds {
             oldest: Some(oldest),
             newest: Some(newest),
@@ -63,7 +63,7 @@ impl Maintenance {
             return Err(StoreError::row_not_found());
         };
         Ok(RecordPages {
-            database: self.database().clone(),
+            database: self.database.clone(),
             position: oldest,
             last: newest,
         })

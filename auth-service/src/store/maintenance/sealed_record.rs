@@ -3,7 +3,7 @@
 use super::Maintenance;
 use crate::store::{
     audit_row::{AUDIT_COLUMNS, AuditRow},
-    seal::{REMOVAL_EVENTS, Seal},
+    seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
 };
 use rolegate_sql_store::{LongTransaction, StoreError, row};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct SealedRecord {
 impl Maintenance {
     pub(crate) async fn record(&self) -> Result<SealedRecord, StoreError> {
         Ok(SealedRecord {
-            snapshot: self.database().begin_snapshot().await?,
+            snapshot: self.database.begin_snapshot().await?,
         })
     }
 }
@@ -136,8 +136,10 @@ impl SealedRecord {
 
     /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
     pub(crate) async fn oldest_seal(&mut self) -> Result<Option<Seal>, StoreError> {
-        let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision LIMIT 1";
-        let select = self.snapshot.statement(select);
+        let select = self
+            .snapshot
+            .statement(SELECT_SEALS)
+            .push(" ORDER BY revision LIMIT 1");
         Ok(self.snapshot.fetch(select).await?.pop())
     }
 
@@ -165,10 +167,8 @@ impl SealedRecord {
     pub(crate) async fn next_page(&mut self, revision: i64) -> Result<SealedPage, StoreError> {
         let select = self
             .snapshot
-            .statement(
-                "SELECT revision, at, digest FROM audit_seal WHERE revision > $1
-            ORDER BY revision LIMIT $2",
-            )
+            .statement(SELECT_SEALS)
+            .push(" WHERE revision > $1 ORDER BY revision LIMIT $2")
             .bind(revision)
             .bind(PAGE_SEALS);
         let seals: Vec<Seal> = self.snapshot.fetch(select).await?;

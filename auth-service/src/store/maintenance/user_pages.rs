@@ -33,7 +33,7 @@ row! {
 impl Maintenance {
     pub(crate) async fn export(&self) -> Result<Export, StoreError> {
         Ok(Export {
-            transaction: self.database().begin_snapshot().await?,
+            transaction: self.database.begin_snapshot().await?,
             last_id: 0,
         })
     }
@@ -45,15 +45,15 @@ impl Maintenance {
         id: i64,
         role: Option<Role>,
     ) -> Result<Vec<Credentials>, StoreError> {
-        let select = self.database().statement("SELECT ");
-        self.database().read(select_page(select, id, role)).await
+        let select = self.database.statement("SELECT ");
+        self.database.read(select_page(select, id, role)).await
     }
 
     /// When these users last signed in with a password, in Unix seconds by their ids.
     pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
         let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
-        let select = self.database().statement(select).push_any(ids);
-        let rows: Vec<LastLoginRow> = self.database().read(select).await?;
+        let select = self.database.statement(select).push_any(ids);
+        let rows: Vec<LastLoginRow> = self.database.read(select).await?;
         Ok(rows
             .into_iter()
             .map(|row| (row.id, row.last_login_at.unsigned_abs()))

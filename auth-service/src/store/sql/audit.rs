@@ -18,7 +18,7 @@ use crate::{
         audit_store::{AuditFilter, AuditStore, Snapshot},
         checked_row::CheckedRow,
         maintenance::{Export, Maintenance},
-        seal::{Seal, SealRange, SealReference},
+        seal::{SELECT_SEALS, Seal, SealRange, SealReference},
         user_change::CheckedChange,
     },
     user::User,
@@ -102,8 +102,8 @@ impl AuditStore for SqlStore {
     }
 
     async fn seals(&self) -> Result<SealRange, StoreError> {
-        let select = self.database.statement(
-            "SELECT revision, at, digest FROM audit_seal WHERE revision IN (
+        let select = self.database.statement(SELECT_SEALS).push(
+            " WHERE revision IN (
                 (SELECT min(revision) FROM audit_seal), (SELECT max(revision) FROM audit_seal))
             ORDER BY revision",
         );
@@ -118,8 +118,11 @@ impl AuditStore for SqlStore {
     }
 
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
-        let select = "SELECT revision, at, digest FROM audit_seal WHERE revision = $1";
-        let select = self.database.statement(select).bind(revision);
+        let select = self
+            .database
+            .statement(SELECT_SEALS)
+            .push(" WHERE revision = $1")
+            .bind(revision);
         Ok(self.database.read(select).await?.pop())
     }
 

@@ -1,8 +1,8 @@
 //! Statements about pauses: times during which no process could write what was used.
 
-use super::encoding::encode_seconds;
+use super::encoding::{decode_seconds, encode_seconds};
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause};
-use rolegate_sql_store::{Database, Statement, StoreError};
+use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 
 /// How long a pause is kept, in seconds: the longest `SESSION_IDLE_SECONDS`.
 const PAUSE_TTL: i64 = 31_536_000;
@@ -10,27 +10,24 @@ const PAUSE_TTL: i64 = 31_536_000;
 /// How many pauses count at most: the latest.
 const MAX_PAUSES: i64 = 1000;
 
-rolegate_sql_store::row! {
-    struct PauseRow {
-        began: i64,
-        ended: i64,
+impl TableRow for UsagePause {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            began: decode_seconds(row.get("began")?)?,
+            ended: decode_seconds(row.get("ended")?)?,
+        })
     }
 }
 
-/// Reads the pauses that are over, of which the latest count.
+/// Reads the pauses that are over, of which the latest count. Negative times are those of no pause.
 pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, StoreError> {
     let select = database
-        .statement("SELECT began, ended FROM usage_pause ORDER BY ended DESC LIMIT ")
+        .statement(
+            "SELECT began, ended FROM usage_pause WHERE began >= 0 AND ended >= 0
+            ORDER BY ended DESC LIMIT ",
+        )
         .push_bind(MAX_PAUSES);
-    let rows: Vec<PauseRow> = database.read(select).await?;
-    let mut pauses = Vec::with_capacity(rows.len());
-    for row in rows {
-        // Negative times are those of no pause.
-        if let (Ok(began), Ok(ended)) = (row.began.try_into(), row.ended.try_into()) {
-            pauses.push(UsagePause { began, ended });
-        }
-    }
-    Ok(pauses)
+    database.read(select).await
 }
 
 /// Records a pause that ends now, in place of those within it, which other processes recorded.

@@ -44,19 +44,18 @@ fn push_aged_rows(statement: Statement, now: i64) -> Statement {
         .bind(PAGE_ROWS)
 }
 
-/// What a row of the record says about rows that were removed.
-#[derive(Clone, Copy, Debug)]
-struct RecordedRemoval {
+/// The last revision that was removed, as a row of the record says.
+struct RemovedThrough {
     /// `None` if the row cannot be read, which must not stop retention.
-    removed_through: Option<i64>,
+    revision: Option<i64>,
 }
 
-impl TableRow for RecordedRemoval {
+impl TableRow for RemovedThrough {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let details: String = row.get("details").unwrap_or_default();
         let details: Value = serde_json::from_str(&details).unwrap_or_default();
         Ok(Self {
-            removed_through: details["removed_through"].as_i64(),
+            revision: details["removed_through"].as_i64(),
         })
     }
 }
@@ -250,10 +249,10 @@ impl SqlStore {
             // Each removal reaches further than the one before.
             .push(" ORDER BY revision DESC LIMIT 1) AS newest UNION ALL SELECT details FROM audit_pending WHERE event")
             .push_any(&REMOVAL_EVENTS);
-        let recorded: Vec<RecordedRemoval> = self.database.read(select).await?;
+        let recorded: Vec<RemovedThrough> = self.database.read(select).await?;
         let is_recorded = recorded
             .iter()
-            .any(|removal| removal.removed_through >= Some(oldest.revision));
+            .any(|removed| removed.revision >= Some(oldest.revision));
         if is_recorded {
             return Ok(());
         }

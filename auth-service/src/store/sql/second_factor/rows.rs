@@ -1,7 +1,11 @@
 //! Second factors and password links, as the rows of statements have them.
 
+use super::code_limits::LimitColumns;
 use crate::{
-    store::{StoredPasswordLink, StoredSecondFactor, WrongCodes, sql::encoding::decode_seconds},
+    store::{
+        CodeLimit, CodePurpose, StoredPasswordLink, StoredSecondFactor, WrongCodes,
+        sql::encoding::decode_seconds,
+    },
     user::User,
 };
 use rolegate_sql_store::{Row, TableRow};
@@ -18,25 +22,24 @@ impl TableRow for StoredSecondFactor {
         Ok(Self {
             secret: row.get("secret")?,
             last_step: row.get("last_step")?,
-            at_sign_in: WrongCodes {
-                count: row.get("wrong_codes")?,
-                since: row.get("wrong_since")?,
-            },
-            recovery_at_sign_in: WrongCodes {
-                count: row.get("wrong_recovery_codes")?,
-                since: row.get("wrong_recovery_since")?,
-            },
-            at_confirmation: WrongCodes {
-                count: row.get("wrong_confirmations")?,
-                since: row.get("wrong_confirmations_since")?,
-            },
-            recovery_at_confirmation: WrongCodes {
-                count: row.get("wrong_recovery_confirmations")?,
-                since: row.get("wrong_recovery_confirmations_since")?,
-            },
+            at_sign_in: wrong_codes(row, CodeLimit::OneTime(CodePurpose::SignIn))?,
+            recovery_at_sign_in: wrong_codes(row, CodeLimit::Recovery(CodePurpose::SignIn))?,
+            at_confirmation: wrong_codes(row, CodeLimit::OneTime(CodePurpose::Confirmation))?,
+            recovery_at_confirmation: wrong_codes(
+                row,
+                CodeLimit::Recovery(CodePurpose::Confirmation),
+            )?,
             recovery_codes: row.get("recovery_codes")?,
         })
     }
+}
+
+fn wrong_codes(row: Row<'_>, limit: CodeLimit) -> sqlx::Result<WrongCodes> {
+    let columns = LimitColumns::new(limit);
+    Ok(WrongCodes {
+        count: row.get(columns.count)?,
+        since: row.get(columns.since)?,
+    })
 }
 
 impl TableRow for StoredPasswordLink {

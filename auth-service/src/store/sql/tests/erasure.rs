@@ -174,9 +174,9 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
     assert!(unreadable.starts_with(problem), "{unreadable}");
     let named = opened
         .maintenance
-        .database()
+        .database
         .statement("SELECT revision FROM audit WHERE username = 'ann' ORDER BY revision");
-    let named = opened.maintenance.database().read::<i64>(named).await;
+    let named = opened.maintenance.database.read::<i64>(named).await;
     assert_eq!(named.expect("read"), [4, 6]);
 }
 
