@@ -27,7 +27,7 @@ use std::{
 };
 use tonic::service::Routes;
 
-/// For memory to become free: less than callers wait.
+/// How long a response waits for free memory: less than its caller waits.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The methods whose requests have a post.

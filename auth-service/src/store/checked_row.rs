@@ -1,4 +1,4 @@
-//! Rows of the record that may be unreadable: whoever has access to the database can write anything into it.
+//! Rows of the record that may be unreadable: anybody with access to the database can write anything into it.
 
 use super::audit_row::AuditRow;
 use rolegate_sql_store::{Row, TableRow};

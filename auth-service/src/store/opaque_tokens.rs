@@ -91,7 +91,7 @@ pub(crate) trait TokenStore: Store {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
-    /// Deletes and returns the sessions with these digests, whoever they are of, by ascending id, in one statement.
+    /// Deletes and returns the sessions with these digests, of any users, by ascending id, in one statement.
     async fn end_sessions_by_digest(
         &self,
         digests: &[String],

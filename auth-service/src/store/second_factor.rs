@@ -73,7 +73,7 @@ impl CodeLimit {
 }
 
 impl StoredSecondFactor {
-    /// Of the key that sealed the secret.
+    /// The id of the key that sealed the secret.
     pub(crate) fn key_id(&self) -> &str {
         self.secret.split_once('.').unwrap_or_default().0
     }
@@ -128,12 +128,12 @@ impl StoredPasswordLink {
     }
 }
 
-/// A database of second factors and password links, each of one user. What it takes by a code or a link, it gives
-/// once, to whoever writes first.
+/// A database of second factors and password links, each of one user. A code or a link counts once, for the write that
+/// comes first.
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
-    /// Begins a sign-in of this user, of whom the password was right at this time, if the tokens are those that were seen and
-    /// the second factor is on.
+    /// Begins a sign-in of this user, whose password was verified at this time, if `tokens_not_before` is still the one
+    /// that was read and the second factor is on.
     async fn insert_pending_sign_in(
         &self,
         user: &Timed<User>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// who delete each other, the second one fails, and of the last two who leave, one stays.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// By the unique index; there is no check before the write.
+    /// The unique index has refused the name; nothing checks it before the write.
     #[error("the username is taken")]
     UsernameTaken,
     /// There is no such user, or the condition of the [`Writer`](super::Writer) no longer holds.

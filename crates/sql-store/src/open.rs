@@ -116,9 +116,8 @@ fn try_file(file: &Path) -> io::Result<()> {
     tempfile_in(sqlite::folder(file)).map(drop)
 }
 
-/// Whether a later try may succeed: not with a server that does not offer the TLS of the URL, or is no
-/// server but a pooler, and with an SQLite file only if another process holds a lock of it, or the disk
-/// does not answer.
+/// Whether a later try may succeed. It does not if the server does not offer the TLS of the URL, or is a pooler. With
+/// an SQLite file it does only if another process holds a lock of it, or the disk does not answer.
 fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {

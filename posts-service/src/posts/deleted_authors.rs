@@ -37,9 +37,10 @@ pub(crate) struct DeletedAuthors {
     policy: PostsOfDeletedUsers,
     /// Read for each connection, so that its file may be replaced.
     key: Option<SecretSource>,
-    /// As stored before the connection. Authors of later posts may have been created after the snapshot.
+    /// The position that was stored before the connection. Authors of later posts may have been created after the
+    /// snapshot.
     position: Position,
-    /// In a snapshot, what it shows so far.
+    /// The review of the users that have arrived so far, while a snapshot is read.
     snapshot: Option<SnapshotReview>,
     position_stored_at: Option<Instant>,
     refused_history: Option<RefusedHistory>,

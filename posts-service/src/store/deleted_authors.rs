@@ -55,7 +55,8 @@ pub(crate) struct OrphanedPosts {
     /// The revision of the deletion, which only counts while the stored one is lower; `None` for one that a snapshot
     /// shows.
     pub(crate) revision: Option<i64>,
-    /// That of the position that is followed: another one is of an operator who has given up the history.
+    /// The generation of the position that is followed. The stored one is higher once an operator has given up the
+    /// history.
     pub(crate) generation: i64,
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct NextPosition {
     /// For a snapshot, the stored revision that it may replace, even by a lower one; `None` for a position that must
     /// be ahead.
     pub(crate) replaces_revision: Option<i64>,
-    /// That of the position that is followed.
+    /// The generation of the position that is followed.
     pub(crate) generation: i64,
 }
 
@@ -186,7 +187,8 @@ pub(crate) async fn advance(
     store_position(database, next, FollowUp::none()).await
 }
 
-/// Does the same, and if the position is stored, detaches or deletes the last posts of a user in the same transaction.
+/// Does the same as [`advance`], and if the position is stored, detaches or deletes the last posts of a user in the
+/// same transaction.
 pub(crate) async fn advance_with_last_posts(
     database: &Database,
     next: NextPosition,
@@ -194,7 +196,7 @@ pub(crate) async fn advance_with_last_posts(
     posts: OrphanedPosts,
 ) -> Result<History, StoreError> {
     let posts = OrphanedPosts {
-        // That of the deletion is the stored one by then.
+        // By then the stored revision is that of the deletion.
         revision: None,
         ..posts
     };

@@ -54,7 +54,7 @@ pub(crate) struct EndOfAll {
 }
 
 impl HighestNumbers {
-    /// Reads those of the users in the file that is about to be replaced.
+    /// Reads the numbers from the file of users that is about to be replaced.
     pub async fn in_replaced(place: &Replacement) -> Self {
         let user_id = "SELECT seq FROM sqlite_sequence WHERE name = 'user'";
         let token_id = "SELECT seq FROM sqlite_sequence WHERE name = 'api_key'";

@@ -49,7 +49,7 @@ pub(crate) struct Erasure {
 }
 
 impl Maintenance {
-    /// The ids of deleted users of this name, of whom the record still has the name.
+    /// The ids of the deleted users for whom the record still has this name.
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
         // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
         // that an interrupted erasure has left.
@@ -131,7 +131,8 @@ impl Erasure {
             if !self.erase_batch().await? {
                 return Ok(());
             }
-            // As much time for others: whoever waits for a file of SQLite is not told when it is free, but looks.
+            // Leaves as much time to other writers: one that waits for a file of SQLite is not told when it is free,
+            // but tries again and again.
             sleep(began.elapsed()).await;
         }
     }

@@ -96,7 +96,7 @@ impl RecordPages {
             .database
             .statement("SELECT ")
             .push(AUDIT_COLUMNS)
-            // In one statement with the rows, so that nothing is removed between the two.
+            // The oldest seal is read in the same statement as the rows, so that nothing is removed between the two.
             .push(", (SELECT min(revision) FROM audit_seal) AS oldest_seal")
             .push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3")
             .bind(self.position)

@@ -84,7 +84,7 @@ impl TokenStore for SqlStore {
     }
 
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {
-        // By ascending id, as other writes, none of which should lose a deadlock.
+        // Rows are locked by ascending id, as by other writes, so that they do not deadlock.
         let lock = self
             .database
             .statement("SELECT id FROM api_key WHERE id")

@@ -106,7 +106,7 @@ impl UsageWriter {
         let database = database.clone();
         tokio::spawn(async move {
             let mut wait = match process {
-                // At once, so that a process that starts while nothing can be written knows it.
+                // The first write comes at once, so that a process that starts while nothing can be written knows it.
                 Process::Service => Duration::ZERO,
                 Process::Command => INTERVAL,
             };
@@ -143,7 +143,7 @@ impl UsageWriter {
         self.unwritten.lock().outage.map(|outage| outage.since)
     }
 
-    /// Whether this one also writes that uses can be written.
+    /// Whether this writer also records that uses can be written.
     fn reports_writes(&self) -> bool {
         self.kind == UsageKind::Token && self.process == Process::Service
     }
@@ -230,7 +230,7 @@ impl UsageWriter {
             Some(since) => Some(since),
             None => stored_write(database).await,
         };
-        // Without the time, the database cannot be read either, so nothing is decided by it.
+        // If that time cannot be read, no session can be read either, so none is taken for idle.
         let Some(since) = since else { return };
         self.unwritten.lock().outage = Some(Outage {
             since,
@@ -256,7 +256,7 @@ impl UsageWriter {
             UsageKind::Token => TOKEN_USAGE,
             UsageKind::Password => LOGIN_USAGE,
         };
-        // By ascending id, as other writes, none of which should lose a deadlock.
+        // Rows are locked by ascending id, as by other writes, so that they do not deadlock.
         let ids: Vec<i64> = uses.iter().map(|used| used.used_id).collect();
         let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
         let update = database

@@ -28,7 +28,7 @@ pub(super) struct Connector {
     pub(super) reads: ReadConsistency,
     /// The index of the server that was the primary last.
     last_primary: AtomicUsize,
-    /// Whether its commits are not answered, so that for the next connection it is tried after the others.
+    /// Whether that server does not answer commits. Then the next connection tries the others first.
     is_suspect: AtomicBool,
     pub(super) timeline: Timeline,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.

@@ -116,7 +116,7 @@ async fn lock_schema(connection: &mut PgConnection) -> Result<(), Error> {
     within("cannot lock the schema: ", limit, lock).await
 }
 
-/// The same servers, whose sessions begin with these settings.
+/// Copies of the servers whose sessions begin with these timeouts.
 fn with_timeouts<const N: usize>(
     servers: &[PgConnectOptions],
     timeouts: [(&str, Duration); N],

@@ -174,7 +174,7 @@ fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
 /// Returns the rows of a statement of [`with_obstacle`], unless it names an obstacle.
 fn check_rows(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
-    // By position, because the columns of the statement itself may have any name.
+    // The columns are read by position, because the columns of the statement itself may have any name.
     let is_row: Option<bool> = first.try_get(first.len() - 3)?;
     let obstacle: Option<&str> = first.try_get(first.len() - 2)?;
     let seconds: i64 = first.try_get(first.len() - 1)?;

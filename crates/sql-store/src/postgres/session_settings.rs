@@ -5,8 +5,8 @@
 
 use sqlx::PgConnection;
 
-/// Sets what has another default. The server may be too old to know a name. What was sent when the session began stays:
-/// it is of these programs, or of the database URL.
+/// Sets each of these settings that has another default in this session. The server may be too old to know a name. What
+/// was sent when the session began stays: it is of these programs, or of the database URL.
 ///
 /// - Transactions lock rows and then read what others have committed meanwhile, which needs `READ COMMITTED`: at a
 ///   higher level they fail with SQLSTATE 40001.

@@ -6,8 +6,8 @@ use crate::{
     tables::{HISTORY, Tables},
 };
 
-/// Selects a [`SchemaRow`]. Its values are the names of the history, of the marker table and of the schema. The tables of
-/// extensions are those of the server.
+/// Selects a [`SchemaRow`]. Its parameters are the names of the history, of the marker table and of the schema. A table
+/// of an extension is not one of another program.
 const SELECT_IN_POSTGRES: &str = "SELECT current_setting('server_encoding') AS encoding,
     to_regclass($1) IS NOT NULL AS has_history, to_regclass($2) IS NOT NULL AS has_marker,
     EXISTS (

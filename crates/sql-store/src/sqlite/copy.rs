@@ -168,7 +168,7 @@ fn remove_abandoned(parent: &Path) -> io::Result<()> {
             && let Ok(folder) = File::open(entry.path())
             && folder.try_lock().is_ok()
         {
-            // Only its owner may be able to.
+            // Perhaps only the owner of the folder is allowed to.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -80,7 +80,7 @@ fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
     let has_unencoded_query = uri.parameters.iter().any(|(_, value)| value.contains('@'));
     for (name, value) in &mut uri.parameters {
         if name == "ssl" && value == "true" {
-            // As JDBC writes it; libpq reads it likewise.
+            // JDBC writes it like this, and libpq accepts it.
             "sslmode".clone_into(name);
             "require".clone_into(value);
         }
@@ -178,7 +178,7 @@ fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
         return Err("sslcert and sslkey must be set together".into());
     }
     if uses_system_authorities {
-        // Those that sqlx uses without a file.
+        // Without a file, sqlx uses the authorities of the system.
         parameters.retain(|(name, _)| name != "sslrootcert");
     }
     Ok(())

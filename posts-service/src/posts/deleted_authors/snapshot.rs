@@ -20,7 +20,7 @@ pub(super) const PAGE_SIZE: usize = 1000;
 /// A snapshot that lacks more than one in this many authors is refused until an operator accepts it.
 const ONE_LOST_IN: usize = 10;
 
-/// What is known of a snapshot that is on its way.
+/// Reviews a snapshot while its users arrive.
 #[derive(Debug, Default)]
 pub(super) struct SnapshotReview {
     /// The last user of the pages before.

@@ -82,7 +82,7 @@ pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> State
         .push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
-/// Inserts rows, in which names that are missing are those of the users. `state` is the expression for their state.
+/// Inserts rows. A name that is missing is looked up among the users. `state` is the expression for their state.
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
     start
