@@ -48,7 +48,7 @@ row! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct PostWithAuthor {
     pub(crate) post: Post,
     /// `None` if the author was deleted.
@@ -56,7 +56,7 @@ pub(crate) struct PostWithAuthor {
 }
 
 /// A valid title and content, both exactly as sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct PostContent {
     pub(crate) title: String,
     pub(crate) content: String,

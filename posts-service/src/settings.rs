@@ -105,7 +105,7 @@ impl Settings {
 }
 
 /// TLS of the gRPC listener of posts, here and in rolegate.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 pub struct ServerTlsSettings {
     /// PEM certificate of the gRPC listener of posts; enables TLS
     #[arg(long, env = "POSTS_TLS_CERT_FILE", help_heading = "TLS")]

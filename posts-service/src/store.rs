@@ -15,14 +15,14 @@ use std::sync::Arc;
 pub(crate) const NAME: &str = "posts";
 
 /// Selects the post to write. The statement that writes checks both conditions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PostSelector {
     pub(crate) id: i64,
     /// The author; `None` for any.
     pub(crate) author_id: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PostFilter {
     /// Only greater ids.
     pub(crate) after: i64,

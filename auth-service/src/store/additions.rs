@@ -12,7 +12,7 @@ pub(crate) const ADDITION_SECONDS: i64 = 60;
 
 row! {
     /// What was added to a user lately.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Additions {
         pub(crate) count: i64,
         /// How long ago the first was of those that count now, in seconds; `None` without any.

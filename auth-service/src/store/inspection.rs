@@ -8,7 +8,7 @@ use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
 /// What the rows of a database show. An older schema, or a file whose clock does not tell the time, shows only a part.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct UserFacts {
     /// Whether the user `admin` exists.
     pub admin_exists: bool,

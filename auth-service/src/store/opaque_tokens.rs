@@ -18,7 +18,7 @@ pub(crate) enum SessionEnd {
 }
 
 /// Tokens of one kind and user. Both sessions that one sign-in made are selected together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum TokenSelection {
     /// The one with this id.
     One(i64),

@@ -31,7 +31,7 @@ row! {
 }
 
 /// The oldest and the newest seal of a record.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct SealRange {
     /// Behind this seal the record is complete.
     pub(crate) oldest: Seal,

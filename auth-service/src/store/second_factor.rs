@@ -20,7 +20,7 @@ const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
 
 /// What a code is presented for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum CodePurpose {
     /// The second step of a sign-in, after the right password.
     SignIn,
@@ -30,7 +30,7 @@ pub(crate) enum CodePurpose {
 
 /// A limit of wrong codes. Each counts apart for each user: a stolen session blocks no code at sign-in, and wrong one-time
 /// codes block no recovery code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum CodeLimit {
     /// Counts one-time codes and malformed ones.
     OneTime(CodePurpose),
@@ -100,7 +100,7 @@ impl StoredSecondFactor {
 }
 
 /// The use of a one-time code.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct OneTimeCodeUse {
     /// The time step of the code.
     pub(crate) step: i64,

@@ -8,7 +8,7 @@ pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
 
 /// A time during which no process could write what was used, in Unix seconds. A session may have been in use at any of
 /// them meanwhile, so this time does not count as time without use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct UsagePause {
     pub(crate) began: u64,
     pub(crate) ended: u64,

@@ -39,7 +39,7 @@ pub struct NewPasswordLink {
 }
 
 /// What changes of a user.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct UserUpdate {
     /// The new name; `None` for the stored one.
     pub rename: Option<Rename>,
@@ -48,7 +48,7 @@ pub struct UserUpdate {
 }
 
 /// A new name for a user who has not changed since they were read; otherwise there is no such user.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Rename {
     /// The name that was read.
     pub from: String,

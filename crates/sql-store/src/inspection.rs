@@ -14,7 +14,7 @@ use rolegate_program::failure::Failure;
 use sqlx::Connection as _;
 
 /// The state of a database.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inspection<F = ()> {
     /// Its schema, compared with the tables of the service.
     pub schema: Schema,

@@ -18,7 +18,7 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// A store at one moment.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct StoreStatus {
     /// Its connection pools.
     pub pools: Vec<PoolStats>,
@@ -27,7 +27,7 @@ pub struct StoreStatus {
 }
 
 /// A connection pool at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PoolStats {
     /// The purpose of the pool.
     pub name: &'static str,

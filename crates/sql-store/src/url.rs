@@ -26,7 +26,7 @@ use std::{
 };
 
 /// Settings of a service with a database of its own.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Debug)]
 pub struct DatabaseSettings {
     /// Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
     #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]

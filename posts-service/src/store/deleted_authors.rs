@@ -35,7 +35,7 @@ pub(crate) enum History {
 }
 
 /// Which posts of an id were written by the user who was deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum WrittenBy {
     /// All of them.
     AnyUser,
@@ -72,7 +72,7 @@ pub(crate) struct AuthorRange {
 }
 
 /// The next position in the history of users.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct NextPosition {
     pub(crate) revision: i64,
     /// `None` keeps the stored one.

@@ -32,12 +32,10 @@ impl Maintenance {
 }
 
 /// What a row of the record says about rows that are not there any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct RecordedRemoval {
     /// When it was written, in Unix seconds.
     pub(crate) at: i64,
-    /// The last revision that is removed.
-    pub(crate) removed_through: i64,
     /// What retention removed; `None` if the rows were removed before removals were recorded.
     pub(crate) retention: Option<RecordedRetention>,
     /// When the seal of the last removed row was made, in Unix seconds; `None` if there is no such seal.
@@ -46,7 +44,7 @@ pub(crate) struct RecordedRemoval {
     pub(crate) next_at: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.
     pub(crate) removed_before: i64,
@@ -64,7 +62,7 @@ impl RecordedRetention {
 }
 
 /// The numbers of what tells an emptied record from a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordContents {
     /// The sealed rows.
     pub(crate) rows: i64,
@@ -111,7 +109,6 @@ impl SealedRecord {
             }
             removals.push(RecordedRemoval {
                 at: row.at,
-                removed_through,
                 retention: RecordedRetention::from_details(&details),
                 sealed_at: self.first_at(SEALED_AT, removed_through).await?,
                 next_at: self.first_at(NEXT_AT, removed_through).await?,

@@ -33,7 +33,7 @@ const SHARED_SCHEMA: &str = "the schema has tables of another program; use a dat
     SHARE_DATABASE=on to have the tables beside those";
 
 /// Whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum SchemaSharing {
     /// The URL may be that of somebody else's application.
     #[default]
