@@ -43,7 +43,7 @@ impl StoreError {
 
     /// Whether one value of the statement, or of the rows that it found, is the reason. The same
     /// statement may succeed without it.
-    pub fn is_data_error(&self) -> bool {
+    pub(crate) fn is_data_error(&self) -> bool {
         let Self::Failed(error) = self else {
             return false;
         };

@@ -87,10 +87,7 @@ impl Posts {
     }
 
     /// Adds the current usernames of the authors with one call.
-    pub(super) async fn with_authors(
-        &self,
-        posts: Vec<Post>,
-    ) -> Result<Vec<PostWithAuthor>, PostError> {
+    async fn with_authors(&self, posts: Vec<Post>) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.retain(|&id| id != DELETED);
         authors.sort_unstable();

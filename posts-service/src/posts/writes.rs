@@ -52,18 +52,7 @@ impl Posts {
         let selector = writable_by(&writer, id);
         let content = match PostContent::new(title, content) {
             Ok(content) => content,
-            // A missing post and one of another author are reported before invalid content.
-            Err(invalid) => {
-                let Some(author_id) = store::author_of(&self.store, id).await? else {
-                    return Err(PostError::NOT_FOUND);
-                };
-                let is_writable = selector.author_id.is_none_or(|only| only == author_id);
-                return Err(if is_writable {
-                    PostError::invalid(invalid)
-                } else {
-                    PostError::NOT_OWNER
-                });
-            }
+            Err(rule) => return Err(self.refuse_content(selector, rule).await?),
         };
         let database = Arc::clone(&self.store);
         let change = PostChange {
@@ -111,6 +100,21 @@ impl Posts {
     async fn require_writer(&self, actor: &SecretString) -> Result<User, PostError> {
         let writers = Requirement::Roles(&[Role::AUTHOR, Role::ADMIN]);
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
+    }
+
+    /// Why content that breaks this rule is not stored. A missing post and one of another author are reported first.
+    async fn refuse_content(
+        &self,
+        selector: PostSelector,
+        rule: &'static str,
+    ) -> Result<PostError, PostError> {
+        Ok(match store::author_of(&self.store, selector.id).await? {
+            None => PostError::NOT_FOUND,
+            Some(author) if selector.author_id.is_some_and(|only| only != author) => {
+                PostError::NOT_OWNER
+            }
+            Some(_) => PostError::invalid(rule),
+        })
     }
 
     /// Why a write matched no post. The statement selects by id and author at once; this only tells

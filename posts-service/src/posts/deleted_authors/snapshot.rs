@@ -122,27 +122,29 @@ impl SnapshotReview {
             revision: None,
             generation: position.generation,
         };
-        let mut lost_ids = BTreeSet::new();
         let author_ids = author_ids(store, range).await?;
-        for &id in &author_ids {
-            if !users.contains_key(&id) {
-                lost_ids.insert(id);
-                let posts = posts_of(id, WrittenBy::AnyUser);
-                self.differences.orphaned_posts.push(posts);
-            }
+        self.differences.author_count += author_ids.len();
+        let mut lost_ids: BTreeSet<i64> = author_ids
+            .into_iter()
+            .filter(|id| !users.contains_key(id))
+            .collect();
+        for &id in &lost_ids {
+            let posts = posts_of(id, WrittenBy::AnyUser);
+            self.differences.orphaned_posts.push(posts);
         }
         for author in authors_with_creation_time(store, range).await? {
-            let (Some(Some(user_created_at)), Some(created_at)) =
-                (users.get(&author.id), author.created_at)
-            else {
+            let Some(created_at) = author.created_at else {
                 continue;
             };
-            if *user_created_at == created_at {
+            let Some(&Some(user_created_at)) = users.get(&author.id) else {
+                continue;
+            };
+            if user_created_at == created_at {
                 continue;
             }
             if position.accepts_any {
                 let user = PostAuthor {
-                    created_at: (*user_created_at > 0).then_some(*user_created_at),
+                    created_at: Some(user_created_at).filter(|at| *at > 0),
                     ..author
                 };
                 self.differences.moved.push(MovedAuthor { author, user });
@@ -154,7 +156,6 @@ impl SnapshotReview {
             }
         }
         self.differences.lost_author_count += lost_ids.len();
-        self.differences.author_count += author_ids.len();
         Ok(())
     }
 }

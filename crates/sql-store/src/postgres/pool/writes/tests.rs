@@ -56,8 +56,7 @@ async fn insert(store: &Database, number: i64, is_alone: bool) -> Result<usize, 
     let lock = store.statement("SELECT failures FROM state");
     let behind = insert(7);
     let then = FollowUp::new(move |_: &[i64]| Ok(vec![behind.clone()]));
-    let check = |_: &[i64]| Ok::<_, StoreError>(());
-    let inserted = store.write_if(lock, check, insert(number), then).await?;
+    let inserted = store.write_locked(lock, insert(number), then).await?;
     Ok(inserted.len())
 }
 
