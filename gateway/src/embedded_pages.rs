@@ -1,6 +1,7 @@
 //! Pages whose files are embedded in the program. Their routes are not in the OpenAPI document: they are
 //! no part of the API.
 
+use crate::state::GatewayState;
 use axum::{
     Router,
     extract::{Path, rejection::PathRejection},
@@ -12,13 +13,10 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
 /// Serves the files below `path`, such as `/docs`, and `index.html` at `/docs/`.
-pub(crate) fn routes<S>(
+pub(crate) fn routes(
     path: &'static str,
     file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,
-) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-{
+) -> Router<GatewayState> {
     let folder = format!("{path}/");
     let index = file.clone();
     let show_index = async move |headers: HeaderMap| index("index.html", &headers);

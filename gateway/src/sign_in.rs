@@ -33,17 +33,16 @@ use state::SignInState;
 use std::sync::Arc;
 
 /// The routes. They are not in the OpenAPI document: they are no part of the API.
-pub(crate) fn routes<S>(
+pub(crate) fn routes(
     gateway: GatewayState,
     sign_in: Arc<SignIn>,
     settings: &PublicSettings,
-) -> Router<S> {
+) -> Router<GatewayState> {
     let state = SignInState {
-        gateway: gateway.clone(),
+        gateway,
         sign_in,
         trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
     };
-    let draw = post(picture::draw).with_state(gateway);
     Router::new()
         .route("/sign-in", get(sign_in_page::show).post(submit::submit))
         .route("/sign-in/refused", get(interstitials::refused))
@@ -52,9 +51,9 @@ pub(crate) fn routes<S>(
         .route("/set-password", get(account::set_password))
         .route("/account", get(account::account))
         .route("/account/logo", get(account::logo))
-        .route("/account/picture", draw)
         .merge(account::file_routes())
         .with_state(state)
+        .route("/account/picture", post(picture::draw))
 }
 
 #[cfg(test)]

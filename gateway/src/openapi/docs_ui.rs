@@ -1,6 +1,9 @@
 //! `/openapi.json`, and Swagger UI at `/docs`, which is embedded in the program.
 
-use crate::embedded_pages::{self, not_found};
+use crate::{
+    embedded_pages::{self, not_found},
+    state::GatewayState,
+};
 use axum::{
     Router,
     body::Bytes,
@@ -51,20 +54,18 @@ const FILES: [EmbeddedFile; 6] = files![
     "favicon-32x32.png" "image/png" "swagger-ui/",
 ];
 
-/// `has_console`: the page links to `/console/`.
-pub(crate) fn routes<S>(document: &OpenApi, has_console: bool) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-{
+/// The routes of the document and of the page, which links to `/console/` if `has_console`.
+pub(crate) fn routes(document: &OpenApi, has_console: bool) -> Router<GatewayState> {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let openapi_json = async move || ([(CONTENT_TYPE, "application/json")], json);
     // A token expires; a password must not stay in the browser's storage.
-    let persist = document
+    let persist_authorization = document
         .components
         .as_ref()
         .is_some_and(|components| components.security_schemes.contains_key("bearer"));
-    let initializer =
-        Bytes::from(INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string()));
+    let initializer = Bytes::from(
+        INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist_authorization.to_string()),
+    );
     let console_link = if has_console { CONSOLE_LINK } else { "" };
     let index = Bytes::from(INDEX.replace("CONSOLE_LINK", console_link));
     let file = move |name: &str, _: &_| match name {
