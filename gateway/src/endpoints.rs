@@ -24,6 +24,9 @@ use utoipa::ToSchema;
 
 type JsonResult<T> = Result<Json<T>, ApiError>;
 
+/// The `user_id` in calls about the current user.
+const CURRENT_USER: Option<i64> = None;
+
 /// The result of the request.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Message {

@@ -113,15 +113,11 @@ pub(crate) async fn basic_protected(
     Extension(context): Extension<CallContext>,
     BasicCredentials { username, password }: BasicCredentials,
 ) -> JsonResult<Message> {
+    let accepted = AcceptedPassword::Password;
+    let any_role = &[];
     let verified = state
         .auth
-        .verify_credentials(
-            &username,
-            &password,
-            AcceptedPassword::Password,
-            &[],
-            context,
-        )
+        .verify_credentials(&username, &password, accepted, any_role, context)
         .await;
     let user = state.refusals.pace(context, verified).await?;
     Ok(welcome(&user))

@@ -1,7 +1,7 @@
 //! One's own account, and its access tokens.
 
 use super::{
-    JsonResult, Message, message,
+    CURRENT_USER, JsonResult, Message, message,
     passwords::password_schema,
     rfc3339,
     users::{RoleName, username_schema},
@@ -136,7 +136,7 @@ pub(crate) async fn login(
     responses((status = 200, body = Message, example = "Logged out."), PersonalTokenRequired)
 )]
 pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
-    client.revoke_tokens(None).await?;
+    client.revoke_tokens(CURRENT_USER).await?;
     Ok(message("Logged out."))
 }
 

@@ -1,12 +1,12 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
 //!
-//! Each pair of endpoints has one function for both, whose `user_id` is `None` for the current user.
+//! Each pair of endpoints has one function for both, whose `user_id` is [`CURRENT_USER`] or that in the path.
 
 pub(crate) mod creation;
 
 use super::{
-    JsonResult, Message, message, rfc3339,
+    CURRENT_USER, JsonResult, Message, message, rfc3339,
     users::{RoleName, UserNotFound, UserPath},
 };
 use crate::{
@@ -101,7 +101,7 @@ pub(crate) struct ApiKeysResponse {
     responses((status = 200, body = ApiKeysResponse))
 )]
 pub(crate) async fn list_own_keys(client: ActingClient) -> JsonResult<ApiKeysResponse> {
-    list_keys(&client, None).await
+    list_keys(&client, CURRENT_USER).await
 }
 
 /// List the API keys of a user
@@ -140,7 +140,7 @@ pub(crate) async fn get_own_key(
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<ApiKeyResponse> {
-    get_key(&client, None, key_id).await
+    get_key(&client, CURRENT_USER, key_id).await
 }
 
 /// Get an API key of a user
@@ -191,7 +191,7 @@ pub(crate) async fn delete_own_key(
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<Message> {
-    delete_key(&client, None, key_id).await
+    delete_key(&client, CURRENT_USER, key_id).await
 }
 
 /// Delete an API key of a user
@@ -227,7 +227,7 @@ async fn delete_key(
     responses((status = 200, body = Message, example = "API keys deleted."), PersonalTokenRequired)
 )]
 pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message> {
-    delete_all_keys(&client, None).await
+    delete_all_keys(&client, CURRENT_USER).await
 }
 
 /// Delete all API keys of a user
@@ -246,6 +246,7 @@ pub(crate) async fn delete_user_keys(
 }
 
 async fn delete_all_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    client.delete_api_keys(user_id, None).await?;
+    let all_keys = None;
+    client.delete_api_keys(user_id, all_keys).await?;
     Ok(message("API keys deleted."))
 }

@@ -1,12 +1,12 @@
 //! Sessions: of the current user at `/profile/sessions`, and of any user, for admins, at
 //! `/users/{user_id}/sessions`.
 //!
-//! Each pair of endpoints has one function for both, whose `user_id` is `None` for the current user.
+//! Each pair of endpoints has one function for both, whose `user_id` is [`CURRENT_USER`] or that in the path.
 
 pub(crate) mod creation;
 
 use super::{
-    JsonResult, Message, message, rfc3339,
+    CURRENT_USER, JsonResult, Message, message, rfc3339,
     users::{UserNotFound, UserPath},
 };
 use crate::{
@@ -100,7 +100,7 @@ pub(crate) struct SessionsResponse {
     responses((status = 200, body = SessionsResponse))
 )]
 pub(crate) async fn list_own_sessions(client: ActingClient) -> JsonResult<SessionsResponse> {
-    list_sessions(&client, None).await
+    list_sessions(&client, CURRENT_USER).await
 }
 
 /// List the sessions of a user
@@ -146,7 +146,7 @@ pub(crate) async fn end_own_session(
     client: ActingClient,
     PathIds(SessionPath { session_id }): PathIds<SessionPath>,
 ) -> JsonResult<Message> {
-    end_session(&client, None, session_id).await
+    end_session(&client, CURRENT_USER, session_id).await
 }
 
 /// End a session of a user
@@ -184,7 +184,7 @@ async fn end_session(
     responses((status = 200, body = Message, example = "Sessions ended."), PersonalTokenRequired)
 )]
 pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message> {
-    end_all_sessions(&client, None).await
+    end_all_sessions(&client, CURRENT_USER).await
 }
 
 /// End all sessions of a user
@@ -205,6 +205,7 @@ pub(crate) async fn end_user_sessions(
 }
 
 async fn end_all_sessions(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    client.delete_sessions(user_id, None).await?;
+    let all_sessions = None;
+    client.delete_sessions(user_id, all_sessions).await?;
     Ok(message("Sessions ended."))
 }

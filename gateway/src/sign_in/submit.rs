@@ -117,12 +117,14 @@ async fn create_session(
         place: form.own.serialized(),
         pending: credentials.pending.clone(),
     };
+    // Lists show the program of such a session instead.
+    let name = None;
     let user_agent = user_agent(&form.headers);
     let call = state.gateway.auth.create_session(
         &credentials.username,
         &credentials.password,
         credentials.code,
-        None,
+        name,
         user_agent.as_deref(),
         session_use,
         two_step,

@@ -2,7 +2,10 @@
 
 use super::ApiKeyResponse;
 use crate::{
-    endpoints::users::{RoleName, UserNotFound, UserPath},
+    endpoints::{
+        CURRENT_USER,
+        users::{RoleName, UserNotFound, UserPath},
+    },
     extract::{
         credentials::PersonalToken,
         json_body::{JsonBody, PathIdsAndBody, invalid_field},
@@ -94,7 +97,7 @@ pub(crate) async fn create_api_key(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(request): JsonBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    create_key(&client, None, request).await
+    create_key(&client, CURRENT_USER, request).await
 }
 
 /// Create an API key of a user
