@@ -137,11 +137,6 @@ impl<'a> BrowserRequest<'a> {
         single_value(self.headers, ACCEPT).is_some_and(|types| types.contains("text/html"))
     }
 
-    /// Tells whether a page of its application made the request, as far as `Sec-Fetch-Site` says.
-    pub(crate) fn is_declared_same_origin(&self) -> bool {
-        single_value(self.headers, FETCH_SITE) == Some("same-origin")
-    }
-
     /// The origin of the page that made the request, from the header `Origin`.
     pub(crate) fn page_origin(&self) -> Option<Origin> {
         let (scheme, host) = single_value(self.headers, ORIGIN)?.split_once("://")?;
@@ -188,10 +183,16 @@ pub fn asks_for_document(headers: &HeaderMap) -> bool {
         && single_value(headers, FETCH_DEST) == Some("document")
 }
 
-/// Tells whether the browser says that a page of this origin made the request.
+/// Tells whether the browser says in `Sec-Fetch-Site` that a page of the same origin made the request.
+pub fn is_declared_same_origin(headers: &HeaderMap) -> bool {
+    single_value(headers, FETCH_SITE) == Some("same-origin")
+}
+
+/// Tells whether the browser says that a page of this origin made the request. Browsers without Fetch Metadata say it in
+/// `Origin`.
 pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
     if headers.contains_key(FETCH_SITE) {
-        return single_value(headers, FETCH_SITE) == Some("same-origin");
+        return is_declared_same_origin(headers);
     }
     let (Some(origin), Some(own)) = (single_value(headers, ORIGIN), own) else {
         return false;

@@ -8,7 +8,7 @@ use crate::{
     design::{Design, OWN_HOST},
     origin::Origin,
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
-    request::{BrowserRequest, is_subresource_request},
+    request::{BrowserRequest, is_declared_same_origin, is_subresource_request},
     return_origins::ReturnOrigins,
 };
 use http::HeaderMap;
@@ -104,7 +104,7 @@ impl SignIn {
 
     /// Tells whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.
     fn is_from_allowed_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
-        if request.is_declared_same_origin() {
+        if is_declared_same_origin(request.headers) {
             return true;
         }
         let Some(page) = request.page_origin() else {

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use rolegate_sign_in::{
     cookie::Cookie,
     origin::Origin,
-    request::{asks_for_document, is_same_origin},
+    request::{asks_for_document, is_declared_same_origin},
 };
 use secrecy::ExposeSecret as _;
 
@@ -20,7 +20,7 @@ pub(super) fn use_as_token(headers: &mut HeaderMap) {
     if headers.contains_key(AUTHORIZATION) {
         return;
     }
-    let is_by_script = is_same_origin(headers, None) && !asks_for_document(headers);
+    let is_by_script = is_declared_same_origin(headers) && !asks_for_document(headers);
     if !is_by_script {
         return;
     }
