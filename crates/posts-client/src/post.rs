@@ -7,28 +7,28 @@ use std::time::SystemTime;
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
-    /// At least 1; never reused.
+    /// The id, which is at least 1 and never reused.
     pub id: i64,
-    /// 1 to 200 characters.
+    /// The title, of 1 to 200 characters.
     pub title: String,
-    /// 1 to 50,000 characters.
+    /// The content, of 1 to 50,000 characters.
     pub content: String,
     /// The id of the user who created it; `None` for a deleted user.
     pub author_id: Option<i64>,
     /// The author's username when posts-service answered; `None` for a deleted user.
     pub author: Option<String>,
-    /// In whole milliseconds.
+    /// When the post was created, in whole milliseconds.
     pub created_at: SystemTime,
-    /// In whole milliseconds; each change is later than the one before.
+    /// When the post was changed last, in whole milliseconds; each change is later than the one before.
     pub updated_at: SystemTime,
 }
 
 /// The title and the content of a post, which posts-service validates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostInput {
-    /// 1 to 200 characters.
+    /// The title, of 1 to 200 characters.
     pub title: String,
-    /// 1 to 50,000 characters.
+    /// The content, of 1 to 50,000 characters.
     pub content: String,
 }
 
@@ -37,16 +37,16 @@ pub struct PostInput {
 pub struct PostQuery {
     /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Only greater ids; `None` for the first page.
+    /// Restricts the page to greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Only posts of this author; `None` for all.
+    /// Restricts the list to posts of this author; `None` for all.
     pub author_id: Option<i64>,
 }
 
 /// A page of posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostPage {
-    /// By ascending id.
+    /// The posts, by ascending id.
     pub posts: Vec<Post>,
     /// The `after` of the next page; `None` on the last.
     pub next: Option<i64>,
