@@ -28,10 +28,6 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
-    pub(super) fn new(database: Database) -> Self {
-        Self { database }
-    }
-
     pub(crate) fn is_on_postgres(&self) -> bool {
         self.database.is_postgres()
     }

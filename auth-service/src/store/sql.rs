@@ -46,7 +46,7 @@ pub(crate) async fn open_beside(
 ) -> Result<(Arc<dyn UserStore>, Maintenance), Failure> {
     let database = url.open(&TABLES, clock).await?;
     let store = SqlStore::start(database.clone(), Process::Command);
-    Ok((store, Maintenance::new(database)))
+    Ok((store, Maintenance { database }))
 }
 
 #[cfg(test)]

@@ -158,7 +158,10 @@ impl AuditStore for SqlStore {
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         loop {
             self.seal_all().await?;
-            let mut export = Maintenance::new(self.database.clone()).export().await?;
+            let maintenance = Maintenance {
+                database: self.database.clone(),
+            };
+            let mut export = maintenance.export().await?;
             let state = export.seal_state().await?;
             let last = state.last_revision;
             let count = state.unsealed_ids.len();
