@@ -305,13 +305,11 @@ impl ServiceSettings {
 
     /// The rules for new passwords. Reads the blocklist.
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
-        let blocklist = match &self.password_blocklist_file {
-            Some(file) => Some(Arc::new(BlocklistFile::load(file)?)),
-            None => None,
-        };
+        let file = self.password_blocklist_file.as_deref();
+        let blocklist = file.map(BlocklistFile::load).transpose()?;
         Ok(PasswordRules {
             min_length: self.password_min_length,
-            blocklist,
+            blocklist: blocklist.map(Arc::new),
         })
     }
 

@@ -163,11 +163,13 @@ impl Tokens {
         let is_signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring.read();
         if let Some(key) = keyring.find_by_header(header) {
-            let usual_header = SignedHeader {
+            if !is_signed_with(key) {
+                return None;
+            }
+            return Some(SignedHeader {
                 marked_until: 0,
                 has_kid: true,
-            };
-            return is_signed_with(key).then_some(usual_header);
+            });
         }
         let header: OtherHeader = serde_json::from_slice(&decode_object(header)?).ok()?;
         // RFC 7515, section 4.1.11: no critical extension is supported.
@@ -175,7 +177,10 @@ impl Tokens {
             return None;
         }
         let mut candidates = keyring.candidates(header.kid.as_deref());
-        candidates.any(is_signed_with).then_some(SignedHeader {
+        if !candidates.any(is_signed_with) {
+            return None;
+        }
+        Some(SignedHeader {
             marked_until: header.marked_until.unwrap_or_default(),
             has_kid: header.kid.is_some(),
         })

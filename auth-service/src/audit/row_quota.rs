@@ -98,7 +98,9 @@ impl Minute {
     }
 
     fn has_room(&self, user_id: Option<i64>, client: IpAddr, limits: &RowLimits) -> bool {
-        let rows_of_user = user_id.map_or(0, |id| self.by_user.get(&id).copied().unwrap_or(0));
+        let rows_of_user = user_id
+            .and_then(|id| self.by_user.get(&id).copied())
+            .unwrap_or(0);
         if rows_of_user >= limits.per_user {
             return false;
         }

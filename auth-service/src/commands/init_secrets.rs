@@ -48,18 +48,20 @@ pub struct InitSecrets {
 /// Creates missing secrets and checks existing ones. Prints names, never contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
     // Parsed first, so that an invalid argument does not leave an incomplete set of secrets behind.
-    let database_url = match &arguments.postgres {
-        Some(target) => Some(database_secrets::parse_postgres(target)?),
-        None => None,
-    };
+    let database_url = arguments
+        .postgres
+        .as_deref()
+        .map(database_secrets::parse_postgres)
+        .transpose()?;
     let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
     if let Some(rotation) = arguments.rotate {
         return Ok(rotation::run(&folder, rotation, arguments.now)?);
     }
-    let copies = match &arguments.database_secrets {
-        Some(path) => Some(SecretFolder::open("--database-secrets", path)?),
-        None => None,
-    };
+    let copies = arguments
+        .database_secrets
+        .as_deref()
+        .map(|path| SecretFolder::open("--database-secrets", path))
+        .transpose()?;
     let database = DatabaseFolders {
         secrets: &folder,
         copies: copies.as_ref(),

@@ -156,10 +156,8 @@ fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, Sett
         UserCommand::CreateKey(new) => new.role.as_ref(),
         _ => None,
     };
-    match name {
-        Some(name) => Ok(Some(roles.find(name).ok_or_else(|| roles.unknown_role())?)),
-        None => Ok(None),
-    }
+    name.map(|name| roles.find(name).ok_or_else(|| roles.unknown_role()))
+        .transpose()
 }
 
 /// end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
@@ -185,6 +183,7 @@ async fn execute(
     role: Option<Role>,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
+    // The commands that set the role of a user always name one.
     let role_of_user = role.unwrap_or(Role::USER);
     match command {
         UserCommand::Create(new) => create::run(operator, new, role_of_user, settings).await,

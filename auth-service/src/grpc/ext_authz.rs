@@ -27,6 +27,7 @@ use rolegate_proto::{
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::Duration;
+use tokio::time::timeout_at;
 use tonic::{Code, Request, Response, Status};
 
 /// Warnings about routes whose configuration is not valid: clients can send any number of requests.
@@ -56,10 +57,10 @@ impl Check for AuthGrpc {
             None => {}
         }
         // Answered before Envoy's own deadline, after which it has no answer.
-        let decision = self.decide(attributes, origin);
-        let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
-        let timed_out = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
-        Ok(Response::new(match decision.unwrap_or_else(timed_out) {
+        let decision = timeout_at(origin.deadline.into(), self.decide(attributes, origin))
+            .await
+            .unwrap_or_else(|_| Err(AccountError::from(StoreError::TimedOut).into()));
+        Ok(Response::new(match decision {
             Ok(user) => response::allow(&user),
             Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(attributes)),
         }))

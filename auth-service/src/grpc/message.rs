@@ -46,12 +46,17 @@ impl From<auth_v1::ListUsersRequest> for UserPageRequest {
 /// Converts a page of users, with their times or without.
 pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
     let UserPage { users, next_after } = page;
-    let times = |listed: &ListedUser| auth_v1::UserTimes {
+    let user_times = |listed: &ListedUser| auth_v1::UserTimes {
         created_at: listed.user.created_at.map(timestamp),
         last_login_at: listed.last_login_at.map(timestamp),
     };
+    let times = if with_times {
+        users.iter().map(user_times).collect()
+    } else {
+        Vec::new()
+    };
     auth_v1::ListUsersResponse {
-        times: users.iter().filter(|_| with_times).map(times).collect(),
+        times,
         users: users.into_iter().map(|listed| listed.user.into()).collect(),
         next_after,
     }

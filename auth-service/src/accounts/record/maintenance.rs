@@ -29,7 +29,7 @@ impl Accounts {
     /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
     pub(crate) fn maintain_record(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
-        let newest_change = self.watches.changed.clone();
+        let newest_change = self.watches.newest_change.clone();
         tokio::spawn(maintain(store, newest_change, retention_days));
     }
 }

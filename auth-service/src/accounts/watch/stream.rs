@@ -119,7 +119,7 @@ impl WatchStream {
         &mut self,
         mut position: StreamPosition,
     ) -> Result<Infallible, AccountError> {
-        let mut newest_change = self.accounts.watches.changed.subscribe();
+        let mut newest_change = self.accounts.watches.newest_change.subscribe();
         let mut reported_revision = position.revision;
         let mut progress_at = Instant::now() + PROGRESS_INTERVAL;
         loop {

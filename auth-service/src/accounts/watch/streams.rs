@@ -16,8 +16,8 @@ const MAX_RECORD_READS: usize = 2;
 
 /// The streams of this replica.
 pub(crate) struct Watches {
-    /// The last change of a user that is sealed: a reason to look.
-    pub(crate) changed: watch::Sender<i64>,
+    /// The revision of the newest sealed change of a user. It tells streams when to read the record.
+    pub(crate) newest_change: watch::Sender<i64>,
     streams_by_caller: Mutex<HashMap<String, usize>>,
     pub(super) snapshots: Arc<Semaphore>,
     pub(crate) record_reads: Semaphore,
@@ -34,7 +34,7 @@ pub(super) struct StreamPermit {
 impl Watches {
     pub(crate) fn new() -> Self {
         Self {
-            changed: watch::Sender::new(0),
+            newest_change: watch::Sender::new(0),
             streams_by_caller: Mutex::default(),
             snapshots: Arc::new(Semaphore::new(MAX_SNAPSHOTS)),
             record_reads: Semaphore::new(MAX_RECORD_READS),

@@ -59,13 +59,11 @@ pub(super) async fn create(
     let created_at = operator.now().await?;
     check_name(TokenKind::ApiKey, &arguments.name)
         .map_err(|error| SettingError::new("NAME", error))?;
-    let expires_at = match arguments.expires_in {
-        Some(lifetime) => Some(
-            key_expiry(created_at, lifetime)
-                .map_err(|error| SettingError::new("EXPIRES_IN", error))?,
-        ),
-        None => None,
-    };
+    let expires_at = arguments
+        .expires_in
+        .map(|lifetime| key_expiry(created_at, lifetime))
+        .transpose()
+        .map_err(|error| SettingError::new("EXPIRES_IN", error))?;
     let user = operator.find(username).await?;
     let is_disabled = user.disabled;
     let mut new = NewToken::generate(API_KEY_PREFIX, user.id, arguments.name, created_at)?;

@@ -51,7 +51,8 @@ impl AuthGrpc {
                 .authorize_from(TokenSource::Cookie, session, &any)
                 .await;
             match count_bearer(bearer, route.requirement) {
-                Ok(user) => has_two_sessions |= authenticated.replace(user).is_some(),
+                Ok(user) if authenticated.is_none() => authenticated = Some(user),
+                Ok(_) => has_two_sessions = true,
                 Err(error) if error.reason().code() == Code::Unauthenticated => {
                     refusal = error.into();
                 }
