@@ -7,13 +7,12 @@
 //! - `entry`: what the line and the row say.
 //! - `change`, `write`: the changes, and the entries of those that somebody makes.
 //! - `sign_ins`: the events that strangers can cause.
-//! - `sign_in_rows`, `row_quota`: which of these get a row.
+//! - `sign_in_rows`: which of these get a row.
 //! - `former_username`: a name in the record beside that of the user.
 
 mod change;
 mod entry;
 mod former_username;
-mod row_quota;
 mod sign_in_rows;
 mod sign_ins;
 mod write;

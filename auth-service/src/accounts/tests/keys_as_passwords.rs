@@ -2,7 +2,7 @@
 
 use super::{
     ADMIN_USERNAME, App, NOW, POLICY, api_keys::create_key, basic_check, origin,
-    second_factor::Enrolled,
+    second_factor::EnrolledUser,
 };
 use crate::{
     accounts::{AccountError, BasicCredentials, InitialPassword},
@@ -189,7 +189,7 @@ async fn a_password_that_has_the_form_of_a_key_stays_a_password() {
 
 #[tokio::test]
 async fn a_key_passes_for_a_user_with_a_second_factor_and_the_password_does_not() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let accounts = &ann.app.accounts;
     let token = ann
         .login(Some(&ann.otp(NOW + 30)))

@@ -1,6 +1,6 @@
 //! Sign-ins whose code is asked for on a page of its own.
 
-use super::{NOW, origin, second_factor::Enrolled, sessions::created};
+use super::{NOW, origin, second_factor::EnrolledUser, sessions::created};
 use crate::{
     accounts::{
         Requirement, SessionOutcome, SessionRequest, SessionUse, session_creation::CreatedSession,
@@ -24,7 +24,7 @@ fn at(place: &str, pending: Option<&str>) -> SessionRequest {
     }
 }
 
-impl Enrolled {
+impl EnrolledUser {
     /// Sends a right password from the page.
     async fn begin(&self) -> SecretString {
         let request = at(PLACE, None);
@@ -84,7 +84,7 @@ impl Enrolled {
 
 #[tokio::test]
 async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let token = ann.begin().await;
     let text = token.expose_secret();
     assert!(text.starts_with("rgp_") && text.len() == 47, "{text}");
@@ -116,7 +116,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
 
 #[tokio::test]
 async fn a_pending_sign_in_is_valid_only_where_and_for_what_it_was_made() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let token = ann.begin().await;
     let text = token.expose_secret();
     let otp = ann.otp(NOW + 30);
@@ -153,7 +153,7 @@ async fn a_pending_sign_in_is_valid_only_where_and_for_what_it_was_made() {
 
 #[tokio::test]
 async fn only_a_page_gets_pending_sign_ins() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let accounts = &ann.app.accounts;
     let create = async |password: &str, place, otp: Option<&str>| {
         let made = accounts.create_session("ann", password.into(), at(place, None), otp, origin(1));
@@ -186,7 +186,7 @@ async fn only_a_page_gets_pending_sign_ins() {
 
 #[tokio::test]
 async fn wrong_codes_count_over_all_sign_ins_of_a_user_and_block_no_recovery_code() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let sign_ins = [ann.begin().await, ann.begin().await];
     for wrong in 0..9 {
         let refused = ann.finish(&sign_ins[wrong % 2], "000000").await;
@@ -205,7 +205,7 @@ async fn wrong_codes_count_over_all_sign_ins_of_a_user_and_block_no_recovery_cod
 
 #[tokio::test]
 async fn a_pending_sign_in_ends_after_five_minutes() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let [first, second] = [ann.begin().await, ann.begin().await];
     let otp = ann.otp(NOW + 299);
     ann.finish(&first, &otp).await.expect("in time");
@@ -219,7 +219,7 @@ async fn a_pending_sign_in_ends_after_five_minutes() {
 
 #[tokio::test]
 async fn a_revocation_between_the_code_and_the_sessions_leaves_none() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let token = ann.begin().await;
     let otp = ann.otp(NOW + 30);
     ann.app.store.revoke_before_next_token();
@@ -237,7 +237,7 @@ async fn a_revocation_between_the_code_and_the_sessions_leaves_none() {
 
 #[tokio::test]
 async fn a_half_sign_in_is_no_sign_in_and_the_whole_one_is_recorded_as_one() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let last = ann.last_login().await;
     ann.app.store.set_time(NOW + 10);
     let before = ann.events().await.len();

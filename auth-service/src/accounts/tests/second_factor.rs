@@ -30,7 +30,7 @@ pub(super) fn policy(mode: Mode) -> Policy {
 }
 
 /// A user who is enrolled at [`NOW`], with the secret and the recovery codes.
-pub(super) struct Enrolled {
+pub(super) struct EnrolledUser {
     pub(super) app: App,
     token: String,
     secret: Vec<u8>,
@@ -58,7 +58,7 @@ async fn begin(app: &App, token: &str) -> Begun {
     }
 }
 
-impl Enrolled {
+impl EnrolledUser {
     pub(super) async fn new(mode: Mode) -> Self {
         let app = App::new(policy(mode)).await;
         app.register("ann").await.expect("registered");
@@ -110,7 +110,7 @@ fn reason<T>(outcome: Result<T, AccountError>) -> Option<Reason> {
 
 #[tokio::test]
 async fn a_login_needs_a_code_and_each_code_is_accepted_once() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     assert_eq!(ann.login(None).await, Err(Reason::OtpRequired));
     assert_eq!(
         ann.login(Some(&code_at(&ann.secret, NOW))).await,
@@ -139,7 +139,7 @@ async fn a_login_needs_a_code_and_each_code_is_accepted_once() {
 
 #[tokio::test]
 async fn tokens_from_before_end_and_later_ones_are_valid() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let authorize = async |token: &str| {
         reason(
             ann.app
@@ -192,7 +192,7 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
     app.register("ann").await.expect("registered");
     app.verify("ann", "sesame").await.expect("and cached");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let ann = Enrolled::enrol(app, token).await;
+    let ann = EnrolledUser::enrol(app, token).await;
     assert_eq!(
         reason(ann.app.verify("ann", "sesame").await),
         Some(Reason::OtpRequired)
@@ -210,7 +210,7 @@ const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
 
 #[tokio::test]
 async fn ten_wrong_one_time_codes_refuse_all_of_them_for_an_hour_from_the_first() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     for wrong in 0..10 {
         let codes = ["000000", "-", "x"];
         let outcome = ann.login(Some(codes[wrong % codes.len()])).await;
@@ -236,7 +236,7 @@ async fn ten_wrong_one_time_codes_refuse_all_of_them_for_an_hour_from_the_first(
 
 #[tokio::test]
 async fn a_hundred_wrong_recovery_codes_refuse_only_recovery_codes_for_an_hour() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     for wrong in 0..100 {
         let outcome = ann.login(Some(WRONG_RECOVERY_CODE)).await;
         assert_eq!(outcome, Err(Reason::OtpInvalid), "{wrong}");
@@ -257,7 +257,7 @@ async fn a_hundred_wrong_recovery_codes_refuse_only_recovery_codes_for_an_hour()
 
 #[tokio::test]
 async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let otp = ann.otp(NOW + 30);
     let stolen = ann.login(Some(&otp)).await.expect("logged in");
     let accounts = &ann.app.accounts;
@@ -286,7 +286,7 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
 
 #[tokio::test]
 async fn wrong_codes_at_sign_in_block_no_confirmation() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let otp = ann.otp(NOW + 30);
     let token = ann.login(Some(&otp)).await.expect("logged in");
     for _ in 0..10 {
@@ -333,7 +333,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
 
 #[tokio::test]
 async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
-    let ann = Enrolled::new(Mode::Optional).await;
+    let ann = EnrolledUser::new(Mode::Optional).await;
     let (accounts, admin) = (&ann.app.accounts, &ann.app.admin);
     let otp = ann.otp(NOW + 30);
     let token = ann.login(Some(&otp)).await.expect("logged in");
@@ -371,7 +371,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
         }
     );
     ann.login(None).await.expect("without a code");
-    let ann = Enrolled::enrol(ann.app, token).await;
+    let ann = EnrolledUser::enrol(ann.app, token).await;
     assert_eq!(
         reason(
             ann.app
@@ -397,7 +397,7 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let otp = code_at(&secret, NOW);
     let on = app.accounts.turn_on_second_factor(&token, &otp).await;
     on.expect("no code was wrong");
-    let ann = Enrolled {
+    let ann = EnrolledUser {
         app,
         token,
         secret,
@@ -497,7 +497,7 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
         (verified.user.role, verified.ineffective_role),
         (Role::USER, Some(Role::ADMIN))
     );
-    let ann = Enrolled::enrol(app, admin).await;
+    let ann = EnrolledUser::enrol(app, admin).await;
     let otp = ann.otp(NOW + 30);
     let login = ann
         .app

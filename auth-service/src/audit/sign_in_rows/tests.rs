@@ -1,6 +1,153 @@
-use super::{Entry, SignInRows, UnrecordedRefusal};
+use super::{Entry, MINUTE, RowLimits, RowQuota, SignInRows, UnrecordedRefusal};
 use crate::audit::Details;
 use std::net::IpAddr;
+use tokio::time::Instant;
+
+const LIMITS: RowLimits = RowLimits {
+    all: 60,
+    reserved: 20,
+    per_client: 10,
+    per_user: 10,
+};
+
+fn refusal(user_id: Option<i64>, from: &str) -> Entry {
+    Entry {
+        event: "login_failed",
+        user_id,
+        client_address: Some(from.parse().expect("an address")),
+        details: Details {
+            reason: Some("wrong_password"),
+            ..Details::default()
+        },
+        ..Entry::default()
+    }
+}
+
+/// How many of these refusals get a row.
+fn count_rows(quota: &RowQuota, refusals: impl Iterator<Item = Entry>, now: Instant) -> usize {
+    refusals.filter(|refusal| quota.admit(refusal, now)).count()
+}
+
+#[test]
+fn a_user_has_one_row_a_minute_for_each_network_event_and_reason() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    let ann = refusal(Some(7), "2001:db8::1");
+    let neighbor = refusal(Some(7), "2001:db8::2");
+    let elsewhere = refusal(Some(7), "192.0.2.1");
+    let mapped = refusal(Some(7), "::ffff:192.0.2.1");
+    let bob = refusal(Some(8), "2001:db8::1");
+    let mut disabled = ann.clone();
+    disabled.details.reason = Some("disabled");
+    let mut key = disabled.clone();
+    key.event = "api_key_refused";
+    let seen = [&ann, &ann, &neighbor, &elsewhere, &mapped, &bob];
+    assert_eq!(
+        seen.map(|refusal| quota.admit(refusal, now)),
+        [true, false, false, true, false, true]
+    );
+    assert!(quota.admit(&disabled, now) && quota.admit(&key, now));
+    assert!(!quota.admit(&ann, now + MINUTE / 2));
+    assert!(quota.admit(&ann, now + MINUTE), "the next minute");
+}
+
+#[test]
+fn sixty_four_accounts_of_one_network_leave_rows_to_a_stranger_from_elsewhere() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    let own = (1..=64).map(|id| refusal(Some(id), &format!("2001:db8::{id:x}")));
+    assert_eq!(count_rows(&quota, own, now), 10);
+    assert!(quota.admit(&refusal(Some(99), "2001:db9::1"), now));
+    assert!(quota.admit(&refusal(None, "192.0.2.1"), now));
+    assert!(!quota.admit(&refusal(Some(65), "2001:db8::ffff"), now));
+}
+
+#[test]
+fn many_networks_of_one_subscriber_leave_rows_to_others() {
+    for (prefix, bits, rows) in [("/56", 8, 20), ("/48", 16, 40)] {
+        let quota = RowQuota::new(LIMITS);
+        let now = Instant::now();
+        let own = (0..2000_u32).map(|id| {
+            let subnet = id.wrapping_mul(257) % (1 << bits);
+            refusal(Some(id.into()), &format!("2001:db8:0:{subnet:x}::{id:x}"))
+        });
+        assert_eq!(count_rows(&quota, own, now), rows, "{prefix}");
+        let others = (0..20).map(|id| refusal(Some(5000 + id), &format!("192.0.2.{id}")));
+        assert_eq!(count_rows(&quota, others, now), 20, "{prefix}");
+    }
+}
+
+#[test]
+fn many_addresses_at_one_account_leave_rows_to_other_accounts() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    let guesses = (0..1000_u32).map(|number| {
+        let from = IpAddr::from((0x0a00_0000 + number).to_be_bytes());
+        refusal(Some(7), &from.to_string())
+    });
+    assert_eq!(count_rows(&quota, guesses, now), 10);
+    assert!(quota.admit(&refusal(Some(8), "192.0.2.1"), now));
+    assert!(
+        quota.admit(&refusal(Some(8), "10.0.0.1"), now),
+        "from an address that has a row"
+    );
+}
+
+#[test]
+fn the_last_rows_are_for_users_and_networks_without_one() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    // Four clients with ten users each.
+    let busy = (0..40).map(|id| refusal(Some(id), &format!("192.0.2.{}", id / 10)));
+    assert_eq!(count_rows(&quota, busy, now), 40);
+    assert!(
+        !quota.admit(&refusal(Some(0), "198.51.100.1"), now),
+        "a user with a row"
+    );
+    assert!(
+        !quota.admit(&refusal(Some(50), "192.0.2.1"), now),
+        "a network with rows"
+    );
+    let new = (0..1000_u32).map(|id| {
+        let from = IpAddr::from((0x0a00_0000 + id).to_be_bytes());
+        refusal(Some(100 + i64::from(id)), &from.to_string())
+    });
+    assert_eq!(count_rows(&quota, new, now), 20);
+    assert!(quota.admit(&refusal(Some(0), "192.0.2.1"), now + MINUTE));
+}
+
+#[test]
+fn clients_without_a_known_address_are_one_client_and_events_without_a_user_count_for_none() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    let unknown = |user_id| Entry {
+        client_address: None,
+        ..refusal(user_id, "192.0.2.1")
+    };
+    assert_eq!(
+        count_rows(&quota, (0..100).map(|id| unknown(Some(id))), now),
+        10
+    );
+    let strangers = (0..30).map(|id| refusal(None, &format!("192.0.2.{id}")));
+    assert_eq!(count_rows(&quota, strangers, now), 30);
+}
+
+#[test]
+fn memory_is_bounded_by_the_rows() {
+    let quota = RowQuota::new(LIMITS);
+    let now = Instant::now();
+    for number in 0..10_000_u32 {
+        let from = IpAddr::from(number.to_be_bytes());
+        quota.admit(&refusal(Some(number.into()), &from.to_string()), now);
+    }
+    let minute = quota.minute.lock();
+    let sizes = [
+        minute.recorded.len(),
+        minute.by_network.len(),
+        minute.by_user.len(),
+    ];
+    assert_eq!(sizes, [60; 3]);
+}
 
 fn event(event: &'static str, user_id: Option<i64>, number: u32) -> Entry {
     Entry {
