@@ -1,13 +1,14 @@
-//! Answers those checks of a batch that need no hash: of passwords that the cache remembers, and of API keys.
+//! Answers those checks of a batch that need no hash: of passwords in the cache, and of API keys.
 
 use super::{AuthenticatedUser, BasicCredentials};
 use crate::{
     accounts::{error::AccountError, service::Accounts, username::check_username},
     metrics,
+    opaque_token::TokenBearer,
     password::Recall,
     user::{Credentials, User},
 };
-use rolegate_sql_store::Timed;
+use rolegate_sql_store::{RowsByKey, Timed};
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
@@ -18,15 +19,15 @@ static GUESSED: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_mins(1
 /// A check that may be answered without a hash.
 struct RecallCheck {
     credentials: BasicCredentials,
-    /// The digest of a password that may be an API key; `None` for any other, which the cache may remember.
+    /// The digest of a password that may be an API key; `None` for any other, which may be cached.
     key_digest: Option<String>,
 }
 
 impl Accounts {
-    /// The users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without a
-    /// line in the audit log, read with one statement for each. Everything else goes to `verify_credentials`; nothing is
-    /// refused here. Here they count only towards the end of what is cached for the name. Those that may be keys do not
-    /// count, as no key is cached.
+    /// Finds the users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without
+    /// a line in the audit log, with one statement for passwords and one for keys. Nothing is refused here: every other
+    /// check is answered by `None`, and its caller asks `verify_credentials`. A password that is not cached counts as a
+    /// guess, and many of them end the entries of the name. One that may be a key does not count, as no key is cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCredentials>>,
@@ -47,32 +48,36 @@ impl Accounts {
             self.reads.credentials.get_all(usernames),
             self.reads.tokens.get_all(digests)
         )?;
-        let recall = async |check: RecallCheck| {
-            let credentials = check.credentials;
-            let Some(digest) = check.key_digest else {
-                let found = stored.value.get(&credentials.username);
-                return self
-                    .recall_password(&credentials, found.and_then(|found| found.as_ref().ok()));
-            };
-            let key = keys
-                .value
-                .get(&digest)
-                .and_then(|found| found.as_ref().ok());
-            let found = Timed {
-                at: keys.at,
-                value: key.cloned(),
-            };
-            let admit = async { self.admit_api_key(&credentials.username, found) };
-            RequestContext::with_client_address(credentials.origin.client_address, admit).await
-        };
         let mut recalled = Vec::with_capacity(checks.len());
         for check in checks {
             recalled.push(match check {
-                Some(check) => recall(check).await,
+                Some(check) => self.answer(check, &stored, &keys).await,
                 None => None,
             });
         }
         Ok(recalled)
+    }
+
+    /// Answers a check by the rows that were read for its batch.
+    async fn answer(
+        &self,
+        check: RecallCheck,
+        stored: &RowsByKey<String, Credentials>,
+        keys: &RowsByKey<String, TokenBearer>,
+    ) -> Option<AuthenticatedUser> {
+        let credentials = check.credentials;
+        let Some(digest) = check.key_digest else {
+            let row = stored.value.get(&credentials.username);
+            let stored = row.and_then(|row| row.as_ref().ok());
+            return self.recall_password(&credentials, stored);
+        };
+        let key = keys.value.get(&digest);
+        let found = Timed {
+            at: keys.at,
+            value: key.and_then(|key| key.as_ref().ok()).cloned(),
+        };
+        let admit = async { self.admit_api_key(&credentials.username, found) };
+        RequestContext::with_client_address(credentials.origin.client_address, admit).await
     }
 
     /// The check of these credentials, unless they are invalid or `verify_credentials` would refuse them for a limit.
@@ -91,7 +96,7 @@ impl Accounts {
         })
     }
 
-    /// The user of a password that is remembered for this client.
+    /// Finds the user of a password that is cached for this client.
     fn recall_password(
         &self,
         credentials: &BasicCredentials,

@@ -23,7 +23,10 @@ pub(super) async fn run(
     let uncovered = record.uncovered_rows().await?;
     let beginning = Beginning::read(&mut record, &oldest).await?;
     let begins_at = record.begins_at().await?;
-    let mut verification = Verification::new(seal);
+    let mut verification = Verification {
+        seal_to_find: seal,
+        ..Verification::default()
+    };
     verification.check_beginning(&beginning, &oldest);
     if uncovered > 0 {
         verification
@@ -85,6 +88,7 @@ fn report_missing_seals(contents: RecordContents) -> Failure {
 }
 
 /// The problems and the erasures that were found so far.
+#[derive(Default)]
 struct Verification {
     problems: Vec<String>,
     rows: usize,
@@ -98,16 +102,6 @@ struct Verification {
 }
 
 impl Verification {
-    fn new(seal_to_find: Option<SealReference>) -> Self {
-        Self {
-            problems: Vec::new(),
-            rows: 0,
-            erasures: BTreeMap::new(),
-            recorded_erasures: BTreeSet::new(),
-            seal_to_find,
-        }
-    }
-
     fn check_beginning(&mut self, beginning: &Beginning, oldest: &Seal) {
         if let Beginning::Unexplained = beginning {
             self.problems.push(format!(
