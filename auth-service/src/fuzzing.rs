@@ -2,7 +2,7 @@
 
 use crate::{
     commands::user::user_line::{LineReader, UserLine},
-    grpc::ext_authz::request::RequestAttributes,
+    grpc::ext_authz::request::{AuthorizationHeader, RequestAttributes},
     password::{BlocklistFile, HashExceptions, HashRules, Peppers, foreign_hash::ForeignHash},
     token::Tokens,
     user::{Credentials, User},
@@ -119,8 +119,12 @@ pub fn read_envoy_request(attributes: &AttributeContext) -> EnvoyRequest<'_> {
         context: attributes,
     };
     let target = attributes.target();
+    let authorization = match attributes.authorization() {
+        AuthorizationHeader::Valid(authorization) => Some(authorization),
+        AuthorizationHeader::Missing | AuthorizationHeader::Invalid => None,
+    };
     EnvoyRequest {
-        authorization: attributes.authorization(),
+        authorization,
         client: attributes.source_address(),
         route: [target.method, target.host, target.path],
         headers: attributes.browser_headers(),

@@ -15,7 +15,7 @@ use crate::{
     store::StoreError,
     user::User,
 };
-use request::{RequestAttributes, parse_requirement};
+use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
@@ -99,24 +99,23 @@ impl AuthGrpc {
             requirement: &requirement,
             origin,
         };
+        // With cookies only, the header is for the application and does not count here.
         let authorization = if is_cookie_only {
-            None
+            AuthorizationHeader::Missing
         } else {
             attributes.authorization()
         };
         // The rare ways are boxed, or the future of every check would be as large as that of a password.
         let authenticated = match authorization {
-            Some(Authorization::Bearer(token)) => {
+            AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
                 self.authorize_bearer(route, token.expose_secret()).await?
             }
-            Some(Authorization::Basic { username, password }) => {
+            AuthorizationHeader::Valid(Authorization::Basic { username, password }) => {
                 Box::pin(self.verify_basic(route, username, password)).await?
             }
-            // An `Authorization` header comes before cookies, even a malformed one.
-            None if !is_cookie_only && attributes.has_authorization() => {
-                return Err(Refusal::NotAuthenticated);
-            }
-            None => Box::pin(self.authenticate_by_cookie(route)).await?,
+            // An `Authorization` header comes before cookies, even an invalid one.
+            AuthorizationHeader::Invalid => return Err(Refusal::NotAuthenticated),
+            AuthorizationHeader::Missing => Box::pin(self.authenticate_by_cookie(route)).await?,
         };
         let required = match requirement {
             Ok(ref required) => required,
@@ -138,7 +137,7 @@ impl AuthGrpc {
         let log = async {
             if DENIALS.is_due((user.id, route.roles.to_owned())) {
                 let target = route.attributes.target();
-                let shown = target.route();
+                let shown = target.host_and_path();
                 audit::log_access_denial(user, target.method, &shown, route.roles, reason);
             }
         };
@@ -226,7 +225,7 @@ impl RouteRequest<'_> {
     async fn log_cross_site_denial(self) {
         let log = async {
             let target = self.attributes.target();
-            audit::log_cross_site_denial(target.method, &target.route(), self.roles);
+            audit::log_cross_site_denial(target.method, &target.host_and_path(), self.roles);
         };
         RequestContext::with_client_address(self.origin.client_address, log).await;
     }
@@ -240,7 +239,7 @@ fn warn_of_route(attributes: RequestAttributes<'_>) {
             host = target.host,
             path = target.path,
             roles = attributes.roles(),
-            credentials = attributes.credentials(),
+            credentials = attributes.credentials_setting(),
             "ext_authz: refused, because context_extensions of this route are not valid; set roles to \
              roles such as \"author,admin\", or \"*\" for any user, and credentials to nothing or \
              \"cookie\""

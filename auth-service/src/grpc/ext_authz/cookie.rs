@@ -16,8 +16,8 @@ impl AuthGrpc {
     pub(super) fn is_page_of_person(&self, attributes: RequestAttributes<'_>) -> bool {
         self.sign_in.is_some()
             && attributes
-                .browser()
-                .is_some_and(|browser| browser.request().is_declared_navigation())
+                .browser_parts()
+                .is_some_and(|parts| parts.request().is_declared_navigation())
     }
 
     /// Authenticates the user of the only valid session in the cookies. An `Authorization` header does not matter here.
@@ -28,12 +28,12 @@ impl AuthGrpc {
         let Some(sign_in) = &self.sign_in else {
             return Err(Refusal::NotAuthenticated);
         };
-        let browser = route
+        let browser_parts = route
             .attributes
-            .browser()
+            .browser_parts()
             .ok_or(Refusal::NotAuthenticated)?;
         let mut has_two_sessions = false;
-        let sessions = match sign_in.session_candidates(browser.request()) {
+        let sessions = match sign_in.session_candidates(browser_parts.request()) {
             Ok(sessions) => sessions,
             Err(CookieError::TooMany) => {
                 has_two_sessions = true;
@@ -67,7 +67,7 @@ impl AuthGrpc {
         } else if let Some(user) = authenticated {
             return Ok(user);
         }
-        let page = sign_in.redirect(browser.request(), reason);
+        let page = sign_in.redirect(browser_parts.request(), reason);
         Err(page.map_or(refusal, Refusal::SignIn))
     }
 
@@ -79,11 +79,11 @@ impl AuthGrpc {
         reason: Reason,
     ) -> Option<Interstitial> {
         let sign_in = self.sign_in.as_ref()?;
-        let browser = attributes.browser()?;
-        if !browser.request().can_be_redirected() || attributes.has_authorization() {
+        let browser_parts = attributes.browser_parts()?;
+        if !browser_parts.request().can_be_redirected() || attributes.has_authorization() {
             return None;
         }
-        Some(sign_in.refused(browser.request(), Some(&user.username), reason))
+        Some(sign_in.refused(browser_parts.request(), Some(&user.username), reason))
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
@@ -94,8 +94,8 @@ impl AuthGrpc {
         let Some(sign_in) = &self.sign_in else {
             return true;
         };
-        attributes.browser().is_none_or(|browser| {
-            sign_in.allows_basic_challenge(browser.request(), attributes.has_authorization())
+        attributes.browser_parts().is_none_or(|parts| {
+            sign_in.allows_basic_challenge(parts.request(), attributes.has_authorization())
         })
     }
 }

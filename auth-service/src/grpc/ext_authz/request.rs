@@ -22,7 +22,16 @@ pub(crate) struct RequestAttributes<'r> {
     pub(crate) context: &'r AttributeContext,
 }
 
-/// A header whose value is given in both fields of its message, so that neither counts.
+/// What the `Authorization` header of a request says.
+pub(crate) enum AuthorizationHeader {
+    Missing,
+    /// The header is malformed or of another scheme, or there are several, so that nobody can tell which one counts.
+    Invalid,
+    Valid(Authorization),
+}
+
+/// A header of which both `value` and `raw_value` are set. Envoy sets one of them; with both, nobody can tell which
+/// counts.
 pub(crate) struct AmbiguousValue;
 
 impl<'r> RequestAttributes<'r> {
@@ -31,8 +40,8 @@ impl<'r> RequestAttributes<'r> {
         self.extension("roles")
     }
 
-    /// `credentials` of the route's configuration.
-    pub(super) fn credentials(self) -> Option<&'r str> {
+    /// The setting `credentials` of the route's configuration, which is no secret.
+    pub(super) fn credentials_setting(self) -> Option<&'r str> {
         self.extension("credentials")
     }
 
@@ -46,7 +55,7 @@ impl<'r> RequestAttributes<'r> {
     /// Whether only the cookie counts, by the route's configuration. The `Authorization` of the request is for the
     /// application then.
     pub(super) fn is_cookie_only(self) -> Result<bool, AccountError> {
-        match self.credentials() {
+        match self.credentials_setting() {
             None => Ok(false),
             Some("cookie") => Ok(true),
             Some(_) => Err(AccountError::invalid_request("credentials must be cookie")),
@@ -77,18 +86,25 @@ impl<'r> RequestAttributes<'r> {
         })
     }
 
-    /// Whether there is an `Authorization` header, even a malformed one.
+    /// Whether there is an `Authorization` header, even an invalid one. Unlike [`Self::authorization`], this parses
+    /// nothing.
     pub(super) fn has_authorization(self) -> bool {
         self.header_values(AUTHORIZATION).next().is_some()
     }
 
-    /// The credentials of the only `Authorization` header.
-    pub(crate) fn authorization(self) -> Option<Authorization> {
+    /// Parses the `Authorization` header.
+    pub(crate) fn authorization(self) -> AuthorizationHeader {
         let mut values = self.header_values(AUTHORIZATION);
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return None;
+        let Some(first) = values.next() else {
+            return AuthorizationHeader::Missing;
         };
-        Authorization::parse(value.ok()?)
+        if values.next().is_some() {
+            return AuthorizationHeader::Invalid;
+        }
+        match first.ok().and_then(Authorization::parse) {
+            Some(authorization) => AuthorizationHeader::Valid(authorization),
+            None => AuthorizationHeader::Invalid,
+        }
     }
 
     /// The headers that say what a browser does.
@@ -99,6 +115,7 @@ impl<'r> RequestAttributes<'r> {
                 // A value that cannot be read must not be overlooked: it counts as an empty one.
                 let value = HeaderValue::from_bytes(value.unwrap_or_default());
                 headers.append(
+                    // `from_static` panics if a name has capitals; these constants have none.
                     HeaderName::from_static(name),
                     value.unwrap_or(HeaderValue::from_static("")),
                 );
@@ -107,9 +124,9 @@ impl<'r> RequestAttributes<'r> {
         headers
     }
 
-    /// The request as a browser made it.
-    pub(super) fn browser(self) -> Option<Browser<'r>> {
-        Some(Browser {
+    /// The parts of the request by which it is recognized as that of a browser.
+    pub(super) fn browser_parts(self) -> Option<BrowserParts<'r>> {
+        Some(BrowserParts {
             http: self.http()?,
             headers: self.browser_headers(),
         })
@@ -118,8 +135,8 @@ impl<'r> RequestAttributes<'r> {
     /// Whether another site may have caused a change. A browser sends the password that it remembers with such a request,
     /// too.
     pub(super) fn is_cross_site_change(self) -> bool {
-        self.browser()
-            .is_some_and(|browser| browser.request().is_cross_site_change())
+        self.browser_parts()
+            .is_some_and(|parts| parts.request().is_cross_site_change())
     }
 
     /// The address of Envoy's client.
@@ -151,13 +168,13 @@ fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValu
     }
 }
 
-/// A request with the headers that say what a browser does.
-pub(super) struct Browser<'r> {
+/// Owns the headers that a [`BrowserRequest`] borrows.
+pub(super) struct BrowserParts<'r> {
     http: &'r HttpRequest,
     headers: HeaderMap,
 }
 
-impl Browser<'_> {
+impl BrowserParts<'_> {
     pub(super) fn request(&self) -> BrowserRequest<'_> {
         BrowserRequest {
             method: Some(&self.http.method),
@@ -178,8 +195,8 @@ pub(crate) struct RequestTarget<'r> {
 }
 
 impl RequestTarget<'_> {
-    /// Host and path.
-    pub(super) fn route(&self) -> String {
+    /// Names the target in the audit log.
+    pub(super) fn host_and_path(&self) -> String {
         format!("{}{}", self.host, self.path)
     }
 }

@@ -1,6 +1,6 @@
 //! What is read of the messages of Envoy.
 
-use super::{RequestAttributes, RequestTarget, parse_requirement};
+use super::{AuthorizationHeader, RequestAttributes, RequestTarget, parse_requirement};
 use crate::accounts::Requirement;
 use rolegate_proto::{
     Authorization, Role,
@@ -68,9 +68,12 @@ fn token_of(joined: &[(&str, &str)], raw: &[(&str, &str, &[u8])]) -> Option<Stri
         ..HttpRequest::default()
     };
     let context = &with(http);
-    match (RequestAttributes { context }).authorization()? {
-        Authorization::Bearer(token) => Some(token.expose_secret().to_owned()),
-        Authorization::Basic { username, .. } => Some(username),
+    match (RequestAttributes { context }).authorization() {
+        AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
+            Some(token.expose_secret().to_owned())
+        }
+        AuthorizationHeader::Valid(Authorization::Basic { username, .. }) => Some(username),
+        AuthorizationHeader::Missing | AuthorizationHeader::Invalid => None,
     }
 }
 
@@ -113,7 +116,10 @@ fn repeated_and_binary_headers_are_refused() {
         None
     );
     let context = &AttributeContext::default();
-    assert!(RequestAttributes { context }.authorization().is_none());
+    assert!(matches!(
+        RequestAttributes { context }.authorization(),
+        AuthorizationHeader::Missing
+    ));
 }
 
 #[test]
