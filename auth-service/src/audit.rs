@@ -17,7 +17,7 @@ mod sign_in_rows;
 mod sign_ins;
 mod write;
 
-pub(crate) use change::{Change, EVENTS, USER_RENAMED};
+pub(crate) use change::{AUDIT_ERASED, Change, EVENTS, USER_RENAMED};
 pub(crate) use entry::{Details, EndedCredentials, Entry, Removal, UserState};
 pub(crate) use former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};

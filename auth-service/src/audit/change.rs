@@ -6,6 +6,9 @@ use rolegate_proto::Role;
 /// The event of a change of the name, which has two names.
 pub(crate) const USER_RENAMED: &str = "user_renamed";
 
+/// The event of an erasure of names in the record.
+pub(crate) const AUDIT_ERASED: &str = "audit_erased";
+
 /// The events that a row of the record can have.
 pub(crate) const EVENTS: [&str; 32] = [
     "registered",
@@ -35,7 +38,7 @@ pub(crate) const EVENTS: [&str; 32] = [
     "api_key_refused",
     "password_link_refused",
     "refusals_not_recorded",
-    "audit_erased",
+    AUDIT_ERASED,
     "audit_pruned",
     "audit_begins",
     "all_ended",
@@ -117,7 +120,7 @@ impl Change {
             Self::ApiKeyDeleted => "api_key_deleted",
             Self::SessionCreated => "session_created",
             Self::SessionEnded => "session_ended",
-            Self::AuditErased => "audit_erased",
+            Self::AuditErased => AUDIT_ERASED,
             Self::AllEnded => "all_ended",
             Self::Restored => "restored",
         }

@@ -3,6 +3,7 @@
 mod beginning;
 
 use crate::{
+    audit::AUDIT_ERASED,
     commands::{terminal::print_note, timestamp::rfc3339},
     store::{AuditRow, RecordContents, Seal, SealReference, SealedRecord, StoreError},
 };
@@ -10,21 +11,62 @@ use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verifies the record. `seal` is one that the operator has from the log.
+/// Verifies the record and prints what was found. `operator_seal` is one that the operator has from the log.
 pub(super) async fn run(
-    mut record: SealedRecord,
-    seal: Option<SealReference>,
+    record: SealedRecord,
+    operator_seal: Option<SealReference>,
 ) -> Result<(), Failure> {
+    let report = verify(record, operator_seal).await?;
+    report.print();
+    report.into_result()
+}
+
+/// What a verification has found.
+struct Report {
+    problems: Vec<String>,
+    /// How far back the record reaches; `None` without any seal.
+    reach: Option<String>,
+    /// The number of rows and the last seal.
+    summary: String,
+}
+
+impl Report {
+    /// Prints what scripts read on stdout: of an intact record, only the summary.
+    fn print(&self) {
+        for problem in &self.problems {
+            print(problem);
+        }
+        match &self.reach {
+            Some(reach) if self.problems.is_empty() => print_note(reach),
+            Some(reach) => print(reach),
+            None => {}
+        }
+        print(&self.summary);
+    }
+
+    fn into_result(self) -> Result<(), Failure> {
+        match self.problems.len() {
+            0 => Ok(()),
+            count => Err(format!("the record was tampered with: {count} problems").into()),
+        }
+    }
+}
+
+/// Checks the record. Drops it at the end, so that a slow reader of the output does not keep the snapshot of the database
+/// open.
+async fn verify(
+    mut record: SealedRecord,
+    operator_seal: Option<SealReference>,
+) -> Result<Report, StoreError> {
     let contents = record.contents().await?;
     let Some(oldest) = record.oldest_seal().await? else {
-        drop(record);
-        return Err(report_missing_seals(contents));
+        return Ok(report_missing_seals(contents));
     };
     let uncovered = record.uncovered_rows().await?;
     let beginning = Beginning::read(&mut record, &oldest).await?;
     let begins_at = record.begins_at().await?;
     let mut verification = Verification {
-        seal_to_find: seal,
+        operator_seal,
         ..Verification::default()
     };
     verification.check_beginning(&beginning, &oldest);
@@ -33,58 +75,44 @@ pub(super) async fn run(
             .problems
             .push(format!("{uncovered} rows are outside of all seals"));
     }
-    verification.check_reach(&oldest);
+    verification.reject_older_operator_seal(&oldest);
     let last = verification.check_seals(&mut record, &oldest).await?;
-    verification.check_seal_was_found();
+    verification.check_operator_seal_was_found();
     verification.check_erasures();
-    // A slow reader of the output must not keep the snapshot of the database open.
-    drop(record);
     if contents.rows == 0 {
-        // This comes after the problems of the parts, which say how it can be seen.
+        // The last check: without other problems, retention may have removed all rows.
         verification.check_emptied(contents, &oldest, &last);
     }
     let Verification { problems, rows, .. } = verification;
-    for problem in &problems {
-        print(problem);
-    }
-    // Notes go to stderr: scripts read the one line of an intact record on stdout.
     let is_new = oldest.is_first() && begins_at.is_none();
-    if !problems.is_empty() {
-        print(&beginning.describe(&oldest, begins_at));
-    } else if is_new {
-        print_note("the record is new: nothing was recorded yet");
+    let reach = if is_new && problems.is_empty() {
+        "the record is new: nothing was recorded yet".to_owned()
     } else {
-        print_note(&beginning.describe(&oldest, begins_at));
-    }
-    print(&format!(
-        "{rows} rows, sealed by {}:{}",
-        last.revision, last.digest
-    ));
-    match problems.len() {
-        0 => Ok(()),
-        count => Err(tampered(count)),
-    }
+        beginning.describe(&oldest, begins_at)
+    };
+    Ok(Report {
+        problems,
+        reach: Some(reach),
+        summary: format!("{rows} rows, sealed by {}:{}", last.revision, last.digest),
+    })
 }
 
-fn tampered(problems: usize) -> Failure {
-    format!("the record was tampered with: {problems} problems").into()
-}
-
-/// Prints what is left of a record without any seal. The migration makes the first seal, so a new record has one.
-fn report_missing_seals(contents: RecordContents) -> Failure {
+/// Reports what is left of a record without any seal. The migration makes the first seal, so a new record has one.
+fn report_missing_seals(contents: RecordContents) -> Report {
     let RecordContents { rows, users, .. } = contents;
-    if rows == 0 {
-        print(&format!(
+    let problem = if rows == 0 {
+        format!(
             "the record was emptied: it has neither rows nor seals, although a new record has a seal; there are {users} \
              users"
-        ));
+        )
     } else {
-        print(&format!(
-            "all seals are missing: nothing shows whether the {rows} rows were changed"
-        ));
+        format!("all seals are missing: nothing shows whether the {rows} rows were changed")
+    };
+    Report {
+        problems: vec![problem],
+        reach: None,
+        summary: format!("{rows} rows, sealed by nothing"),
     }
-    print(&format!("{rows} rows, sealed by nothing"));
-    tampered(1)
 }
 
 /// The problems and the erasures that were found so far.
@@ -96,9 +124,9 @@ struct Verification {
     erasures: BTreeMap<i64, i64>,
     /// The users whose erasure is recorded.
     recorded_erasures: BTreeSet<i64>,
-    /// The operator's seal, which is taken out when the record turns out to begin later, or when the seal of the same
-    /// revision is compared with it. What is left in the end was not found.
-    seal_to_find: Option<SealReference>,
+    /// The operator's seal until it is settled: compared with the seal of its revision, or rejected because the record
+    /// begins later. If it is left in the end, the record has no such seal.
+    operator_seal: Option<SealReference>,
 }
 
 impl Verification {
@@ -113,11 +141,11 @@ impl Verification {
         }
     }
 
-    /// Checks that the record reaches back to the operator's seal.
-    fn check_reach(&mut self, oldest: &Seal) {
+    /// Settles an operator's seal to which the record does not reach back any more.
+    fn reject_older_operator_seal(&mut self, oldest: &Seal) {
         if let Some(too_old) = self
-            .seal_to_find
-            .take_if(|held| held.revision < oldest.revision)
+            .operator_seal
+            .take_if(|seal| seal.revision < oldest.revision)
         {
             self.problems.push(format!(
                 "the seal {} cannot be compared: the record begins behind revision {}",
@@ -133,7 +161,7 @@ impl Verification {
         oldest: &Seal,
     ) -> Result<Seal, StoreError> {
         let mut seal = oldest.clone();
-        self.match_seal(&seal);
+        self.compare_with_operator_seal(&seal);
         loop {
             let page = record.next_page(seal.revision).await?;
             if page.seals.is_empty() {
@@ -145,7 +173,7 @@ impl Verification {
                 let (batch, rest) = rows.split_at(count);
                 rows = rest;
                 self.check_batch(&seal, batch, &next);
-                self.match_seal(&next);
+                self.compare_with_operator_seal(&next);
                 seal = next;
             }
         }
@@ -172,20 +200,22 @@ impl Verification {
         if let Err(tampering) = row.check_former_username() {
             self.problems.push(tampering.to_string());
         }
-        for id in row.erased_ids().into_iter().flatten() {
+        // A row names a user and an actor; either name may be erased.
+        let [erased_user_id, erased_actor_id] = row.erased_ids();
+        for id in [erased_user_id, erased_actor_id].into_iter().flatten() {
             self.erasures.insert(id, row.revision);
         }
-        if row.event == "audit_erased" {
+        if row.event == AUDIT_ERASED {
             self.recorded_erasures.extend(row.user_id);
         }
     }
 
-    /// Compares a seal with the operator's, if it has the same revision.
-    fn match_seal(&mut self, seal: &Seal) {
-        if let Some(found) = self
-            .seal_to_find
-            .take_if(|held| held.revision == seal.revision)
-            && found.digest != seal.digest
+    /// Compares a seal with the operator's, and settles that, if both have one revision.
+    fn compare_with_operator_seal(&mut self, seal: &Seal) {
+        if let Some(operator_seal) = self
+            .operator_seal
+            .take_if(|operator_seal| operator_seal.revision == seal.revision)
+            && operator_seal.digest != seal.digest
         {
             self.problems.push(format!(
                 "the seal of revision {} is not the held one",
@@ -195,8 +225,8 @@ impl Verification {
     }
 
     /// Checks that the record has a seal with the revision of the operator's.
-    fn check_seal_was_found(&mut self) {
-        if let Some(missing) = &self.seal_to_find {
+    fn check_operator_seal_was_found(&mut self) {
+        if let Some(missing) = &self.operator_seal {
             self.problems.push(format!(
                 "there is no seal at revision {} any more",
                 missing.revision
