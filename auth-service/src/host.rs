@@ -92,7 +92,7 @@ impl AuthService {
         let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
         let store = store::open(&config.database).await?;
         register_metrics(&hasher, &store);
-        note_stored_cost(&hasher, &*store).await;
+        raise_failed_check_cost(&hasher, &*store).await;
         check_roles(&policy.roles, &*store).await?;
         tracing::info!(
             signing = keyring.signing_kid(),
@@ -185,9 +185,9 @@ async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure
 
 /// Keeps unknown names from being answered sooner than known ones after the cost was lowered. Those
 /// whose hashes cannot be read in time are noted when they log in.
-async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
+async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
-        Ok(Some(cost)) => hasher.note_stored_cost(cost),
+        Ok(Some(cost)) => hasher.raise_failed_check_cost(cost),
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, "cannot read the costs of the stored passwords"),
     }

@@ -32,7 +32,7 @@ static API_KEYS_PRESENTED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
 });
 
-static API_KEYS_ACCEPTED: LazyLock<IntCounter> =
+pub(crate) static API_KEYS_ACCEPTED: LazyLock<IntCounter> =
     LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
 
 static API_KEYS_REFUSED: LazyLock<IntCounter> =

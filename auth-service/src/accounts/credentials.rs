@@ -13,8 +13,7 @@ use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::time::Instant;
 
-/// A username and a password to check. An invalid one never matches, but is checked at the same cost as
-/// a valid one.
+/// A username and a password to check. An invalid one never matches, but is checked with the same work as a valid one.
 pub(super) struct PresentedCredentials<'a> {
     pub(super) username: &'a str,
     has_valid_username: bool,
@@ -95,9 +94,10 @@ impl Accounts {
         exceeded.into()
     }
 
-    /// Verifies the password and records the result. An unknown username costs a hash too. The check counts as an attempt
-    /// unless the password is correct or was not checked.
-    pub(super) async fn verify(
+    /// Checks the password by the stored hash. The check counts as an attempt unless the password is correct or was not
+    /// checked. Records the sign-in, or the failure with its reason, such as `unknown_user`. An unknown user costs a
+    /// hash too.
+    pub(super) async fn check_hash_and_record(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
@@ -107,7 +107,7 @@ impl Accounts {
             .login_limiter
             .acquire(presented.username, client, Instant::now())
             .map_err(|exceeded| self.refuse_over_limit(exceeded, presented, stored))?;
-        // A disabled user is checked like an unknown one, at the same cost.
+        // A disabled user is checked like an unknown one, with the same work.
         let hash = stored
             .filter(|stored| !stored.user.disabled)
             .map(|stored| &stored.password_hash);

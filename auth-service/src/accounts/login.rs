@@ -79,7 +79,9 @@ impl Accounts {
         // Before the query, so that refusals in a flood are cheap.
         let slot = self.hasher.admit(origin).await?;
         let stored = self.load_credentials(presented).await?;
-        let verification = self.verify(presented, stored.as_ref()).await?;
+        let verification = self
+            .check_hash_and_record(presented, stored.as_ref())
+            .await?;
         drop(slot);
         let stored = stored
             .filter(|_| verification.is_match)

@@ -79,7 +79,11 @@ impl Accounts {
             .await?
             .filter(|stored| stored.user.id == user.id)
             .ok_or(Reason::TokenUserNotFound)?;
-        if !self.verify(&presented, Some(&stored)).await?.is_match {
+        if !self
+            .check_hash_and_record(&presented, Some(&stored))
+            .await?
+            .is_match
+        {
             return Err(Reason::CurrentPasswordWrong.into());
         }
         Ok(ConfirmedPassword {

@@ -27,8 +27,8 @@ impl Accounts {
         }
     }
 
-    /// Replaces a role that this service does not have, or that needs a second factor, by what any user may do, and
-    /// returns it.
+    /// Replaces a role that has no effect at this service by what any user may do, and returns it. The settings do not name
+    /// the role, or it needs a second factor that the user does not have.
     pub(super) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
         if is_known && !self.policy.second_factor.is_required_but_missing(user) {

@@ -1,5 +1,8 @@
 //! Verifies usernames and passwords, for each request of HTTP Basic.
 //!
+//! `verify_credentials` tries an API key, then `verify_password` the cache, and `verify_uncached` the stored hash; only the
+//! last counts attempts.
+//!
 //! - `recall`: batches of those that need no hash.
 
 mod recall;
@@ -61,15 +64,15 @@ impl Accounts {
     ///
     /// An API key is looked up before the limit is asked. Anything of that form that is not a live key of this user is
     /// checked as a password, so that a guess costs and counts the same whether or not it was a key. An unknown user
-    /// costs the same, too: [`Self::verify`] hashes without a stored hash.
+    /// costs the same, too: [`Self::check_hash_and_record`] hashes without a stored hash.
     pub(crate) async fn verify_credentials(
         &self,
         credentials: BasicCredentials,
     ) -> Result<AuthenticatedUser, AccountError> {
         if let Some(digest) = credentials.key_digest() {
-            // Boxed, so that the future of a request with a password has no room for the look-up of a key.
+            // Boxed to keep the future of a request with a password small.
             let found = Box::pin(self.reads.tokens.get(digest)).await?;
-            if let Some(user) = self.admit_api_key(&credentials.username, found) {
+            if let Some(user) = self.accept_api_key(&credentials.username, found) {
                 return Ok(user);
             }
         }
@@ -78,15 +81,15 @@ impl Accounts {
         verified
     }
 
-    /// Admits the bearer of a key that is active and of the user of this name, and notes its use.
-    fn admit_api_key(
+    /// Accepts a key that is active and of the user of this name: counts, logs and notes its use.
+    fn accept_api_key(
         &self,
         username: &str,
         found: Timed<Option<TokenBearer>>,
     ) -> Option<AuthenticatedUser> {
         let Timed { at, value: key } = found;
         let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
-        metrics::count_api_key(true);
+        metrics::API_KEYS_ACCEPTED.inc();
         audit::log_api_key_use(&key);
         self.store.note_use(UsageKind::Token, key.token_id, at);
         Some(self.with_effective_role(key.into_bounded_user()))
@@ -122,15 +125,15 @@ impl Accounts {
             }
             stored.user.clone()
         } else {
-            // Boxed, so that the future of a request that the cache answers has no room for a check.
-            Box::pin(self.check_uncached(&presented, stored, cache_key)).await?
+            // Boxed to keep the future of a request that the cache answers small.
+            Box::pin(self.verify_uncached(&presented, stored, cache_key)).await?
         };
         Ok(self.with_effective_role(user))
     }
 
-    /// Checks a password by its hash. Identical checks at the same time count as one attempt, because their clients learn
-    /// one result.
-    async fn check_uncached(
+    /// Verifies a password by its hash, and remembers it. Identical checks at the same time count as one attempt,
+    /// because their clients learn one result.
+    async fn verify_uncached(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<Credentials>,
@@ -138,7 +141,11 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let check = async {
             let _slot = self.hasher.admit(presented.origin).await?;
-            Ok::<_, AccountError>(self.verify(presented, stored.as_ref()).await?.is_match)
+            Ok::<_, AccountError>(
+                self.check_hash_and_record(presented, stored.as_ref())
+                    .await?
+                    .is_match,
+            )
         };
         let is_match = match cache_key {
             Some(cache_key) => self.cache.single_flight(cache_key, check).await?,
@@ -148,7 +155,9 @@ impl Accounts {
             .filter(|_| is_match)
             .ok_or(Reason::CredentialsInvalid)?
             .user;
-        self.check_second_factor(&user, None, presented.method)
+        // Basic has no field for a code, so this refuses every user with a second factor.
+        let code = None;
+        self.check_second_factor(&user, code, presented.method)
             .await?;
         if let Some(cache_key) = cache_key {
             self.cache.insert(cache_key, presented.origin.deadline);
@@ -156,7 +165,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// The verified user, without a role that has no effect here.
+    /// Moves a role that has no effect at this service out of the verified user.
     fn with_effective_role(&self, mut user: User) -> AuthenticatedUser {
         let ineffective_role = self.take_ineffective_role(&mut user);
         AuthenticatedUser {

@@ -27,8 +27,9 @@ const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,
+    /// The cost of new hashes (`BCRYPT_COST`). Admission assumes its work, and failed checks do at least as much.
     cost: Cost,
-    /// Limit what each client can ask for at a time: checks and registrations.
+    /// Limit the checks and registrations that each client has in progress, each of which costs a hash.
     slots: ClientSlots,
     peppers: Arc<Peppers>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Verification {
 /// A password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HashError {
-    /// The engine has no capacity before the deadline.
+    /// The client has its share of checks in progress, or the engine has no capacity before the deadline.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded { retry_after: Duration },
     #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
@@ -54,7 +55,8 @@ pub(crate) enum HashError {
     Failed(#[source] EngineError),
 }
 
-const NO_SLOT: HashError = HashError::Overloaded {
+/// Refuses a client that has its share of checks in progress.
+const NO_SLOT_ERROR: HashError = HashError::Overloaded {
     retry_after: NO_SLOT_RETRY_AFTER,
 };
 
@@ -85,6 +87,7 @@ impl Hasher {
             engine: Arc::new(engine),
             foreign: Arc::new(foreign),
             cost,
+            // The limit of logins, which a client's registrations share.
             slots: ClientSlots::new(MAX_LOGINS_PER_CLIENT),
             peppers: Arc::new(peppers),
         })
@@ -101,7 +104,7 @@ impl Hasher {
     /// other work of a request, so that refusals under load are cheap and do not depend on the user.
     pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
-        let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
+        let slot = self.slots.acquire(client).ok_or(NO_SLOT_ERROR)?;
         self.engine
             .check_admission(self.cost, client.into(), origin.deadline)
             .await?;
@@ -117,7 +120,7 @@ impl Hasher {
         let client = origin.client_key();
         let slot = self.slots.slots_of(client).acquire_owned();
         let Ok(Ok(slot)) = timeout_at(origin.deadline.into(), slot).await else {
-            return Err(NO_SLOT);
+            return Err(NO_SLOT_ERROR);
         };
         self.engine
             .check_admission(self.cost, client.into(), origin.deadline)
@@ -125,8 +128,9 @@ impl Hasher {
         Ok(slot)
     }
 
-    /// Makes failed checks take as long as one of a stored hash of this cost.
-    pub(crate) fn note_stored_cost(&self, cost: u32) {
+    /// Makes every failed check do at least the work of a stored hash of this cost, up to a cost of 16, so that time does not
+    /// tell whether a user exists.
+    pub(crate) fn raise_failed_check_cost(&self, cost: u32) {
         if let Some(cost) = Cost::new(cost) {
             self.engine.note_stored_cost(cost);
         }
@@ -149,7 +153,7 @@ impl Hasher {
         Ok(SecretString::from(stored))
     }
 
-    /// Verifies a password. `None` for either argument never matches, at the same cost.
+    /// Verifies a password. Without a password or without a stored hash nothing matches, and the work is the same.
     pub(crate) async fn verify(
         &self,
         password: Option<&PresentedPassword>,
@@ -216,23 +220,25 @@ impl Hasher {
         let password = password.secret().clone();
         let check = move || stored.matches(password.expose_secret());
         let client = ClientKey::from(terms.client);
-        let mut padding = pin!(
-            self.engine
-                .verify(b"", None, self.cost, client, terms.deadline)
-        );
-        let mut checked = pin!(self.foreign.run(check, terms));
-        let (checked, is_padded) = tokio::select! {
+        // It matches nothing: it is there for its time, and for a refusal.
+        let mut failed_check =
+            pin!(
+                self.engine
+                    .verify(b"", None, self.cost, client, terms.deadline)
+            );
+        let mut foreign_check = pin!(self.foreign.run(check, terms));
+        let (checked, failed_check_is_done) = tokio::select! {
             biased;
             // A refusal or a passed deadline ends the check, as it would end that of a hash of bcrypt.
-            padded = &mut padding => {
-                padded?;
-                (checked.await?, true)
+            done = &mut failed_check => {
+                done?;
+                (foreign_check.await?, true)
             }
-            checked = &mut checked => (checked?, false),
+            checked = &mut foreign_check => (checked?, false),
         };
-        if !checked.value && !is_padded {
-            // An error here would refund the attempt of a wrong guess.
-            let _ = padding.await;
+        if !checked.value && !failed_check_is_done {
+            // An error is ignored: for one, the caller would refund the attempt, although the guess was wrong.
+            let _ = failed_check.await;
         }
         let is_match = observe(checked);
         Ok(Verification {

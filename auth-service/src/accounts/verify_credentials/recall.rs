@@ -76,7 +76,7 @@ impl Accounts {
             at: keys.at,
             value: key.and_then(|key| key.as_ref().ok()).cloned(),
         };
-        let admit = async { self.admit_api_key(&credentials.username, found) };
+        let admit = async { self.accept_api_key(&credentials.username, found) };
         RequestContext::with_client_address(credentials.origin.client_address, admit).await
     }
 
