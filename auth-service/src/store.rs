@@ -9,7 +9,7 @@
 //!   `WriteError`: why a write failed.
 //! - `TokenStore`: API keys and sessions; `additions`: how many are made in a minute; `usage_pause`: when
 //!   their uses could not be written.
-//! - `maintenance`: what the commands of an operator do.
+//! - `operator_database`: what the commands of an operator do.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
 //! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record. `audit_row`: its rows, which may be
 //!   unreadable (`checked_row`); `seal`: its digests; `user_change`: the changes in it that other services learn of.
@@ -22,7 +22,7 @@ mod batched_reads;
 mod checked_row;
 mod inspection;
 mod list_query;
-mod maintenance;
+mod operator_database;
 mod opaque_tokens;
 pub(crate) mod seal;
 mod second_factor;
@@ -43,9 +43,9 @@ pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
-pub use maintenance::HighestNumbers;
-pub(crate) use maintenance::{
-    ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, Maintenance, RecordContents, RecordedRemoval,
+pub use operator_database::HighWaterMarks;
+pub(crate) use operator_database::{
+    ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
     SealedRecord, UserRecord,
 };
 pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, UsageKind};

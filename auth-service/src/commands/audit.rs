@@ -46,9 +46,9 @@ pub fn run(
         let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
-            AuditCommand::Export => export::run(&operator.maintenance).await,
+            AuditCommand::Export => export::run(&operator.database).await,
             AuditCommand::Verify { seal } => {
-                verify::run(operator.maintenance.record().await?, seal).await
+                verify::run(operator.database.record().await?, seal).await
             }
         };
         operator.store.close().await;

@@ -22,7 +22,7 @@ mod usage_writer;
 pub(super) mod user_rows;
 mod users;
 
-use super::{UserStore, maintenance::Maintenance, tables::TABLES};
+use super::{UserStore, operator_database::OperatorDatabase, tables::TABLES};
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, FileClock};
 use sql_store::SqlStore;
@@ -43,10 +43,10 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,
-) -> Result<(Arc<dyn UserStore>, Maintenance), Failure> {
+) -> Result<(Arc<dyn UserStore>, OperatorDatabase), Failure> {
     let database = url.open(&TABLES, clock).await?;
     let store = SqlStore::start(database.clone(), Process::Command);
-    Ok((store, Maintenance { database }))
+    Ok((store, OperatorDatabase { database }))
 }
 
 #[cfg(test)]

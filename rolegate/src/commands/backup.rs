@@ -117,7 +117,7 @@ async fn prepare_users(
     backup: &Path,
 ) -> Result<(DatabaseCopy, String), Failure> {
     let copy = replacement.prepare(backup).await?;
-    let replaced = users::HighestNumbers::in_replaced(replacement).await;
+    let replaced = users::HighWaterMarks::in_replaced(replacement).await;
     let ended = end_all_restored(copy.url("FILE"), replaced).await?;
     Ok((copy, ended))
 }

@@ -3,7 +3,7 @@
 use super::unreadable::{UnreadableRows, warn};
 use crate::{
     commands::timestamp::system_time,
-    store::{AuditRow, Maintenance},
+    store::{AuditRow, OperatorDatabase},
 };
 use humantime::format_rfc3339_millis;
 use rolegate_program::failure::Failure;
@@ -15,8 +15,8 @@ use std::{
 
 /// Writes a line for each row, the oldest first. A row that cannot be read, and revisions that retention removes before
 /// they are read, are named on stderr; then the command fails, after all that can be read.
-pub(super) async fn run(maintenance: &Maintenance) -> Result<(), Failure> {
-    let mut pages = maintenance.record_pages().await?;
+pub(super) async fn run(database: &OperatorDatabase) -> Result<(), Failure> {
+    let mut pages = database.record_pages().await?;
     let mut unreadable = UnreadableRows::default();
     let mut is_complete = true;
     while let Some(page) = pages.next().await? {

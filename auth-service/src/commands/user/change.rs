@@ -35,7 +35,7 @@ pub(super) async fn reset_password(
     // The file of rolegate's generated password beside this database. It is not deleted here: nothing
     // proves that it belongs to this database.
     if username == ADMIN_USERNAME
-        && let DatabaseTarget::Sqlite(database) = &operator.database.target
+        && let DatabaseTarget::Sqlite(database) = &operator.database_url.target
         && let file = database.with_file_name(InitialPassword::NAME)
         && file.is_file()
     {

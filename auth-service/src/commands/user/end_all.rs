@@ -3,7 +3,7 @@
 use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
-    store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Maintenance},
+    store::{self, ApiKeys, EndOfAll, FileClock, HighWaterMarks, OperatorDatabase},
 };
 use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::DatabaseUrl;
@@ -19,20 +19,20 @@ pub(super) fn question(api_keys: ApiKeys) -> &'static str {
 
 pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Failure> {
     let write = Write::by_operator(Change::AllEnded, None);
-    let nothing_replaced = HighestNumbers::default();
-    let ended = end(&operator.maintenance, api_keys, nothing_replaced, &write).await?;
+    let nothing_replaced = HighWaterMarks::default();
+    let ended = end(&operator.database, api_keys, nothing_replaced, &write).await?;
     print(&report(&ended));
     Ok(())
 }
 
 /// Ends the credentials of all users and logs it; an unknown outcome is logged as such.
 async fn end(
-    maintenance: &Maintenance,
+    database: &OperatorDatabase,
     api_keys: ApiKeys,
-    replaced: HighestNumbers,
+    replaced: HighWaterMarks,
     write: &Write,
 ) -> Result<EndOfAll, Failure> {
-    let end = maintenance
+    let end = database
         .end_all(api_keys, replaced, write)
         .await
         .inspect_err(|error| {
@@ -49,13 +49,13 @@ async fn end(
 #[must_use]
 pub fn end_all_restored(
     users: DatabaseUrl,
-    replaced: HighestNumbers,
+    replaced: HighWaterMarks,
 ) -> Pin<Box<dyn Future<Output = Result<String, Failure>>>> {
     // Boxed, so that no other crate compiles the store again.
     Box::pin(async move {
-        let (store, maintenance) = store::open_beside(&users, FileClock::Advance).await?;
+        let (store, database) = store::open_beside(&users, FileClock::Advance).await?;
         let write = Write::by_operator(Change::Restored, None);
-        let ended = end(&maintenance, ApiKeys::Keep, replaced, &write).await;
+        let ended = end(&database, ApiKeys::Keep, replaced, &write).await;
         store.close().await;
         Ok(report(&ended?))
     })

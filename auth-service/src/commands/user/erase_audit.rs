@@ -4,7 +4,7 @@ use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
     commands::{terminal::print_note, terminal_text::escape},
-    store::Maintenance,
+    store::OperatorDatabase,
 };
 use rolegate_program::{failure::Failure, output::print};
 
@@ -22,16 +22,16 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
     if operator.find(username).await.is_ok() {
         return Err(format!("the user {username:?} exists; delete the user first").into());
     }
-    let maintenance = &operator.maintenance;
+    let database = &operator.database;
     // Rows that are not sealed yet have the name, too: they are sealed first.
     operator.store.seal_all().await?;
-    let ids = maintenance.deleted_users(username).await?;
+    let ids = database.deleted_users(username).await?;
     let has_rows = !ids.is_empty();
     let mut kept = 0;
     for id in ids {
-        kept += erase_user(maintenance, id).await?;
+        kept += erase_user(database, id).await?;
     }
-    let keys = maintenance.erase_key_creator(username).await?;
+    let keys = database.erase_key_creator(username).await?;
     if !has_rows && keys == 0 {
         return Err(format!("the record has no deleted user {username:?}").into());
     }
@@ -40,7 +40,7 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
             "The name is erased from {keys} API keys that the user made for others."
         ));
     }
-    print(if maintenance.is_on_postgres() {
+    print(if database.is_on_postgres() {
         LEFT_IN_POSTGRES
     } else {
         LEFT_IN_SQLITE
@@ -52,9 +52,9 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
 }
 
 /// Returns the number of rows that keep the name, because they were tampered with.
-async fn erase_user(maintenance: &Maintenance, id: i64) -> Result<usize, Failure> {
+async fn erase_user(database: &OperatorDatabase, id: i64) -> Result<usize, Failure> {
     let write = Write::by_operator(Change::AuditErased, Some(id));
-    let mut erasure = maintenance.begin_erasure(id, &write).await?;
+    let mut erasure = database.begin_erasure(id, &write).await?;
     write.entry_for_erasure(id, erasure.counted).log();
     erasure.run().await?;
     print(&format!(

@@ -13,7 +13,7 @@ const MAX_MEMORY_BYTES: usize = 64 << 20;
 /// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY_BYTES));
-    let mut users = operator.maintenance.export().await?;
+    let mut users = operator.database.export().await?;
     let mut count = 0_u64;
     loop {
         let page = users.next_page().await?;

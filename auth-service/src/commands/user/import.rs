@@ -79,7 +79,7 @@ pub(super) async fn run(
     let highest_id = if arguments.reuse_ids {
         0
     } else {
-        operator.maintenance.highest_id().await?
+        operator.database.highest_id().await?
     };
     let importer = Importer {
         operator,
@@ -135,7 +135,7 @@ impl Importer<'_> {
 
     /// Inserts all users in one transaction.
     async fn insert_lines(&self, reader: &mut Reader, report: &mut Report) -> Result<(), Failure> {
-        let mut import = self.operator.maintenance.import().await?;
+        let mut import = self.operator.database.import().await?;
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
             if self.arguments.skip_existing {
                 self.keep_importable(&mut batch, report).await?;
@@ -171,7 +171,7 @@ impl Importer<'_> {
             self.keep_importable(&mut batch, report).await?;
             let began = Instant::now();
             self.import_batch(batch, report).await?;
-            if matches!(self.operator.database.target, DatabaseTarget::Sqlite(_)) {
+            if matches!(self.operator.database_url.target, DatabaseTarget::Sqlite(_)) {
                 // One writer at a time: the service gets as much time as the import.
                 tokio::time::sleep(began.elapsed()).await;
             }
@@ -181,7 +181,7 @@ impl Importer<'_> {
 
     /// Imports a batch in a transaction of its own. What fails is not counted.
     async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
-        let mut import = self.operator.maintenance.import().await?;
+        let mut import = self.operator.database.import().await?;
         let imported_before = report.imported;
         let hashes_before = report.hashes;
         let written = async {

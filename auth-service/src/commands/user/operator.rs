@@ -3,7 +3,7 @@
 use crate::{
     audit::{Change, Write},
     roles::Roles,
-    store::{self, FileClock, Maintenance, UserStore, WriteError},
+    store::{self, FileClock, OperatorDatabase, UserStore, WriteError},
     user::{Credentials, User},
 };
 use rolegate_program::failure::Failure;
@@ -15,8 +15,8 @@ pub(crate) type Store = Arc<dyn UserStore>;
 /// Somebody who has access to the database.
 pub(crate) struct Operator {
     pub(crate) store: Store,
-    pub(crate) maintenance: Maintenance,
-    pub(super) database: DatabaseUrl,
+    pub(crate) database: OperatorDatabase,
+    pub(super) database_url: DatabaseUrl,
     pub(super) roles: Roles,
 }
 
@@ -35,11 +35,11 @@ impl Operator {
             url.require_current(&Schema::Missing { can_create: true })?;
         }
         url.require_current(&store::inspect(&url).await?.schema)?;
-        let (store, maintenance) = store::open_beside(&url, clock).await?;
+        let (store, database) = store::open_beside(&url, clock).await?;
         Ok(Self {
             store,
-            maintenance,
-            database: url,
+            database,
+            database_url: url,
             roles,
         })
     }

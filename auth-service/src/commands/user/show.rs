@@ -22,7 +22,7 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
     print_columns(operator, HEADING);
     let mut last_id = Some(0);
     while let Some(id) = last_id {
-        let users = operator.maintenance.users_after(id, role).await?;
+        let users = operator.database.users_after(id, role).await?;
         let last_logins = last_logins(operator, &users).await?;
         for found in &users {
             let user = &found.user;
@@ -57,7 +57,7 @@ async fn last_logins(
     users: &[Credentials],
 ) -> Result<HashMap<i64, u64>, StoreError> {
     let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
-    operator.maintenance.last_logins(&ids).await
+    operator.database.last_logins(&ids).await
 }
 
 /// Refuses a role that neither the settings nor a user or a key has.

@@ -17,7 +17,7 @@ use crate::{
         audit_row::AUDIT_COLUMNS,
         audit_store::{AuditFilter, AuditStore, Snapshot},
         checked_row::CheckedRow,
-        maintenance::{Export, Maintenance},
+        operator_database::{Export, OperatorDatabase},
         seal::{SELECT_SEALS, Seal, SealRange, SealReference},
         user_change::CheckedChange,
     },
@@ -158,10 +158,10 @@ impl AuditStore for SqlStore {
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         loop {
             self.seal_all().await?;
-            let maintenance = Maintenance {
+            let operator_database = OperatorDatabase {
                 database: self.database.clone(),
             };
-            let mut export = maintenance.export().await?;
+            let mut export = operator_database.export().await?;
             let state = export.seal_state().await?;
             let last = state.last_revision;
             let count = state.unsealed_ids.len();

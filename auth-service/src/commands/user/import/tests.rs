@@ -78,10 +78,10 @@ impl Target {
 
     /// Everything that is stored of all users.
     async fn users(&self) -> Vec<Value> {
-        let (store, maintenance) = store::open_beside(&self.url, FileClock::Keep)
+        let (store, database) = store::open_beside(&self.url, FileClock::Keep)
             .await
             .expect("opened");
-        let mut export = maintenance.export().await.expect("begun");
+        let mut export = database.export().await.expect("begun");
         let mut users = Vec::new();
         loop {
             let page = export.next_page().await.expect("read");

@@ -10,7 +10,7 @@ postgres_cluster::conformance_tests! {
 
 async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened: &Opened) {
     let ann = opened.insert("ann").await;
-    let database = &opened.maintenance.database;
+    let database = &opened.operator_database.database;
     for _ in 0..MAX_ADDITIONS {
         let add = database.statement("INSERT INTO addition (user_id, at) SELECT $1, ");
         let add = add.push_now().push(" RETURNING at").bind(ann.id);

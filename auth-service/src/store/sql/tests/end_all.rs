@@ -4,7 +4,7 @@ use crate::{
     audit::{Change, EndedCredentials, Write},
     opaque_token::{NewToken, TokenKind},
     store::{
-        ApiKeys, AuditFilter, AuditRow, FileClock, HighestNumbers, Maintenance, NewUser, Seal,
+        ApiKeys, AuditFilter, AuditRow, FileClock, HighWaterMarks, NewUser, OperatorDatabase, Seal,
         StoreError, UserRecord, UserStore, Writer, open_beside, seal::REVISION_GAP,
     },
     user::User,
@@ -33,7 +33,7 @@ postgres_cluster::conformance_tests! {
 
 pub(super) struct Opened {
     pub(super) store: Arc<dyn UserStore>,
-    pub(super) maintenance: Maintenance,
+    pub(super) operator_database: OperatorDatabase,
 }
 
 #[async_trait]
@@ -52,8 +52,11 @@ impl Store for Opened {
 }
 
 pub(super) async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
-    let (store, maintenance) = open_beside(url, FileClock::Advance).await?;
-    Ok(Arc::new(Opened { store, maintenance }))
+    let (store, operator_database) = open_beside(url, FileClock::Advance).await?;
+    Ok(Arc::new(Opened {
+        store,
+        operator_database,
+    }))
 }
 
 impl Opened {
@@ -86,10 +89,10 @@ impl Opened {
     async fn end_all(
         &self,
         api_keys: ApiKeys,
-        replaced: HighestNumbers,
+        replaced: HighWaterMarks,
     ) -> (EndedCredentials, i64) {
         let write = Write::by_operator(Change::AllEnded, None);
-        let end = self.maintenance.end_all(api_keys, replaced, &write);
+        let end = self.operator_database.end_all(api_keys, replaced, &write);
         let end = end.await.expect("ended");
         (end.ended, end.live_api_keys)
     }
@@ -148,7 +151,7 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
         .expect("inserted");
     let last = opened.seal().await;
     let (ended, live_api_keys) = opened
-        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .end_all(ApiKeys::Keep, HighWaterMarks::default())
         .await;
     let expected = EndedCredentials {
         after_revision: last.revision,
@@ -189,7 +192,7 @@ async fn keys_are_deleted_if_the_operator_asks_for_it(opened: &Opened) {
     let ann = opened.insert("ann").await;
     opened.add_token(&ann, TokenKind::ApiKey, "key").await;
     let (ended, live_api_keys) = opened
-        .end_all(ApiKeys::Delete, HighestNumbers::default())
+        .end_all(ApiKeys::Delete, HighWaterMarks::default())
         .await;
     assert_eq!((ended.api_keys, live_api_keys), (1, 0));
     assert!(!opened.has_token("key").await);
@@ -202,7 +205,7 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
     let key = opened.add_token(&ann, TokenKind::ApiKey, "one").await;
     let last = opened.seal().await;
     opened
-        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .end_all(ApiKeys::Keep, HighWaterMarks::default())
         .await;
     let after = opened.seal().await;
     assert!(after.revision >= last.revision + REVISION_GAP, "{after:?}");
@@ -210,7 +213,7 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
     assert!(bob.id > ann.id + 1_000_000, "{bob:?}");
     let other = opened.add_token(&bob, TokenKind::ApiKey, "two").await;
     assert!(other > key + 1_000_000, "{other}");
-    let replaced = HighestNumbers {
+    let replaced = HighWaterMarks {
         user_id: 7_000_000,
         token_id: 9_000_000,
         revision: 5 * REVISION_GAP,
@@ -228,7 +231,7 @@ async fn a_revision_in_a_gap_is_not_known_and_those_around_it_are(opened: &Opene
     opened.insert("ann").await;
     let last = opened.seal().await.revision;
     opened
-        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .end_all(ApiKeys::Keep, HighWaterMarks::default())
         .await;
     opened.insert("bob").await;
     let newest = opened.seal().await.revision;
@@ -259,7 +262,7 @@ async fn rows_that_were_not_sealed_come_behind_the_gap(opened: &Opened) {
     let last = opened.seal().await.revision;
     opened.insert("bob").await;
     opened
-        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .end_all(ApiKeys::Keep, HighWaterMarks::default())
         .await;
     let rows = opened.record().await;
     let events: Vec<_> = rows.iter().map(|row| &*row.event).collect();
@@ -291,7 +294,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
     let ends = async {
         for _ in 0..3 {
             opened
-                .end_all(ApiKeys::Keep, HighestNumbers::default())
+                .end_all(ApiKeys::Keep, HighWaterMarks::default())
                 .await;
         }
     };
@@ -302,7 +305,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
         let follows = pair[1].revision == pair[0].revision + 1;
         assert!(follows || pair[1].event == "all_ended", "{pair:?}");
     }
-    let mut record = opened.maintenance.record().await.expect("begun");
+    let mut record = opened.operator_database.record().await.expect("begun");
     assert_eq!(record.uncovered_rows().await.expect("read"), 0);
     let mut seal = record.oldest_seal().await.expect("read").expect("a seal");
     loop {
@@ -335,7 +338,7 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
         if is_sealed {
             opened.seal().await;
         }
-        let mut import = opened.maintenance.import().await.expect("begun");
+        let mut import = opened.operator_database.import().await.expect("begun");
         let record = UserRecord {
             id: Some(ann.id),
             username: "ann".to_owned(),

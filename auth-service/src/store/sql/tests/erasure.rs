@@ -4,7 +4,7 @@ use super::end_all::{Opened, open};
 use crate::{
     audit::{Change, Entry, FormerUsername, Write},
     opaque_token::{NewToken, TokenKind},
-    store::{AuditRow, Rename, UserUpdate, Writer, maintenance::Erasure},
+    store::{AuditRow, Rename, UserUpdate, Writer, operator_database::Erasure},
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;
@@ -55,14 +55,14 @@ impl Opened {
 
     async fn begin(&self, ann: &User) -> Erasure {
         let write = Write::by_operator(Change::AuditErased, Some(ann.id));
-        let begun = self.maintenance.begin_erasure(ann.id, &write).await;
+        let begun = self.operator_database.begin_erasure(ann.id, &write).await;
         begun.expect("begun")
     }
 
     /// All rows. Each seal must be that of its rows.
     async fn verified(&self) -> Vec<AuditRow> {
         self.seal().await;
-        let mut record = self.maintenance.record().await.expect("begun");
+        let mut record = self.operator_database.record().await.expect("begun");
         let mut seal = record.oldest_seal().await.expect("read").expect("a seal");
         let mut all = Vec::new();
         loop {
@@ -97,7 +97,11 @@ impl Opened {
 async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opened) {
     // With those of her creation and of her deletion.
     let ann = opened.deleted_ann(1500, 3).await;
-    let ids = opened.maintenance.deleted_users("ann").await.expect("read");
+    let ids = opened
+        .operator_database
+        .deleted_users("ann")
+        .await
+        .expect("read");
     assert_eq!(ids, [ann.id]);
     let first = opened.begin(&ann).await;
     assert_eq!([first.counted, first.erased], [1505, 0]);
@@ -115,7 +119,11 @@ async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opene
     assert!(third.erase_batch().await.expect("erased"));
     assert_eq!([third.counted, third.erased], [505, 502]);
     drop(third);
-    let ids = opened.maintenance.deleted_users("ann").await.expect("read");
+    let ids = opened
+        .operator_database
+        .deleted_users("ann")
+        .await
+        .expect("read");
     assert_eq!(ids, [ann.id]);
 
     let mut last = opened.begin(&ann).await;
@@ -131,7 +139,11 @@ async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opene
         .iter()
         .filter(|row| row.username.as_deref() == Some("bob"));
     assert_eq!(of_bob.count(), 3);
-    let ids = opened.maintenance.deleted_users("ann").await.expect("read");
+    let ids = opened
+        .operator_database
+        .deleted_users("ann")
+        .await
+        .expect("read");
     assert_eq!(ids, [0; 0]);
 }
 
@@ -154,7 +166,7 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
     opened
         .execute("UPDATE audit SET commitments = 'x' WHERE revision = 4 RETURNING revision")
         .await;
-    let tamper = if opened.maintenance.is_on_postgres() {
+    let tamper = if opened.operator_database.is_on_postgres() {
         opened
             .execute("ALTER TABLE audit ALTER COLUMN details DROP NOT NULL")
             .await;
@@ -173,10 +185,10 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
     let problem = "revision 6: the column details cannot be read: ";
     assert!(unreadable.starts_with(problem), "{unreadable}");
     let named = opened
-        .maintenance
+        .operator_database
         .database
         .statement("SELECT revision FROM audit WHERE username = 'ann' ORDER BY revision");
-    let named = opened.maintenance.database.read::<i64>(named).await;
+    let named = opened.operator_database.database.read::<i64>(named).await;
     assert_eq!(named.expect("read"), [4, 6]);
 }
 
@@ -201,7 +213,11 @@ async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened)
         .execute("UPDATE audit SET username = NULL WHERE revision <> 2 RETURNING revision")
         .await;
     for name in ["ann", "joy"] {
-        let ids = opened.maintenance.deleted_users(name).await.expect("read");
+        let ids = opened
+            .operator_database
+            .deleted_users(name)
+            .await
+            .expect("read");
         assert_eq!(ids, [ann.id], "{name}");
     }
     opened
@@ -229,7 +245,11 @@ async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened)
     }
     assert_eq!(rows[1].readable_details(), r#"{"by":"operator"}"#);
     for name in ["ann", "joy"] {
-        let ids = opened.maintenance.deleted_users(name).await.expect("read");
+        let ids = opened
+            .operator_database
+            .deleted_users(name)
+            .await
+            .expect("read");
         assert_eq!(ids, [0; 0], "{name}");
     }
 }
@@ -248,7 +268,7 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
         added.await.expect("added");
     }
     let erase = async || {
-        let erased = opened.maintenance.erase_key_creator("ann").await;
+        let erased = opened.operator_database.erase_key_creator("ann").await;
         erased.expect("erased")
     };
     assert_eq!(erase().await, 0, "ann exists");

@@ -118,7 +118,7 @@ async fn create_users(url: &DatabaseUrl) {
         .insert(None, new, Write::any())
         .await
         .expect("inserted");
-    let (_, maintenance) = open_beside(url, FileClock::Keep).await.expect("opened");
+    let (_, operator_database) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,
         username: username.into(),
@@ -129,7 +129,7 @@ async fn create_users(url: &DatabaseUrl) {
         tokens_marked_until: 0,
         created_at: started.try_into().ok(),
     };
-    let mut import = maintenance.import().await.expect("begun");
+    let mut import = operator_database.import().await.expect("begun");
     let records = [record(Some(900), "given id"), record(None, "assigned id")];
     import.insert(&records).await.expect("imported");
     import.commit().await.expect("imported");

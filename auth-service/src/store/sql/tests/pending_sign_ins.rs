@@ -85,7 +85,7 @@ async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(
 async fn rows_of_sign_ins_that_have_ended_go_with_the_next_one(opened: &Opened) {
     let ann = pending(opened).await;
     begin(opened, &ann, "two").await;
-    let database = &opened.maintenance.database;
+    let database = &opened.operator_database.database;
     let rows = async || {
         let select = database.statement("SELECT digest FROM pending_sign_in ORDER BY digest");
         database.read::<String>(select).await.expect("read")

@@ -19,14 +19,14 @@ postgres_cluster::conformance_tests! {
 impl Opened {
     /// Runs a statement, which returns revisions, as anybody with access to the database can.
     pub(super) async fn execute(&self, sql: &'static str) {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let executed = database.write::<i64>(database.statement(sql)).await;
         executed.expect("executed");
     }
 
     /// Removes the rows up to this revision, which ends a batch, as retention does.
     pub(super) async fn remove_through(&self, revision: i64) {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         for delete in [
             "DELETE FROM audit WHERE revision <= $1 RETURNING revision",
             "DELETE FROM audit_seal WHERE revision < $1 RETURNING revision",
@@ -47,7 +47,7 @@ impl Opened {
     }
 
     pub(super) async fn record_entries(&self, entries: &[Entry]) {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let insert = insert_pending(database.statement(""), entries);
         database.write::<i64>(insert).await.expect("inserted");
         self.seal().await;
@@ -56,7 +56,11 @@ impl Opened {
 
 async fn all_rows_are_read_once_and_none_that_is_sealed_later(opened: &Opened) {
     opened.record_events(2300).await;
-    let mut pages = opened.maintenance.record_pages().await.expect("begun");
+    let mut pages = opened
+        .operator_database
+        .record_pages()
+        .await
+        .expect("begun");
     opened.record_events(1).await;
     let mut revisions = Vec::new();
     let mut sizes = Vec::new();
@@ -71,7 +75,11 @@ async fn all_rows_are_read_once_and_none_that_is_sealed_later(opened: &Opened) {
 
 async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened) {
     opened.record_events(3500).await;
-    let mut pages = opened.maintenance.record_pages().await.expect("begun");
+    let mut pages = opened
+        .operator_database
+        .record_pages()
+        .await
+        .expect("begun");
     let first = pages.next().await.expect("read").expect("a page");
     assert_eq!(first.rows.len(), 1000);
     // Those that were read already.
@@ -86,7 +94,11 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
     assert_eq!(revisions, (3001..=3500).collect::<Vec<_>>());
     assert!(pages.next().await.expect("read").is_none());
 
-    let mut pages = opened.maintenance.record_pages().await.expect("begun");
+    let mut pages = opened
+        .operator_database
+        .record_pages()
+        .await
+        .expect("begun");
     opened.record_events(1).await;
     opened.remove_through(3501).await;
     let nothing = pages.next().await.expect("read").expect("a page");
@@ -98,7 +110,7 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
 async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) {
     opened.record_events(9).await;
     // What the engine lets anybody write, after they have changed the table.
-    let changes = if opened.maintenance.database.is_postgres() {
+    let changes = if opened.operator_database.database.is_postgres() {
         [
             "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL, ALTER COLUMN details DROP NOT NULL,
                 ALTER COLUMN at DROP NOT NULL",
@@ -117,7 +129,11 @@ async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) 
     for change in changes {
         opened.execute(change).await;
     }
-    let mut pages = opened.maintenance.record_pages().await.expect("begun");
+    let mut pages = opened
+        .operator_database
+        .record_pages()
+        .await
+        .expect("begun");
     let page = pages.next().await.expect("read").expect("a page");
     let filter = AuditFilter {
         limit: MAX_PAGE_ROWS,
@@ -155,7 +171,7 @@ async fn a_change_that_cannot_be_read_is_named_behind_those_before_it(opened: &O
         opened.insert(name).await;
     }
     opened.seal().await;
-    let changes = if opened.maintenance.database.is_postgres() {
+    let changes = if opened.operator_database.database.is_postgres() {
         [
             "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL",
             "UPDATE audit SET event = NULL WHERE username = 'bob' RETURNING revision",

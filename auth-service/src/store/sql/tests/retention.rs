@@ -24,7 +24,7 @@ impl Opened {
     /// Seals a batch of rows that were written so many days ago.
     async fn seal_aged(&self, days_ago: &[i64]) {
         self.seal().await;
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         for days in days_ago {
             let entry = Entry {
                 event: "login_ok",
@@ -116,7 +116,7 @@ impl Opened {
             event: "login_failed",
             ..Entry::default()
         };
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let insert = insert_pending(database.statement(""), &vec![entry; MANY]);
         database.write::<i64>(insert).await.expect("inserted");
         let age = database

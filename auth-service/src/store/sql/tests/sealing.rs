@@ -26,13 +26,13 @@ fn entry(event: &'static str, user_id: i64) -> Entry {
 impl Opened {
     /// Commits rows that are not sealed.
     async fn commit_rows(&self, entries: &[Entry]) {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let insert = insert_pending(database.statement(""), entries);
         database.write::<i64>(insert).await.expect("inserted");
     }
 
     async fn count_pending(&self) -> i64 {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let count = database.statement("SELECT count(*) FROM audit_pending");
         let counts = database.read::<i64>(count).await.expect("read");
         counts[0]
@@ -40,7 +40,7 @@ impl Opened {
 
     /// The events of a user in the record, the oldest first.
     async fn sealed_events(&self, user_id: i64) -> Vec<String> {
-        let database = &self.maintenance.database;
+        let database = &self.operator_database.database;
         let select = database
             .statement("SELECT event FROM audit WHERE user_id = $1 ORDER BY revision")
             .bind(user_id);
@@ -90,14 +90,14 @@ async fn a_user_who_is_deleted_and_imported_again_keeps_the_order_in_a_backlog(o
 
 async fn batches_become_smaller_until_one_ends(opened: &Opened) {
     // The batch is refused unless it leaves 90 of the 100 rows.
-    let refuse = if opened.maintenance.database.is_postgres() {
+    let refuse = if opened.operator_database.database.is_postgres() {
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF (SELECT count(*) FROM audit_pending) < 90 THEN RAISE EXCEPTION 'too many'; END IF;
             RETURN NEW; END $$"
     } else {
         "SELECT 1"
     };
-    let trigger = if opened.maintenance.database.is_postgres() {
+    let trigger = if opened.operator_database.database.is_postgres() {
         "CREATE TRIGGER refuse BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION refuse()"
     } else {
         "CREATE TRIGGER refuse BEFORE INSERT ON audit WHEN (SELECT count(*) FROM audit_pending) < 90
@@ -115,7 +115,7 @@ async fn batches_become_smaller_until_one_ends(opened: &Opened) {
     let waiting = opened.count_pending().await;
     assert!((90..100).contains(&waiting), "{waiting}");
     opened
-        .execute(if opened.maintenance.database.is_postgres() {
+        .execute(if opened.operator_database.database.is_postgres() {
             "DROP TRIGGER refuse ON audit"
         } else {
             "DROP TRIGGER refuse"

@@ -1,7 +1,7 @@
 //! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all users,
 //! and API keys on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::{
     audit::{EndedCredentials, Write},
     store::{
@@ -29,9 +29,9 @@ const REVOCATION_BATCH: i64 = 50_000;
 /// The rows of second factors that their users began to turn on and have not confirmed.
 const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
 
-/// The highest ids and revision of a database that a backup replaces; 0 where they cannot be read.
+/// The highest ids and revision that a database has given out which a backup replaces; 0 where they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HighestNumbers {
+pub struct HighWaterMarks {
     pub(in crate::store) user_id: i64,
     pub(in crate::store) token_id: i64,
     pub(in crate::store) revision: i64,
@@ -53,8 +53,8 @@ pub(crate) struct EndOfAll {
     pub(crate) live_api_keys: i64,
 }
 
-impl HighestNumbers {
-    /// Reads the numbers from the file of users that is about to be replaced.
+impl HighWaterMarks {
+    /// Reads the marks from the file of users that is about to be replaced.
     pub async fn in_replaced(place: &Replacement) -> Self {
         let user_id = "SELECT seq FROM sqlite_sequence WHERE name = 'user'";
         let token_id = "SELECT seq FROM sqlite_sequence WHERE name = 'api_key'";
@@ -68,13 +68,13 @@ impl HighestNumbers {
     }
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     /// Ends the credentials of all users in one transaction and records it as `write`. Also skips ids and revisions, beyond
     /// those of a database that was replaced, so that none is given out twice.
     pub(crate) async fn end_all(
         &self,
         api_keys: ApiKeys,
-        replaced: HighestNumbers,
+        replaced: HighWaterMarks,
         write: &Write,
     ) -> Result<EndOfAll, StoreError> {
         let mut transaction = self.database.begin().await?;

@@ -1,4 +1,5 @@
-//! What the commands of an operator do with a database of users. Use cases never do.
+//! The database of users as the commands of an operator read and change it. The use cases of the running service go
+//! through [`UserStore`](super::UserStore) instead.
 //!
 //! - `import`: many users at once; `user_pages`: all users.
 //! - `end_all`: the end of every session and token.
@@ -11,7 +12,7 @@ mod record_pages;
 mod sealed_record;
 mod user_pages;
 
-pub use end_all::HighestNumbers;
+pub use end_all::HighWaterMarks;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 #[cfg(test)]
 pub(super) use erasure::Erasure;
@@ -22,12 +23,12 @@ pub(super) use user_pages::Export;
 
 use rolegate_sql_store::{Database, StoreError};
 
-/// A database of users, as an operator maintains it.
-pub(crate) struct Maintenance {
+/// A database of users, as the commands of an operator use it.
+pub(crate) struct OperatorDatabase {
     pub(super) database: Database,
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     pub(crate) fn is_on_postgres(&self) -> bool {
         self.database.is_postgres()
     }

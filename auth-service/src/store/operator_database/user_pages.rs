@@ -1,6 +1,6 @@
 //! All users, in pages by ascending id.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
 use rolegate_proto::Role;
 use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
@@ -30,7 +30,7 @@ row! {
     }
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     pub(crate) async fn export(&self) -> Result<Export, StoreError> {
         Ok(Export {
             transaction: self.database.begin_snapshot().await?,

@@ -3,7 +3,7 @@
 //! Each page is one statement, and nothing is open between two pages: who reads the output of a command may be slow,
 //! and a transaction that waits for them would keep old rows, and let the log of SQLite grow.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
 
@@ -49,7 +49,7 @@ pub(crate) struct RemovedRevisions {
     pub(crate) last: i64,
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     /// The sealed rows, from the oldest to the one that is the newest now.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
         let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";

@@ -1,6 +1,6 @@
 //! The whole record at one moment, for the command that verifies it.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::store::{
     audit_row::{AUDIT_COLUMNS, AuditRow},
     seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
@@ -23,7 +23,7 @@ pub(crate) struct SealedRecord {
     snapshot: LongTransaction,
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     pub(crate) async fn record(&self) -> Result<SealedRecord, StoreError> {
         Ok(SealedRecord {
             snapshot: self.database.begin_snapshot().await?,

@@ -1,6 +1,6 @@
 //! Inserts users with everything that is stored about them.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::{
     audit::{Change, Entry, Write},
     store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
@@ -58,7 +58,7 @@ row! {
     }
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     pub(crate) async fn import(&self) -> Result<Import, StoreError> {
         Ok(Import {
             transaction: self.database.begin().await?,

@@ -1,6 +1,6 @@
 //! Erases the name of a deleted user, in batches between which other writers get their turn.
 
-use super::Maintenance;
+use super::OperatorDatabase;
 use crate::{
     audit::Write,
     store::{
@@ -48,7 +48,7 @@ pub(crate) struct Erasure {
     pub(crate) kept: Vec<String>,
 }
 
-impl Maintenance {
+impl OperatorDatabase {
     /// The ids of the deleted users for whom the record still has this name.
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
         // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
