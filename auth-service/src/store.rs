@@ -22,8 +22,8 @@ mod batched_reads;
 mod checked_row;
 mod inspection;
 mod list_query;
-mod operator_database;
 mod opaque_tokens;
+mod operator_database;
 pub(crate) mod seal;
 mod second_factor;
 #[cfg(simulation)]
@@ -43,12 +43,12 @@ pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
+pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, UsageKind};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
     SealedRecord, UserRecord,
 };
-pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, UsageKind};
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
@@ -58,7 +58,7 @@ pub(crate) use second_factor::{
     StoredSecondFactor, WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
-pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
+pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{NAME, UserStore};
 pub use user_store::{NewPasswordLink, NewUser, Rename, RoleUsage, UserFilter, UserUpdate};

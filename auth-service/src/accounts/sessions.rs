@@ -47,9 +47,9 @@ impl Accounts {
             let noted = self.store.unwritten_use(UsageKind::Token, session.id);
             session.last_used_at = session.last_used_at.max(noted);
         }
-        let in_use = self.uses_in_time(read_at).await?;
+        let active_range = self.active_last_use_range(read_at).await?;
         sessions.retain(|session| {
-            session.last_used_at.unwrap_or(session.created_at) >= in_use.start
+            session.last_used_at.unwrap_or(session.created_at) >= active_range.start
                 && session.expires_at.is_none_or(|end| read_at < end)
                 && session.not_before == Some(user.tokens_not_before)
         });
@@ -64,7 +64,7 @@ impl Accounts {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// The sessions among these tokens of cookies that also count as bearer tokens: a process of the version before made
+    /// The sessions among these tokens of cookies that also count as bearer tokens: a process of the previous release made
     /// them, or they were made for the API. None while nothing can be written, because they could not be restricted.
     pub(super) fn unrestricted_sessions<'t>(
         &self,

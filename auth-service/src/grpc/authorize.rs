@@ -190,7 +190,7 @@ mod tests {
             vec!["author,admin"],
         ] {
             let role_names = names.iter().map(ToString::to_string).collect();
-            // The numbers of the version before do not make up for a name.
+            // The numbers of the previous release do not make up for a name.
             let allowed = AllowedRoles {
                 roles: vec![3],
                 role_names,

@@ -17,7 +17,8 @@ pub(crate) enum SessionEnd {
     WithPairs,
 }
 
-/// Tokens of one kind and user. Both sessions that one sign-in made are selected together.
+/// Tokens of one kind and user. Two sessions that one sign-in made are a pair, with the same `pair_id`, and are selected
+/// together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TokenSelection {
     /// The one with this id.
@@ -80,8 +81,8 @@ pub(crate) trait TokenStore: Store {
     /// Makes these sessions good in cookies only. They never become tokens of the API again.
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;
 
-    /// Deletes and returns tokens of the user by ascending id, if `actor` is an admin, or without an
-    /// actor: for the user themselves.
+    /// Deletes tokens of the user and returns them by ascending id. `actor` is the admin who deletes those of another user,
+    /// and must still be one; `None` stands for the user, who deletes their own.
     async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -99,13 +100,13 @@ pub(crate) trait TokenStore: Store {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
-    /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
-    /// Returns the ids of all that do not exist then. They ended by time, which is not recorded. After
+    /// Deletes those of these sessions whose last use, in Unix seconds, is outside of the range. Returns the ids that
+    /// no longer exist, whoever deleted them. They ended by time, which is not recorded. After
     /// [`StoreError::ReadOnly`], [`Self::unwritten_since`] knows that uses cannot be written either.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        in_use: Range<u64>,
+        active_range: Range<u64>,
     ) -> Result<Vec<i64>, StoreError>;
 
     /// Notes a use, at this time in Unix seconds. Does not wait: the last uses of all are written together

@@ -53,7 +53,7 @@ pub(crate) struct StoredSecondFactor {
     pub(crate) secret: String,
     /// The last step of which a code was used.
     pub(crate) last_step: i64,
-    /// The wrong one-time codes of sign-ins. Programs of the version before count every wrong code here.
+    /// The wrong one-time codes of sign-ins. Programs of the previous release count every wrong code here.
     pub(crate) at_sign_in: WrongCodes,
     pub(crate) recovery_at_sign_in: WrongCodes,
     pub(crate) at_confirmation: WrongCodes,

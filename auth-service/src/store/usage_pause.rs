@@ -14,11 +14,16 @@ pub(crate) struct UsagePause {
     pub(crate) ended: u64,
 }
 
-/// The last uses with which a session is in use at this time, of which `limit` is the time without use in seconds after
-/// which it ends. The seconds of `pauses` until now do not count. A use that is later than `limit` from now is by a clock
-/// that was ahead, as is a pause that ends later than [`MAX_PAUSE_AHEAD`]: neither keeps a session. The bound for uses is
-/// longer, because each session has one: a clock that is set back by some minutes must not end all those in use.
-pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> Range<u64> {
+/// A session is idle at this time if its last use is outside this range. `limit` is the number of seconds without use
+/// after which a session ends. The seconds of `pauses` until now do not count. A use that is later than `limit` from
+/// now is by a clock that was ahead, as is a pause that ends later than [`MAX_PAUSE_AHEAD`]: neither keeps a session.
+/// The bound for uses is longer, because each session has one: a clock that is set back by some minutes must not end
+/// all those in use.
+pub(crate) fn active_last_use_range(
+    at: u64,
+    limit: u64,
+    mut pauses: Vec<UsagePause>,
+) -> Range<u64> {
     pauses.retain(|pause| {
         pause.began < pause.ended.min(at) && pause.ended <= at.saturating_add(MAX_PAUSE_AHEAD)
     });
@@ -44,7 +49,7 @@ pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
+    use super::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 
     const AT: u64 = 10_000;
     const LIMIT: u64 = 300;
@@ -53,13 +58,13 @@ mod tests {
         let pauses = pauses
             .iter()
             .map(|&(began, ended)| UsagePause { began, ended });
-        uses_in_time(AT, LIMIT, pauses.collect()).start
+        active_last_use_range(AT, LIMIT, pauses.collect()).start
     }
 
     #[test]
     fn without_a_pause_the_limit_counts_to_the_second() {
-        assert_eq!(uses_in_time(AT, LIMIT, Vec::new()), 9701..10_300);
-        assert_eq!(uses_in_time(5, LIMIT, Vec::new()), 0..305);
+        assert_eq!(active_last_use_range(AT, LIMIT, Vec::new()), 9701..10_300);
+        assert_eq!(active_last_use_range(5, LIMIT, Vec::new()), 0..305);
     }
 
     #[test]

@@ -128,7 +128,7 @@ disturbed!(TokenStore {
         kind: TokenKind, actor: Option<i64>, user: i64, selection: TokenSelection, entry: Write
     ) -> Result<Vec<OpaqueToken>, WriteError>;
     write end_sessions_by_digest(digests: &[String], extent: SessionEnd, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
-    write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
+    write delete_idle_sessions(ids: &[i64], active_range: Range<u64>) -> Result<Vec<i64>, StoreError>;
     read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
     fn note_use(&self, kind: UsageKind, id: i64, at: u64) {

@@ -4,7 +4,7 @@ use super::wait_briefly;
 use crate::{
     accounts::service::Accounts,
     opaque_token::{TokenBearer, TokenKind},
-    store::{StoreError, UsageKind, UsagePause, uses_in_time},
+    store::{StoreError, UsageKind, UsagePause, active_last_use_range},
 };
 use std::ops::Range;
 
@@ -22,19 +22,20 @@ struct LastUse {
 }
 
 impl Accounts {
-    /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,
-    /// whatever the clock says later. Time during which uses could not be written does not count: later uses on other
-    /// replicas are unknown. Others do not wait long for a store that is slow.
+    /// Deletes the sessions among these tokens that were not used for too long, so that a clock that is set back later
+    /// does not make them valid again. Time during which uses could not be written does not count: later uses on other
+    /// replicas are unknown. Waits only briefly for a slow store, because a decision, or all those of a batch, wait for
+    /// it.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
     ) -> Vec<IdleSession> {
-        let without_pauses = uses_in_time(at, self.policy.sessions.idle, Vec::new());
+        let range_without_pauses = active_last_use_range(at, self.policy.sessions.idle, Vec::new());
         let seem_idle: Vec<LastUse> = tokens
             .filter(|token| token.kind() == TokenKind::Session)
             .map(|token| self.last_use(token))
-            .filter(|session| !without_pauses.contains(&session.at))
+            .filter(|session| !range_without_pauses.contains(&session.at))
             .collect();
         if seem_idle.is_empty() {
             return Vec::new();
@@ -59,18 +60,18 @@ impl Accounts {
         at: u64,
         seem_idle: &[LastUse],
     ) -> Result<Vec<IdleSession>, StoreError> {
-        let in_use = wait_briefly(self.uses_in_time(at)).await?;
-        let idle = idle_ids(seem_idle, &in_use);
+        let active_range = wait_briefly(self.active_last_use_range(at)).await?;
+        let idle = idle_ids(seem_idle, &active_range);
         if idle.is_empty() {
             return Ok(Vec::new());
         }
-        let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, in_use)).await {
+        let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, active_range)).await {
             Ok(ended) => ended,
             // This error is the first to tell that nothing can be written. Sessions that were idle before are refused all
             // the same.
             Err(StoreError::ReadOnly(_)) => {
-                let in_use = wait_briefly(self.uses_in_time(at)).await?;
-                idle_ids(seem_idle, &in_use)
+                let active_range = wait_briefly(self.active_last_use_range(at)).await?;
+                idle_ids(seem_idle, &active_range)
             }
             Err(_) => return Ok(not_ended(idle.into_iter())),
         };
@@ -78,27 +79,27 @@ impl Accounts {
         Ok(ended.map(|id| IdleSession { id, error: None }).collect())
     }
 
-    /// The last uses with which a session is not idle at this time.
-    pub(super) async fn uses_in_time(&self, at: u64) -> Result<Range<u64>, StoreError> {
+    /// A session is idle at this time if its last use is outside this range.
+    pub(super) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         if let Some(began) = self.store.unwritten_since() {
             pauses.push(UsagePause { began, ended: at });
         }
-        Ok(uses_in_time(at, self.policy.sessions.idle, pauses))
+        Ok(active_last_use_range(at, self.policy.sessions.idle, pauses))
     }
 }
 
-/// The sessions whose last use is not one of these times.
-fn idle_ids(sessions: &[LastUse], in_use: &Range<u64>) -> Vec<i64> {
+/// The sessions whose last use is outside this range.
+fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
     sessions
         .iter()
-        .filter(|session| !in_use.contains(&session.at))
+        .filter(|session| !active_range.contains(&session.at))
         .map(|session| session.session_id)
         .collect()
 }
 
-/// Marks sessions that could not be ended. The error is a timeout and not that of the write, which the caller did not ask
-/// for.
+/// Marks sessions that could not be ended. Their requests fail with a timeout whatever the error was: they only read, so
+/// the error of a write would mislead.
 fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
     session_ids
         .map(|id| IdleSession {

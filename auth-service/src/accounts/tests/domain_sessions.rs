@@ -263,7 +263,7 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
 #[tokio::test]
 async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_not() {
     let (app, _) = app().await;
-    // As a process of the version before makes it.
+    // As a process of the previous release makes it.
     let (alone, _) = app.session().await;
     let (in_batch, _) = app.session().await;
     let (of_api, _) = app.session().await;

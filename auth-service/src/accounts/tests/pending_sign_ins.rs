@@ -166,7 +166,7 @@ async fn only_a_page_gets_pending_sign_ins() {
         let refused = create("wrong", PLACE, otp).await;
         assert_eq!(refused, Err(Reason::CredentialsInvalid));
     }
-    // A page of the version before sends both at once.
+    // A page of the previous release sends both at once.
     assert_eq!(
         create("sesame", PLACE, Some("000000")).await,
         Err(Reason::OtpInvalid)

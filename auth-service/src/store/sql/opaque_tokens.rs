@@ -2,7 +2,7 @@
 //! of users do to their tokens.
 //!
 //! The table is named after API keys, which came first. A session has `session_user_id` in place of
-//! `user_id`, so that replicas of the version before do not take it for a key.
+//! `user_id`, so that replicas of the previous release do not take it for a key.
 
 mod insertion;
 mod rows;
@@ -180,14 +180,15 @@ impl TokenStore for SqlStore {
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        in_use: Range<u64>,
+        active_range: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
-        let deleted = self.delete_sessions_not_used(ids, in_use).await;
+        let deleted = self.delete_sessions_not_used(ids, active_range).await;
         if let Err(StoreError::ReadOnly(_)) = deleted {
             self.token_usage.note_failure(&self.database).await;
         }
         deleted?;
-        // Another request may have deleted some of them, and another replica may have noted a use.
+        // The deletion alone does not tell: another request may have deleted some of them, and it leaves those of which
+        // another replica has noted a use.
         self.missing_tokens(ids).await
     }
 
@@ -209,11 +210,11 @@ impl TokenStore for SqlStore {
 }
 
 impl SqlStore {
-    /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
+    /// Deletes those of these sessions whose last use, in Unix seconds, is outside of the range.
     async fn delete_sessions_not_used(
         &self,
         ids: &[i64],
-        in_use: Range<u64>,
+        active_range: Range<u64>,
     ) -> Result<(), StoreError> {
         let delete = self
             .database
@@ -222,9 +223,10 @@ impl SqlStore {
                 last_use!(),
                 " NOT BETWEEN "
             ))
-            .push_bind(encode_seconds(in_use.start))
+            .push_bind(encode_seconds(active_range.start))
             .push(" AND ")
-            .push_bind(encode_seconds(in_use.end) - 1)
+            // `BETWEEN` includes its end; the range does not.
+            .push_bind(encode_seconds(active_range.end) - 1)
             .push(" AND id")
             .push_any(ids)
             .push(" RETURNING id");

@@ -94,8 +94,12 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
         );
     }
     let key = add(store, TokenKind::ApiKey, &ann, "key").await.id;
-    let delete_but =
-        async |ids: &[i64], in_use| store.delete_idle_sessions(ids, in_use).await.expect("done");
+    let delete_but = async |ids: &[i64], active_range| {
+        store
+            .delete_idle_sessions(ids, active_range)
+            .await
+            .expect("done")
+    };
     let delete = async |ids: &[i64], last_use: u64| delete_but(ids, last_use + 1..END).await;
     assert_eq!(delete(&made, 9).await, [0; 0]);
     assert_eq!(

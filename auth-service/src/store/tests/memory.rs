@@ -99,7 +99,7 @@ impl MemoryStore {
         self.0.lock().expect("not poisoned").stalled = Some("restrict_to_cookies");
     }
 
-    /// Makes a session good as a bearer token, as a process of the version before made it.
+    /// Makes a session good as a bearer token, as a process of the previous release made it.
     pub(crate) fn lift_restriction(&self, session_id: i64) {
         let mut users = self.0.lock().expect("not poisoned");
         let session = users.tokens.get_mut(&session_id).expect("a session");

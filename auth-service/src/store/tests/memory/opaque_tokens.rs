@@ -234,7 +234,7 @@ impl TokenStore for MemoryStore {
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        in_use: Range<u64>,
+        active_range: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
         let mut users = self.users()?;
         if users.is_read_only {
@@ -245,7 +245,7 @@ impl TokenStore for MemoryStore {
         let is_idle = |token: &OpaqueToken| {
             ids.contains(&token.id)
                 && token.kind() == TokenKind::Session
-                && !in_use.contains(&token.last_used_at.unwrap_or(token.created_at))
+                && !active_range.contains(&token.last_used_at.unwrap_or(token.created_at))
         };
         users.tokens.retain(|_, (_, token)| !is_idle(token));
         Ok(ids
