@@ -2,8 +2,9 @@
 //!
 //! Clocks are not trusted more than necessary:
 //!
-//! - Rows are removed that are older than a cutoff, which is kept in the database and moves at most two days an hour,
-//!   whichever process moves it. So a clock that is ahead does not cost the record.
+//! - Rows are removed that are older than a cutoff, which is kept in the database (`removed_before`). It moves towards
+//!   the target, the time that is `AUDIT_RETENTION_DAYS` ago, by at most two days an hour, whichever process moves it.
+//!   So a clock that is ahead does not cost the record.
 //! - Only a prefix of the record is removed, up to a seal, because `audit verify` checks what remains from there on. The
 //!   prefix ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a clock that was
 //!   ahead or behind for a moment does not keep the rows around it for ever.
@@ -77,37 +78,52 @@ impl SqlStore {
             value: progress,
         } = self.progress().await?;
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let limit = now - i64::from(days) * DAY_SECONDS;
-        self.record_unrecorded_removal(&oldest, limit, days).await?;
-        if let Some(cutoff) = self.advance(progress, limit, now).await? {
-            while self.remove_page(cutoff, now, days).await? {}
+        let target = now - i64::from(days) * DAY_SECONDS;
+        self.record_unrecorded_removal(&oldest, target, days)
+            .await?;
+        let Some(cutoff) = self.due_cutoff(progress, target, now).await? else {
+            return Ok(());
+        };
+        let mut may_have_more = true;
+        while may_have_more {
+            may_have_more = self.remove_page(cutoff, now, days).await?;
         }
         Ok(())
     }
 
-    /// Moves the cutoff, at most to `limit`. Returns it if this process is to remove rows now.
-    async fn advance(
+    /// The cutoff, if this process is to remove rows now. Moves it once an hour.
+    async fn due_cutoff(
         &self,
         progress: Progress,
-        limit: i64,
+        target: i64,
         now: i64,
     ) -> Result<Option<i64>, StoreError> {
         if progress.moved_at > now {
             // The clock was ahead at the last move.
-            self.store_progress(progress, progress.restart(limit, now))
+            self.store_progress(progress, progress.restart(target, now))
                 .await?;
             return Ok(None);
         }
         if progress.has_moved_lately(now) {
-            let cutoff = progress.removed_before.min(limit);
             // Nothing more is removed in this hour, except what an interrupted removal has left.
+            let cutoff = progress.removed_before.min(target);
             let is_left = self.has_removable_batch(cutoff).await?;
             return Ok(is_left.then_some(cutoff));
         }
+        self.move_cutoff(progress, target, now).await
+    }
+
+    /// Moves the cutoff, at most to the target. `None` if nothing is old enough, or another process has moved it.
+    async fn move_cutoff(
+        &self,
+        progress: Progress,
+        target: i64,
+        now: i64,
+    ) -> Result<Option<i64>, StoreError> {
         let Some(oldest_at) = self.oldest_at(now).await? else {
             return Ok(None);
         };
-        let Some(next) = progress.next(oldest_at, limit, now) else {
+        let Some(next) = progress.next(oldest_at, target, now) else {
             return Ok(None);
         };
         // Another process may have been first; the next look is in a minute.
@@ -118,11 +134,11 @@ impl SqlStore {
     /// Whether all rows of the oldest batch are from before the cutoff. Later seals are never older.
     async fn has_removable_batch(&self, cutoff: i64) -> Result<bool, StoreError> {
         // The oldest seal is that of rows that were removed, or begins the record: the second one ends a batch.
-        let first = self
+        let second_seal = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
-        let first: Option<i64> = self.database.read(first).await?.pop();
-        Ok(first.is_some_and(|at| at < cutoff))
+        let sealed_at: Option<i64> = self.database.read(second_seal).await?.pop();
+        Ok(sealed_at.is_some_and(|at| at < cutoff))
     }
 
     /// The time of the oldest row. The database looks for it, and returns no page.
@@ -183,7 +199,10 @@ impl SqlStore {
             retention_days: days,
         };
         self.record_removal(removal).await?;
-        while self.remove_sealed_rows(last).await? {}
+        let mut has_more_batches = true;
+        while has_more_batches {
+            has_more_batches = self.remove_sealed_rows(last).await?;
+        }
         let is_full = encode_count(rows.len()) >= PAGE_ROWS;
         Ok(is_full && removable.len() == rows.len())
     }
@@ -236,10 +255,10 @@ impl SqlStore {
     async fn record_unrecorded_removal(
         &self,
         oldest: &Seal,
-        limit: i64,
+        target: i64,
         days: u32,
     ) -> Result<(), StoreError> {
-        if oldest.is_first() || oldest.at >= limit {
+        if oldest.is_first() || oldest.at >= target {
             return Ok(());
         }
         let select = self
@@ -258,7 +277,7 @@ impl SqlStore {
         }
         self.record_removal(Removal {
             removed_through: oldest.revision,
-            removed_before: limit,
+            removed_before: target,
             retention_days: days,
         })
         .await
@@ -267,6 +286,7 @@ impl SqlStore {
     /// Removes the rows of the oldest seals up to this revision, and these seals but for the last one, from which the
     /// record goes on. Returns whether there may be more.
     async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
+        // Without seals the last revision is -1, up to which there are no rows to delete.
         let select = self
             .database
             .statement(
