@@ -10,12 +10,12 @@ use crate::{
 };
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 
 /// Limits how often the warning about the clock is logged: a client can repeat a login that the clock refuses.
-static CLOCK_BEHIND: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_secs(10));
+static CLOCK_BEHIND: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(10));
 
 /// How often a login looks whether the clock has reached the time of the last revocation.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -149,7 +149,7 @@ impl Accounts {
 }
 
 fn warn_of_clock(user: &Timed<User>) {
-    if CLOCK_BEHIND.is_due(()) {
+    if CLOCK_BEHIND.claim(()) {
         tracing::warn!(
             user_id = user.value.id,
             now = user.at,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::store::{AuditFilter, AuditRow, CheckedRow, END_OF_9999, UnreadableColumn};
 use rolegate_proto::{Reason, limits::page_size};
-use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
+use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Limits how often rows that cannot be read are logged, by their revisions: many of them must not fill the log.
-static UNREADABLE: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_hours(1));
+static UNREADABLE: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
 /// The event of an entry in place of a row that cannot be read.
 const UNREADABLE_EVENT: &str = "audit_unreadable";
@@ -150,7 +150,7 @@ fn present(checked: CheckedRow) -> AuditRow {
 
 /// Names a row that cannot be read in the log.
 pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
-    if UNREADABLE.is_due(revision) {
+    if UNREADABLE.claim(revision) {
         let problem = problem.to_string();
         tracing::warn!(
             revision,

@@ -9,7 +9,9 @@ use crate::{
     opaque_token::{OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, UsageKind},
 };
-use rolegate_telemetry::{log_once::LogOnce, logs::error_chain, request_context::RequestContext};
+use rolegate_telemetry::{
+    log_limiter::LogLimiter, logs::error_chain, request_context::RequestContext,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
@@ -17,7 +19,8 @@ use tokio::time::timeout;
 const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
-static RESTRICTION_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
+static RESTRICTION_WARNING: LogLimiter<()> =
+    LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 /// The sessions of a user that have not ended.
 pub(crate) struct ListedSessions {
@@ -90,7 +93,7 @@ impl Accounts {
     pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
         let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
         if let Err(error) = restricted
-            && RESTRICTION_WARNING.is_due(())
+            && RESTRICTION_WARNING.claim(())
         {
             let error = error_chain(&error);
             tracing::warn!(error, "cannot restrict sessions in cookies to cookies");

@@ -5,20 +5,20 @@ use super::{Details, Entry};
 use crate::{opaque_token::TokenBearer, user::User};
 use rolegate_http_server::clients::client_key;
 use rolegate_proto::{Reason, http::HttpReason};
-use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
+use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use std::{net::IpAddr, time::Duration};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// A key has one line in a minute for each client: an IPv4 address or an IPv6 /64. A minute has this many lines at
 /// most, so that no flood fills the log or the memory.
-static KEY_USES: LogOnce<(i64, IpAddr)> = LogOnce::with_max_lines(1000, MINUTE);
-static KEY_REFUSALS: LogOnce<(i64, IpAddr)> = LogOnce::with_max_lines(1000, MINUTE);
+static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
+static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 /// Any client can present unknown keys, which must not hide refusals of the others.
-static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::with_max_lines(60, MINUTE);
+static UNKNOWN_KEYS: LogLimiter<IpAddr> = LogLimiter::silent_when_full(60, MINUTE);
 /// Limits the lines about requests from pages of other sites: strangers have any number of addresses and paths, as at the
 /// gateway.
-static CROSS_SITE_DENIALS: LogOnce<(String, String)> = LogOnce::with_max_lines(60, MINUTE);
+static CROSS_SITE_DENIALS: LogLimiter<(String, String)> = LogLimiter::silent_when_full(60, MINUTE);
 
 /// Logs a correct password. `method` is what it was checked for.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
@@ -51,7 +51,7 @@ pub(crate) fn log_login_failure(
 /// Logs the use of a valid key, which gets no row.
 pub(crate) fn log_api_key_use(key: &TokenBearer) {
     let client = client_key(RequestContext::client_address());
-    if KEY_USES.is_due((key.token_id, client)) {
+    if KEY_USES.claim((key.token_id, client)) {
         let details = Details {
             key_id: Some(key.token_id),
             ..Details::default()
@@ -80,8 +80,8 @@ pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
 pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
     let client = client_key(refusal.client_address);
     match refusal.details.key_id {
-        Some(key_id) => KEY_REFUSALS.is_due((key_id, client)),
-        None => UNKNOWN_KEYS.is_due(client),
+        Some(key_id) => KEY_REFUSALS.claim((key_id, client)),
+        None => UNKNOWN_KEYS.claim(client),
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn log_access_denial(
 /// named, because the session in the cookie was not looked up. `route` is host and path, without the query.
 pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
     let client = client_key(RequestContext::client_address()).to_string();
-    if !CROSS_SITE_DENIALS.is_due((client, format!("{method} {route}"))) {
+    if !CROSS_SITE_DENIALS.claim((client, format!("{method} {route}"))) {
         return;
     }
     let reason = HttpReason::CrossSite.as_str();

@@ -24,17 +24,18 @@ use rolegate_proto::{
     authorization::is_api_key,
     envoy_auth_v3::{CheckRequest, CheckResponse, authorization_server::Authorization as Check},
 };
-use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
+use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::Duration;
 use tokio::time::timeout_at;
 use tonic::{Code, Request, Response, Status};
 
 /// Warnings about routes whose configuration is not valid: clients can send any number of requests.
-static INVALID_ROUTES: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_secs(1));
+static INVALID_ROUTES: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(1));
 
 /// Denials in the audit log, by the id of the user and the requirement, so that a user cannot fill the log.
-static DENIALS: LogOnce<(i64, String)> = LogOnce::with_max_keys(10_000, Duration::from_mins(1));
+static DENIALS: LogLimiter<(i64, String)> =
+    LogLimiter::evicting_when_full(10_000, Duration::from_mins(1));
 
 /// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
 static IGNORED: AddressHeader =
@@ -135,7 +136,7 @@ impl AuthGrpc {
     /// Logs the denial of a user who is authenticated, and shows a person why.
     async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
-            if DENIALS.is_due((user.id, route.roles.to_owned())) {
+            if DENIALS.claim((user.id, route.roles.to_owned())) {
                 let target = route.attributes.target();
                 let shown = target.host_and_path();
                 audit::log_access_denial(user, target.method, &shown, route.roles, reason);
@@ -233,7 +234,7 @@ impl RouteRequest<'_> {
 
 /// Warns that the configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
 fn warn_of_route(attributes: RequestAttributes<'_>) {
-    if INVALID_ROUTES.is_due(()) {
+    if INVALID_ROUTES.claim(()) {
         let target = attributes.target();
         tracing::warn!(
             host = target.host,

@@ -5,7 +5,7 @@
 
 use rolegate_program::{doctor::Doctor, healthcheck};
 use rolegate_telemetry::{
-    log_once::LogOnce,
+    log_limiter::LogLimiter,
     metrics::{IntCounterVec, counter_vec},
 };
 use std::{
@@ -31,8 +31,8 @@ pub struct AddressHeader {
     pub setting: &'static str,
     /// The kind of program that has a reason to send the header, such as `gateway`.
     pub sender: &'static str,
-    /// One line about each kind of peer.
-    lines: LogOnce<PeerKind>,
+    /// Allows one line about each kind of peer.
+    lines: LogLimiter<PeerKind>,
 }
 
 /// Who can connect to a listener.
@@ -60,7 +60,7 @@ impl AddressHeader {
             name,
             setting,
             sender,
-            lines: LogOnce::with_max_lines(2, Duration::MAX),
+            lines: LogLimiter::silent_when_full(2, Duration::MAX),
         }
     }
 
@@ -78,7 +78,7 @@ impl AddressHeader {
             Some(address) if is_private(address) => PeerKind::Private,
             _ => PeerKind::Public,
         };
-        if !self.lines.is_due(kind) {
+        if !self.lines.claim(kind) {
             return;
         }
         let Self {
@@ -172,9 +172,9 @@ mod tests {
         let header = AddressHeader::new("x-test-address", "TEST_NETWORKS", "proxy");
         for peer in [Some("198.51.100.7"), Some("2001:db8::1"), None] {
             header.ignore(peer.map(|peer| peer.parse().expect("an address")));
-            assert!(!header.lines.is_due(PeerKind::Public));
+            assert!(!header.lines.claim(PeerKind::Public));
         }
-        assert!(header.lines.is_due(PeerKind::Private));
+        assert!(header.lines.claim(PeerKind::Private));
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
 };
 use rolegate_grpc_tls::{ServerTls, TlsStream};
 use rolegate_program::settings::SettingError;
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 #[cfg(not(simulation))]
 use tokio::net::{TcpListener, TcpStream};
@@ -44,7 +44,7 @@ pub struct Listener {
     paused_until: Option<Instant>,
     /// Limits the log lines about each cap. Those about the cap of an address, which one peer can reach, must not
     /// hide those about the other.
-    notices: LogOnce<&'static str>,
+    notices: LogLimiter<&'static str>,
 }
 
 /// The simulated socket has no `Debug`.
@@ -134,7 +134,7 @@ impl Listener {
             per_address: None,
             waiting: None,
             paused_until: None,
-            notices: LogOnce::with_max_lines(2, NOTICE_INTERVAL),
+            notices: LogLimiter::silent_when_full(2, NOTICE_INTERVAL),
         })
     }
 
@@ -214,7 +214,7 @@ impl Listener {
                 address_slot,
             }),
             Err(AddressLimitReached { limit }) => {
-                if self.notices.is_due("address") {
+                if self.notices.claim("address") {
                     tracing::warn!(
                         address = %self.address, peer = %peer.ip(), limit,
                         "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
@@ -234,7 +234,7 @@ impl Listener {
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;
             }
-            if self.notices.is_due("all") {
+            if self.notices.claim("all") {
                 tracing::warn!(
                     address = %self.address,
                     "connection limit reached: newcomers replace idle connections, or wait"

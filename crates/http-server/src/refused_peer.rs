@@ -2,7 +2,7 @@
 
 use crate::{clients::client_key, ignored_address::is_private};
 use rolegate_grpc_tls::tls_problem;
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{
     io,
     net::{IpAddr, SocketAddr},
@@ -16,12 +16,14 @@ const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 /// about private addresses, which are probably the operator's.
 const MAX_LINES: usize = 128;
 
-static PUBLIC: LogOnce<(IpAddr, String)> = LogOnce::with_max_lines(MAX_LINES, REPEAT_INTERVAL);
-static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::with_max_lines(MAX_LINES, REPEAT_INTERVAL);
+static PUBLIC: LogLimiter<(IpAddr, String)> =
+    LogLimiter::silent_when_full(MAX_LINES, REPEAT_INTERVAL);
+static PRIVATE: LogLimiter<(IpAddr, String)> =
+    LogLimiter::silent_when_full(MAX_LINES, REPEAT_INTERVAL);
 
 /// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT_INTERVAL`.
 pub fn log(peer: IpAddr, problem: &str) {
-    if is_due(peer, problem) {
+    if claim_line(peer, problem) {
         let peer = peer.to_canonical();
         tracing::warn!(%peer, problem, "refused a connection");
     }
@@ -36,18 +38,19 @@ pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
     }
 }
 
-fn is_due(peer: IpAddr, problem: &str) -> bool {
-    let (log, client) = if is_private(peer) {
+/// Claims the line about this client and problem. Returns `false` if it was written recently, or too many were.
+fn claim_line(peer: IpAddr, problem: &str) -> bool {
+    let (limiter, client) = if is_private(peer) {
         (&PRIVATE, peer.to_canonical())
     } else {
         (&PUBLIC, client_key(Some(peer)))
     };
-    log.is_due((client, problem.to_owned()))
+    limiter.claim((client, problem.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LINES, REPEAT_INTERVAL, is_due};
+    use super::{MAX_LINES, REPEAT_INTERVAL, claim_line};
     use std::{
         net::{IpAddr, Ipv4Addr},
         time::Duration,
@@ -55,20 +58,20 @@ mod tests {
     use tokio::time::advance;
 
     #[tokio::test(start_paused = true)]
-    async fn each_problem_of_each_client_is_due_once_an_hour_and_strangers_silence_only_strangers()
-    {
+    async fn each_problem_of_each_client_is_logged_once_an_hour_and_strangers_silence_only_strangers()
+     {
         let peer = |number: u32| IpAddr::V4(Ipv4Addr::from_bits((8 << 24) + number));
-        assert!(is_due(peer(1), "plain text") && !is_due(peer(1), "plain text"));
-        assert!(is_due(peer(1), "expired"));
-        let others = (2..10_000).filter(|number| is_due(peer(*number), ""));
+        assert!(claim_line(peer(1), "plain text") && !claim_line(peer(1), "plain text"));
+        assert!(claim_line(peer(1), "expired"));
+        let others = (2..10_000).filter(|number| claim_line(peer(*number), ""));
         assert_eq!(others.count(), MAX_LINES - 2);
         assert!(
-            is_due(IpAddr::from([10, 0, 0, 1]), "plain text"),
+            claim_line(IpAddr::from([10, 0, 0, 1]), "plain text"),
             "strangers silenced it"
         );
         advance(Duration::from_mins(59)).await;
-        assert!(!is_due(peer(1), "plain text"));
+        assert!(!claim_line(peer(1), "plain text"));
         advance(REPEAT_INTERVAL).await;
-        assert!(is_due(peer(1), "plain text"));
+        assert!(claim_line(peer(1), "plain text"));
     }
 }

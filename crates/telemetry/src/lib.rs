@@ -3,7 +3,7 @@
 //! - [`logs`]: structured lines on stderr.
 //! - [`audit`]: the audit log, which no log level silences.
 //! - [`event_log`]: lines that would repeat, counted once a second.
-//! - [`log_once`]: lines that would repeat, written once for each key and period.
+//! - [`log_limiter`]: lines that would repeat, written once for each key and period.
 //! - [`metrics`]: metrics in Prometheus' text format.
 //! - [`traces`]: spans for an OpenTelemetry collector.
 //! - [`request_context`]: the request that log lines belong to.
@@ -12,7 +12,7 @@
 
 pub mod audit;
 pub mod event_log;
-pub mod log_once;
+pub mod log_limiter;
 pub mod logs;
 pub mod metrics;
 pub mod request_context;

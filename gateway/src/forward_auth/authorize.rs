@@ -25,14 +25,15 @@ use rolegate_auth_client::{
 };
 use rolegate_proto::{Authorization, identity_headers::identity_headers};
 use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
 /// The greatest number of characters of the names in the log.
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// Limits how often a list with names of no role is logged.
-static UNKNOWN_ROLE_LISTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_mins(1));
+static UNKNOWN_ROLE_LISTS: LogLimiter<String> =
+    LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
 /// The query of `/authorize`, which the operator wrote into the configuration of a proxy.
 pub(crate) struct AuthorizeQuery {
@@ -65,7 +66,7 @@ impl AuthorizeQuery {
     fn roles_error(&self) -> ApiError {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
-        if UNKNOWN_ROLE_LISTS.is_due(names.clone()) {
+        if UNKNOWN_ROLE_LISTS.claim(names.clone()) {
             tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
         }
         invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")

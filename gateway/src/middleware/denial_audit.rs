@@ -15,7 +15,7 @@ use rolegate_proto::{
     http::REASON_HEADER,
     limits::{API_KEY_PREFIX, DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
-use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
+use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::time::Duration;
@@ -27,11 +27,12 @@ const PERIOD: Duration = Duration::from_mins(1);
 const MAX_ANONYMOUS: usize = 60;
 
 /// Limits the lines by actor, which names a user, a key or a session, and by method and route.
-static DENIALS_BY_ACTOR: LogOnce<(String, String)> = LogOnce::with_max_keys(10_000, PERIOD);
+static DENIALS_BY_ACTOR: LogLimiter<(String, String)> =
+    LogLimiter::evicting_when_full(10_000, PERIOD);
 
 /// Limits the lines without an actor by client: anybody may have any number of addresses.
-static ANONYMOUS_DENIALS: LogOnce<(String, String)> =
-    LogOnce::with_max_lines(MAX_ANONYMOUS, PERIOD);
+static ANONYMOUS_DENIALS: LogLimiter<(String, String)> =
+    LogLimiter::silent_when_full(MAX_ANONYMOUS, PERIOD);
 
 /// The caller who was denied, as far as it is known.
 struct DeniedCaller {
@@ -71,7 +72,7 @@ pub(crate) fn record(
     // A client can invent any number of methods.
     let method = method_name(method);
     let caller = DeniedCaller::identify(authorization, response);
-    if !caller.is_due(format!("{method} {route}")) {
+    if !caller.claim_line(format!("{method} {route}")) {
         return;
     }
     let actor = caller.actor.as_ref();
@@ -109,17 +110,17 @@ impl DeniedCaller {
         }
     }
 
-    /// Tells whether to log that the caller was denied this endpoint.
-    fn is_due(&self, endpoint: String) -> bool {
+    /// Claims the line that the caller was denied this endpoint. Returns `false` if it was written recently.
+    fn claim_line(&self, endpoint: String) -> bool {
         let name = match &self.actor {
             Some(actor) => Some(&actor.sub),
             None => self.api_key.as_ref().or(self.session.as_ref()),
         };
         if let Some(name) = name {
-            return DENIALS_BY_ACTOR.is_due((name.clone(), endpoint));
+            return DENIALS_BY_ACTOR.claim((name.clone(), endpoint));
         }
         let client = client_key(RequestContext::client_address()).to_string();
-        ANONYMOUS_DENIALS.is_due((client, endpoint))
+        ANONYMOUS_DENIALS.claim((client, endpoint))
     }
 }
 
@@ -160,7 +161,7 @@ fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        API_KEY_PREFIX, Actor, LogOnce, MAX_ANONYMOUS, PERIOD, SESSION_PREFIX, client_key,
+        API_KEY_PREFIX, Actor, LogLimiter, MAX_ANONYMOUS, PERIOD, SESSION_PREFIX, client_key,
         start_of, token_in, unverified_claims,
     };
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -169,11 +170,11 @@ mod tests {
 
     #[test]
     fn strangers_cannot_fill_the_log() {
-        let log = LogOnce::with_max_lines(MAX_ANONYMOUS, PERIOD);
+        let limiter = LogLimiter::silent_when_full(MAX_ANONYMOUS, PERIOD);
         let lines = |address: &dyn Fn(u32) -> String| {
             let addresses = (0..1000).map(|number| address(number).parse().expect("an address"));
             addresses
-                .filter(|address| log.is_due(client_key(Some(*address))))
+                .filter(|address| limiter.claim(client_key(Some(*address))))
                 .count()
         };
         assert_eq!(

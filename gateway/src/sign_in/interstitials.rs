@@ -25,12 +25,12 @@ use rolegate_sign_in::{
     sign_in::SignIn,
     texts::Texts,
 };
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
 /// Limits, by host, how often an address that proxies do not pass is logged: any client can name any host.
-static AMBIGUOUS_ADDRESS_HOSTS: LogOnce<String> =
-    LogOnce::with_max_lines(10, Duration::from_hours(1));
+static AMBIGUOUS_ADDRESS_HOSTS: LogLimiter<String> =
+    LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
 /// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
 /// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.
@@ -99,7 +99,7 @@ pub(crate) async fn ambiguous_address(
     headers: HeaderMap,
 ) -> Response {
     let requested_host = single_value(&headers, HOST).unwrap_or_default();
-    if AMBIGUOUS_ADDRESS_HOSTS.is_due(requested_host.to_owned()) {
+    if AMBIGUOUS_ADDRESS_HOSTS.claim(requested_host.to_owned()) {
         tracing::warn!(
             host = ?requested_host,
             "a proxy refused an address of this host with 400, because applications may read its path in several \

@@ -12,11 +12,12 @@ use rolegate_sign_in::{
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN},
     sign_in::SignIn,
 };
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Limits, by host, how often a return address that is not allowed is logged: any client can name any host.
-static REFUSED_RETURN_HOSTS: LogOnce<String> = LogOnce::with_max_lines(10, Duration::from_hours(1));
+static REFUSED_RETURN_HOSTS: LogLimiter<String> =
+    LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
 #[derive(Clone)]
 pub(super) struct SignInState {
@@ -78,7 +79,7 @@ pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
 /// Logs an origin that is not allowed, once for its host.
 fn log_refused_origin(origin: &Origin) {
     if let Some(host) = origin.url().host_str()
-        && REFUSED_RETURN_HOSTS.is_due(host.to_owned())
+        && REFUSED_RETURN_HOSTS.claim(host.to_owned())
     {
         tracing::warn!(
             origin = origin.serialized(),

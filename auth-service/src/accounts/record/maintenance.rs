@@ -5,7 +5,7 @@ use crate::{
     metrics,
     store::{SEAL_INTERVAL, StoreError, UserStore},
 };
-use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
+use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, logs::error_chain};
 use std::{
     mem,
     sync::{Arc, Weak},
@@ -21,9 +21,9 @@ const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
 /// The time between two removals of old rows.
 const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 
-static SEAL_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
-static REMOVAL_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
-static ADDITIONS_WARNING: LogOnce<()> = LogOnce::with_max_lines(1, Duration::from_mins(1));
+static SEAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
+static REMOVAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
+static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 impl Accounts {
     /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
@@ -82,7 +82,7 @@ async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError
         Err(_) => metrics::set_oldest_unsealed_unknown(),
     }
     if let Err(error) = sealed
-        && SEAL_WARNING.is_due(())
+        && SEAL_WARNING.claim(())
     {
         tracing::warn!(
             error = error_chain(error),
@@ -104,13 +104,13 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
 /// Forgets old additions and removes old rows. One is done even if the other fails, or the record cannot be sealed.
 async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
-        && ADDITIONS_WARNING.is_due(())
+        && ADDITIONS_WARNING.claim(())
     {
         let error = error_chain(&error);
         tracing::warn!(error, "cannot forget additions that do not count any more");
     }
     if let Err(error) = store.remove_old_rows(retention_days).await
-        && REMOVAL_WARNING.is_due(())
+        && REMOVAL_WARNING.claim(())
     {
         let error = error_chain(&error);
         tracing::warn!(error, "cannot remove old rows of the record");

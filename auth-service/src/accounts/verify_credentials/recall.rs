@@ -9,12 +9,12 @@ use crate::{
     user::{Credentials, User},
 };
 use rolegate_sql_store::{RowsByKey, Timed};
-use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
+use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 
 /// Limits how often it is logged that the password of a user is being guessed.
-static GUESSED: LogOnce<i64> = LogOnce::with_max_lines(10, Duration::from_mins(1));
+static GUESSED: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
 /// A check that may be answered without a hash.
 struct RecallCheck {
@@ -129,7 +129,7 @@ impl Accounts {
 fn count_guess(user: Option<&User>) {
     metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
-    if GUESSED.is_due(user.id) {
+    if GUESSED.claim(user.id) {
         tracing::warn!(
             user_id = user.id,
             username = user.username,

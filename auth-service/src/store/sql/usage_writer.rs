@@ -9,7 +9,7 @@ use super::{
 use crate::store::UsageKind;
 use parking_lot::Mutex;
 use rolegate_sql_store::{Database, FollowUp, StoreError};
-use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
+use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;
@@ -25,7 +25,7 @@ const MAX_BATCH: usize = 1000;
 const SUCCESSES: u8 = 2;
 
 /// Limits how often a failure is logged, because it is repeated every few seconds.
-static FAILED: LogOnce<UsageKind> = LogOnce::with_max_lines(2, INTERVAL);
+static FAILED: LogLimiter<UsageKind> = LogLimiter::silent_when_full(2, INTERVAL);
 
 /// The process that has opened the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl UsageWriter {
             result = self.record_write(database).await;
         }
         if let Err(error) = result {
-            if FAILED.is_due(self.kind) {
+            if FAILED.claim(self.kind) {
                 let error = error_chain(&error);
                 let what = match self.kind {
                     UsageKind::Token => "tokens",
