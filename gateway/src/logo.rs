@@ -62,7 +62,7 @@ impl Logo {
             SettingError::new("SIGN_IN_LOGO_FILE", problem)
         };
         let bytes = read_file(path, MAX_KIB)
-            .map_err(|error| refuse(explain_read_error(&error)).caused_by(&error))?;
+            .map_err(|error| refuse(explain_read_error(&error)).transient_if_retryable(&error))?;
         Self::parse(bytes).map_err(refuse)
     }
 

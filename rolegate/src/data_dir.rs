@@ -111,7 +111,7 @@ impl DataDir {
         secret::read_or_create(&path, secret_generation::generate_signing_secret).map_err(
             |error| {
                 invalid(format!("cannot read or create {}: {error}", path.display()))
-                    .caused_by(&error)
+                    .transient_if_retryable(&error)
             },
         )?;
         Ok(path)

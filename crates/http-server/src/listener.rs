@@ -123,7 +123,7 @@ impl Listener {
     ) -> Result<Self, SettingError> {
         let failed = |error: io::Error| {
             SettingError::new(variable, format!("cannot listen on {address}: {error}"))
-                .caused_by(&error)
+                .transient_if_retryable(&error)
         };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         Ok(Self {

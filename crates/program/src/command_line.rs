@@ -5,7 +5,7 @@ mod variables;
 use crate::{settings::SettingError, version::version};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::{env, ffi::OsString};
-pub(crate) use variables::{PREFIX, check_names};
+pub(crate) use variables::{check_names, with_prefix};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command<C: Subcommand> {

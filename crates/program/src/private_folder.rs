@@ -15,7 +15,7 @@ pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingE
         .create(folder)
         .map_err(|error| {
             let problem = format!("cannot create the folder {}: {error}", folder.display());
-            SettingError::new(setting, problem).caused_by(&error)
+            SettingError::new(setting, problem).transient_if_retryable(&error)
         })?;
     check(folder, files).map_err(|problem| SettingError::new(setting, problem))
 }

@@ -3,7 +3,7 @@
 use crate::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
-    command_line::{self, Command, PREFIX, Stop},
+    command_line::{self, Command, Stop},
     descriptors,
     doctor::Doctor,
     failure::{Failure, exit},
@@ -169,7 +169,7 @@ async fn run_until_stopped<P: Program>(
 /// and at an empty one.
 fn worker_threads() -> Result<usize, SettingError> {
     const VARIABLE: &str = "TOKIO_WORKER_THREADS";
-    for variable in [format!("{PREFIX}{VARIABLE}"), VARIABLE.to_owned()] {
+    for variable in [command_line::with_prefix(VARIABLE), VARIABLE.to_owned()] {
         let value = env::var_os(&variable).unwrap_or_default();
         if !value.is_empty() {
             let number = value.to_str().unwrap_or_default();
@@ -250,8 +250,8 @@ fn trust_warning(settings: &impl Program) -> Option<String> {
     ))
 }
 
-/// No two listeners may have one address: the one that is bound later would be blamed alone. Binding
-/// reports a network in which this host has no address.
+/// Checks that listeners do not share an address: binding would blame only the one that comes later. An address that
+/// this host does not have is left to binding, which reports it.
 fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {
     let mut listeners = vec![("OPS_LISTEN_ADDR", settings.ops_listen_addr())];
     for (name, address) in settings.listeners() {

@@ -92,7 +92,8 @@ impl SecretSource {
             SecretLocation::File(path) => {
                 let text = read_text(path).map_err(|error| {
                     let problem = format!("{} {}", path.display(), explain_read_error(&error));
-                    SettingError::new(self.variable.as_str(), problem).caused_by(&error)
+                    SettingError::new(self.variable.as_str(), problem)
+                        .transient_if_retryable(&error)
                 })?;
                 without_line_end(&text).map_err(|error| self.invalid(error))
             }

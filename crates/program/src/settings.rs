@@ -1,5 +1,5 @@
-//! Settings from flags and environment, through clap. An invalid setting is one line on stderr that
-//! names the variable, and exit 64.
+//! Errors and value parsers of settings, which `command_line` reads from flags and the environment through clap. An
+//! invalid setting is one line on stderr that names the variable, and exit 64.
 
 use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
@@ -63,12 +63,12 @@ impl SettingError {
         }
     }
 
-    /// Marks the error as [transient](Self::transient) if its cause is: a port that another connection holds, an address
+    /// Marks the error as [transient](Self::transient) if its cause may pass by itself: a port that another connection holds, an address
     /// that a network does not have yet, a disk that is full or does not answer, no free descriptors. A file that is
     /// missing, forbidden or of another kind is not transient, and neither is an error that the operating system did not
     /// report.
     #[must_use]
-    pub fn caused_by(self, cause: &io::Error) -> Self {
+    pub fn transient_if_retryable(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidData, InvalidFilename, InvalidInput, IsADirectory, NotADirectory,
             NotFound, Other, PermissionDenied, Unsupported,
@@ -149,7 +149,7 @@ fn variable_of(argument: &str) -> &str {
     if variable == value { value } else { flag }
 }
 
-/// No two listeners may have one address; `0.0.0.0` includes every other IPv4 address, and `::` every
+/// Checks that no two listeners share an address; `0.0.0.0` includes every other IPv4 address, and `::` every
 /// other address. Port 0 is a free port each time.
 pub(crate) fn check_distinct(listeners: &[(&str, SocketAddr)]) -> Result<(), SettingError> {
     let includes = |one: &SocketAddr, other: &SocketAddr| {

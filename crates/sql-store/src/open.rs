@@ -103,7 +103,7 @@ impl DatabaseUrl {
             return match try_file(file) {
                 // Another moment: SQLite had no free descriptors perhaps.
                 Ok(()) => invalid.transient().into(),
-                Err(error) => invalid.caused_by(&error).into(),
+                Err(error) => invalid.transient_if_retryable(&error).into(),
             };
         }
         invalid.into()

@@ -1,6 +1,6 @@
 //! The variables of the environment: which of them a setting is read from, and which are refused.
 //!
-//! Each setting is also read from a variable with [`PREFIX`], which goes before the one without it, so that an
+//! Each setting is also read from a variable with [`VARIABLE_PREFIX`], which goes before the one without it, so that an
 //! application's own `DATABASE_URL` can be beside that of Rolegate. A variable with the prefix that is almost the name of a
 //! setting is refused: the setting would have its default, which its author does not expect.
 //!
@@ -12,8 +12,8 @@ use crate::settings::SettingError;
 use clap::{Arg, ArgMatches, Command, builder::Resettable, parser::ValueSource};
 use std::{env, ffi::OsString};
 
-/// What may stand before the name of a setting.
-pub(crate) const PREFIX: &str = "ROLEGATE_";
+/// What may stand before the name of a setting in the environment.
+const VARIABLE_PREFIX: &str = "ROLEGATE_";
 
 /// The names of the settings of all programs, one a line: programs may share an environment.
 const SETTINGS: &str = include_str!("settings.txt");
@@ -71,10 +71,15 @@ pub(super) fn choose(command: Command, arguments: &[OsString]) -> Command {
             return argument;
         }
         // It lives as long as the process, as clap requires.
-        let with_prefix: &str = format!("{PREFIX}{name}").leak();
-        argument.env(with_prefix)
+        let variable: &str = with_prefix(name).leak();
+        argument.env(variable)
     });
     command.mut_subcommands(|command| choose(command, arguments))
+}
+
+/// The variable that goes before the one with the name of the setting.
+pub(crate) fn with_prefix(name: &str) -> String {
+    format!("{VARIABLE_PREFIX}{name}")
 }
 
 fn is_flag(arguments: &[OsString], name: &str) -> bool {
@@ -86,7 +91,7 @@ fn is_flag(arguments: &[OsString], name: &str) -> bool {
 }
 
 fn is_set_with_prefix(name: &str) -> bool {
-    let Some(value) = env::var_os(format!("{PREFIX}{name}")) else {
+    let Some(value) = env::var_os(with_prefix(name)) else {
         return false;
     };
     !value.is_empty() || !EMPTY_IS_UNSET.contains(&name)
@@ -96,12 +101,12 @@ fn is_set_with_prefix(name: &str) -> bool {
 pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
     let mut unread: Vec<String> = env::vars_os()
         .filter_map(|(variable, _)| variable.into_string().ok())
-        .filter(|variable| variable.starts_with(PREFIX) && !is_expected(variable))
+        .filter(|variable| variable.starts_with(VARIABLE_PREFIX) && !is_expected(variable))
         .collect();
     unread.sort_unstable();
     for variable in &unread {
-        if let Some(near) = nearest(&variable[PREFIX.len()..]) {
-            let problem = format!("is no setting; did you mean {PREFIX}{near}?");
+        if let Some(near) = nearest(&variable[VARIABLE_PREFIX.len()..]) {
+            let problem = format!("is no setting; did you mean {}?", with_prefix(near));
             return Err(SettingError::new(variable, problem));
         }
     }
@@ -117,7 +122,7 @@ fn is_expected(variable: &str) -> bool {
         || variable == TEST_SERVER_PATH
         || SETTINGS
             .lines()
-            .any(|name| variable[PREFIX.len()..] == *name)
+            .any(|name| variable[VARIABLE_PREFIX.len()..] == *name)
 }
 
 /// The setting that differs from this name by at most two letters, and a third of its own.
@@ -166,7 +171,7 @@ pub(super) fn refuse_empty(command: &Command, matches: &ArgMatches) -> Result<()
         let is_given =
             || matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
         if let Some(name) = empty_variable(argument)
-            && !EMPTY_IS_UNSET.contains(&name.strip_prefix(PREFIX).unwrap_or(name))
+            && !EMPTY_IS_UNSET.contains(&name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name))
             && !is_given()
         {
             let problem = "is empty; set a value, or remove the variable to unset it";

@@ -118,7 +118,7 @@ fn help_is_not_an_error() {
 fn what_the_machine_lacks_for_a_moment_may_pass_and_a_wrong_path_may_not() {
     let may_pass = |cause: &io::Error| {
         SettingError::new("DATA_DIR", cause)
-            .caused_by(cause)
+            .transient_if_retryable(cause)
             .is_transient()
     };
     // No space, too many files of this process or of all, a disk that fails or was set to read only, an address in use

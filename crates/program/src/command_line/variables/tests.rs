@@ -1,4 +1,4 @@
-use super::{PREFIX, SETTINGS, distance, is_expected, is_flag, nearest};
+use super::{SETTINGS, distance, is_expected, is_flag, nearest, with_prefix};
 use std::ffi::OsString;
 
 #[test]
@@ -45,13 +45,13 @@ fn what_kubernetes_sets_for_services_is_no_setting_however_near() {
         "POSTS_PORT",
         "SIGN_IN_PORT",
     ] {
-        assert!(is_expected(&format!("{PREFIX}{link}")), "{link}");
+        assert!(is_expected(&with_prefix(link)), "{link}");
     }
     for setting in SETTINGS.lines() {
-        assert!(is_expected(&format!("{PREFIX}{setting}")), "{setting}");
+        assert!(is_expected(&with_prefix(setting)), "{setting}");
     }
     for other in ["BCRYPT_COSTS", "PORTS", "SERVICE_HOSTS", "IMPORT"] {
-        assert!(!is_expected(&format!("{PREFIX}{other}")), "{other}");
+        assert!(!is_expected(&with_prefix(other)), "{other}");
     }
 }
 
