@@ -1,4 +1,4 @@
-//! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`, TLS.
+//! The accept loop of HTTP and gRPC: caps on connections, a pause after errors, `TCP_NODELAY`, TLS.
 
 use crate::{
     clients::{AddressLimit, AddressLimitReached, ClientSlot},
@@ -18,14 +18,14 @@ use tokio_util::either::Either;
 #[cfg(simulation)]
 use turmoil::net::{TcpListener, TcpStream};
 
-/// The pause between two attempts to accept while the system is out of resources.
-const BACKOFF: Duration = Duration::from_millis(100);
+/// How long nothing is accepted after an error of the whole process, such as EMFILE.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The pause between two attempts to make room for a connection at a cap.
-const ROOM_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a connection waits for a permit before more room is made for it.
+const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The pause between two log lines about a cap: a flood must not fill the log.
-const NOTICE_INTERVAL: Duration = Duration::from_secs(10);
+/// Each cap is logged at most once in this time: a flood must not fill the log.
+const CAP_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A connection without or with TLS, which is boxed because it takes much more memory.
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
@@ -40,11 +40,20 @@ pub struct Listener {
     per_address: Option<AddressLimit>,
     /// Kept here, so that a cancelled [`Self::accept`] does not lose it.
     waiting: Option<WaitingConnection>,
-    /// After an error, nothing is accepted until then.
+    /// Set after an error of the whole process: [`Self::accept`] sleeps until this time before it accepts again.
     paused_until: Option<Instant>,
-    /// Limits the log lines about each cap. Those about the cap of an address, which one peer can reach, must not
-    /// hide those about the other.
-    notices: LogLimiter<&'static str>,
+    /// Limits the log lines about each cap, apart from each other: one peer can reach the cap of its address, and must
+    /// not silence the line about the cap of the listener.
+    cap_log: LogLimiter<Cap>,
+}
+
+/// A cap on open connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cap {
+    /// All connections of a listener.
+    Listener,
+    /// The connections of one address.
+    Address,
 }
 
 /// The simulated socket has no `Debug`.
@@ -134,7 +143,7 @@ impl Listener {
             per_address: None,
             waiting: None,
             paused_until: None,
-            notices: LogLimiter::silent_when_full(2, NOTICE_INTERVAL),
+            cap_log: LogLimiter::silent_when_full(2, CAP_LOG_INTERVAL),
         })
     }
 
@@ -180,7 +189,7 @@ impl Listener {
                 }
                 match self.socket.accept().await {
                     Ok((stream, peer)) => self.waiting = self.admit(stream, peer),
-                    Err(error) => self.back_off(&error, &mut make_room),
+                    Err(error) => self.handle_accept_error(&error, &mut make_room),
                 }
                 continue;
             }
@@ -214,7 +223,7 @@ impl Listener {
                 address_slot,
             }),
             Err(AddressLimitReached { limit }) => {
-                if self.notices.claim("address") {
+                if self.cap_log.claim(Cap::Address) {
                     tracing::warn!(
                         address = %self.address, peer = %peer.ip(), limit,
                         "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
@@ -227,6 +236,7 @@ impl Listener {
 
     /// Waits for room, which `make_room` may make.
     async fn acquire_permit(&mut self, mut make_room: impl FnMut()) -> OwnedSemaphorePermit {
+        // At the cap, the first attempt makes room at once.
         let mut wait = Duration::ZERO;
         loop {
             // The semaphore is never closed.
@@ -234,31 +244,36 @@ impl Listener {
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;
             }
-            if self.notices.claim("all") {
+            if self.cap_log.claim(Cap::Listener) {
                 tracing::warn!(
                     address = %self.address,
                     "connection limit reached: newcomers replace idle connections, or wait"
                 );
             }
             make_room();
-            wait = ROOM_INTERVAL;
+            wait = MAKE_ROOM_INTERVAL;
         }
     }
 
-    /// An error of one connection is over at once. Others, such as EMFILE, last until the program
-    /// closes something; without a pause the loop would spin.
-    fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut()) {
-        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-        let is_over = matches!(
-            error.kind(),
-            ConnectionAborted | ConnectionRefused | ConnectionReset
-        );
-        if !is_over {
-            tracing::error!(%error, "cannot accept connections");
-            make_room();
-            self.paused_until = Some(Instant::now() + BACKOFF);
+    /// Errors of a single connection need no pause. Errors of the whole process, such as EMFILE, do: they last until it
+    /// closes something, and the loop would spin.
+    fn handle_accept_error(&mut self, error: &io::Error, mut make_room: impl FnMut()) {
+        if is_of_one_connection(error) {
+            return;
         }
+        tracing::error!(%error, "cannot accept connections");
+        make_room();
+        self.paused_until = Some(Instant::now() + ACCEPT_PAUSE);
     }
+}
+
+/// Tells whether accepting failed because of the connection that was next, which has ended already.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
 }
 
 #[cfg(test)]

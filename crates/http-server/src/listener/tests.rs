@@ -1,6 +1,6 @@
 //! Caps on connections, and the pause after an error.
 
-use super::{BACKOFF, Listener};
+use super::{ACCEPT_PAUSE, Listener};
 use crate::clients::AddressLimit;
 use std::{io, time::Duration};
 use tokio::{
@@ -61,11 +61,11 @@ async fn the_pause_after_an_error_survives_a_cancelled_accept() {
     let mut listener = listen(9).await;
     let _client = connect(&listener).await;
     let start = Instant::now();
-    listener.back_off(&io::Error::other("too many open files"), || {});
+    listener.handle_accept_error(&io::Error::other("too many open files"), || {});
     for _ in 0..4 {
-        let accepted = timeout(BACKOFF / 5, listener.accept(|| {})).await;
+        let accepted = timeout(ACCEPT_PAUSE / 5, listener.accept(|| {})).await;
         assert!(accepted.is_err(), "accepted after {:?}", start.elapsed());
     }
     listener.accept(|| {}).await;
-    assert!(start.elapsed() >= BACKOFF, "{:?}", start.elapsed());
+    assert!(start.elapsed() >= ACCEPT_PAUSE, "{:?}", start.elapsed());
 }
