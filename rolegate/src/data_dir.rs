@@ -59,8 +59,8 @@ impl DataDir {
         }))
     }
 
-    /// Marks the folder as served until the result is dropped. Only warns if another process serves it,
-    /// because a restart may overlap. Where the file system has no locks, nothing is marked.
+    /// Marks the folder as served, by a lock that is held until the result is dropped. Only warns if another process
+    /// serves it, because a restart may overlap. Where the file system has no locks, nothing is marked.
     pub(crate) fn mark_served(&self) -> Option<File> {
         let folder = File::open(&self.path).ok()?;
         let is_served = matches!(folder.try_lock(), Err(TryLockError::WouldBlock));

@@ -47,29 +47,33 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
+    /// Binds the gateway last, so that no client of the public addresses connects if another address cannot be bound.
     pub(crate) async fn bind(
         settings: &Settings,
         certificates: &Certificates,
     ) -> Result<Self, SettingError> {
+        let auth = bind(
+            "AUTH_LISTEN_ADDR",
+            settings.auth_listen_addr,
+            certificates.auth.as_ref(),
+        )
+        .await?;
+        let posts = bind(
+            "POSTS_LISTEN_ADDR",
+            settings.posts_listen_addr(),
+            certificates.posts.as_ref(),
+        )
+        .await?;
+        let gateway = Gateway::bind(
+            &settings.public,
+            &settings.service.sign_in,
+            certificates.forward_auth.clone(),
+        )
+        .await?;
         Ok(Self {
-            auth: bind(
-                "AUTH_LISTEN_ADDR",
-                settings.auth_listen_addr,
-                certificates.auth.as_ref(),
-            )
-            .await?,
-            posts: bind(
-                "POSTS_LISTEN_ADDR",
-                settings.posts_listen_addr(),
-                certificates.posts.as_ref(),
-            )
-            .await?,
-            gateway: Gateway::bind(
-                &settings.public,
-                &settings.service.sign_in,
-                certificates.forward_auth.clone(),
-            )
-            .await?,
+            auth,
+            posts,
+            gateway,
         })
     }
 

@@ -25,7 +25,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     settings.public.validate()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
-    let _served = if databases.is_embedded() {
+    // Held until this function returns: meanwhile, another process that serves the folder logs a warning.
+    let _folder_mark = if databases.is_embedded() {
         data_dir.mark_served()
     } else {
         None
@@ -34,17 +35,18 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let password_file = AdminPasswordFile::before_start(&settings, &data_dir);
     let config = auth_config(&settings, &data_dir, databases.users.clone())?;
 
-    // Served before the databases are open: a program that waits for them is alive.
+    // `/livez` must answer while the databases are being opened: a program that waits for them is alive.
     let readiness = Readiness::new(&shutdown);
-    let admin = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
+    let admin_server = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
     let connections = Connections::new(settings.posts);
     let auth_client = &connections.auth_client;
     let services = tokio::select! {
         opened = Services::open(config, &settings, &databases, auth_client, &shutdown) => opened?,
         () = shutdown.lame_duck() => return Ok(()),
     };
+    // Bound only now: no client connects before the databases are open, and before the user admin exists.
     let listeners = Listeners::bind(&settings, &certificates).await?;
-    listeners.announce(&settings, &databases, &password_file, admin.address);
+    listeners.announce(&settings, &databases, &password_file, admin_server.address);
 
     let serve_all = services.serve(listeners, connections, readiness, &shutdown);
     let reload = || {
@@ -55,7 +57,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         outcome = serve_all => outcome,
         never = reload_signal.on_each(reload) => match never {},
     };
-    admin.stop().await;
+    admin_server.stop().await;
     outcome
 }
 
