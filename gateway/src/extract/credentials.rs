@@ -81,7 +81,7 @@ pub(crate) fn cross_site() -> ApiError {
 
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
 /// requirement.
-pub(crate) async fn authenticate(
+pub(crate) async fn authenticate_header(
     state: &GatewayState,
     headers: &HeaderMap,
     context: CallContext,

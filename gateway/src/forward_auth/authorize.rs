@@ -3,7 +3,7 @@
 use super::{cookie, refusal::CookieOnly};
 use crate::{
     extract::{
-        credentials::{authenticate, authorization},
+        credentials::{authenticate_header, authorization},
         query_params::{QueryParams, invalid_query},
     },
     middleware::drain_body,
@@ -31,7 +31,7 @@ use std::time::Duration;
 /// The greatest number of characters of the names in the log.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// Limits how often a list with names of no role is logged.
+/// Limits how often a list with unknown role names is logged.
 static UNKNOWN_ROLE_LISTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
@@ -61,8 +61,8 @@ impl AuthorizeQuery {
         })
     }
 
-    /// The error for names of no role. They are a mistake in the configuration of a proxy, whose operator may see only
-    /// the log.
+    /// The error for malformed or unknown role names. They are a mistake in the configuration of a proxy, whose operator
+    /// may see only the log.
     fn roles_error(&self) -> ApiError {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
@@ -70,6 +70,35 @@ impl AuthorizeQuery {
             tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
         }
         invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")
+    }
+}
+
+/// The roles that a query requires.
+enum RequestedRoles {
+    /// The query names no roles: any user passes.
+    Any,
+    /// A user with one of these roles passes.
+    Listed(Vec<Role>),
+    /// The list is malformed: nobody passes.
+    Malformed,
+}
+
+impl RequestedRoles {
+    fn parse(names: Option<&str>) -> Self {
+        match names.map(Role::parse_list) {
+            None => Self::Any,
+            Some(Ok(roles)) => Self::Listed(roles),
+            Some(Err(_unknown)) => Self::Malformed,
+        }
+    }
+
+    /// What the credentials are checked for. With a malformed list they are checked, too, before [`decide`] refuses
+    /// every user: auth-service does the same where a name is well-formed but unknown.
+    fn requirement(&self) -> Requirement<'_> {
+        match self {
+            Self::Listed(roles) => Requirement::Roles(roles),
+            Self::Any | Self::Malformed => Requirement::AnyAuthenticated,
+        }
     }
 }
 
@@ -101,40 +130,37 @@ pub(super) async fn authorize(
     response
 }
 
+/// The response to a valid query. The status of a refusal by auth-service follows from its reason, by
+/// [`Reason::http_status`]: a disabled user, for example, is refused like an unknown one, with 401.
 async fn decide(
     state: &GatewayState,
     context: CallContext,
     query: &AuthorizeQuery,
     headers: &HeaderMap,
 ) -> Response {
-    let roles = query.roles.as_deref().map(Role::parse_list).transpose();
-    // With malformed names nobody passes. The credentials are checked before the names nevertheless, as auth-service
-    // does where a name is well-formed but of no role: it refuses that as an invalid request.
-    let has_malformed_roles = roles.is_err();
-    let roles = roles.unwrap_or_default();
-    let requirement = match &roles {
-        Some(roles) => Requirement::Roles(roles),
-        None => Requirement::AnyAuthenticated,
-    };
-    let check = Check {
+    let roles = RequestedRoles::parse(query.roles.as_deref());
+    let check = CredentialCheck {
         state,
         context,
         query,
         headers,
-        requirement,
+        roles: &roles,
     };
-    match check.authenticate(has_malformed_roles).await {
-        Ok(_) if has_malformed_roles => query.roles_error().into_response(),
+    match check.run().await {
+        Ok(_) if matches!(roles, RequestedRoles::Malformed) => query.roles_error().into_response(),
         Ok(user) => identity_header_map(&user).into_response(),
+        // auth-service refuses an unknown role name as an invalid request.
         Err(refusal) if refusal_reason(&refusal) == Some(Reason::RequestInvalid) => {
             query.roles_error().into_response()
         }
         Err(mut refusal) => {
             let extensions = refusal.extensions_mut();
+            // `refusal::complete` reads it, and offers no password.
             if query.cookie_only {
                 extensions.insert(CookieOnly);
             }
-            if let Some(roles) = &roles {
+            // The audit log reads them: `denial_audit::record`.
+            if let RequestedRoles::Listed(roles) = &roles {
                 extensions.insert(RequiredRoles::of(roles));
             }
             refusal
@@ -143,18 +169,18 @@ async fn decide(
 }
 
 /// A check of the credentials of a request.
-struct Check<'a> {
+struct CredentialCheck<'a> {
     state: &'a GatewayState,
     context: CallContext,
     query: &'a AuthorizeQuery,
     headers: &'a HeaderMap,
-    requirement: Requirement<'a>,
+    roles: &'a RequestedRoles,
 }
 
-impl Check<'_> {
+impl CredentialCheck<'_> {
     /// The user whose credentials count, if the role stored now meets the requirement. With malformed roles, a wrong
     /// password is not replaced by the cookie.
-    async fn authenticate(&self, has_malformed_roles: bool) -> Result<User, Response> {
+    async fn run(&self) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
         let Some(sign_in) = &self.state.sign_in else {
             if cookie_only {
@@ -168,7 +194,7 @@ impl Check<'_> {
         match self.check_authorization().await {
             Err(refusal)
                 if refusal.status() == StatusCode::UNAUTHORIZED
-                    && !has_malformed_roles
+                    && !matches!(self.roles, RequestedRoles::Malformed)
                     && is_remembered_password(self.headers) =>
             {
                 self.check_cookie_instead(sign_in, refusal).await
@@ -178,11 +204,17 @@ impl Check<'_> {
     }
 
     async fn check_authorization(&self) -> Result<User, Response> {
-        authenticate(self.state, self.headers, self.context, self.requirement).await
+        authenticate_header(
+            self.state,
+            self.headers,
+            self.context,
+            self.roles.requirement(),
+        )
+        .await
     }
 
-    /// The user in the cookie if the password that the browser remembers is wrong. The refusal of the password stands
-    /// where the person is not redirected either.
+    /// The user in the cookie, after the password that the browser remembers was refused. If the cookie admits nobody,
+    /// and the person is not redirected to sign in, the response is the refusal of the password.
     async fn check_cookie_instead(
         &self,
         sign_in: &SignIn,
@@ -200,10 +232,10 @@ impl Check<'_> {
             sign_in,
             self.headers,
             self.context,
-            self.requirement,
+            self.roles.requirement(),
             self.query.redirect_status,
         );
-        // Boxed, so that other decisions are no larger.
+        // Boxed because this future is large: a request with `Authorization` would reserve its size for nothing.
         Box::pin(user).await
     }
 }
@@ -218,8 +250,8 @@ fn refusal_reason(response: &Response) -> Option<Reason> {
     response.extensions().get().and_then(CallError::reason)
 }
 
-/// The identity headers, which a proxy copies to the application. They overwrite those of a client, except for the
-/// e-mail address, which not every user has.
+/// The identity headers, which a proxy copies to the application in place of those of the client. `Remote-Email` is
+/// missing if the name is no address: the proxy must then remove that of the client, as the shipped configurations do.
 fn identity_header_map(user: &User) -> HeaderMap {
     // Never invalid: the values are printable ASCII.
     let value =

@@ -2,7 +2,7 @@
 
 use crate::{
     extract::{
-        credentials::{authenticate, unverified_claims},
+        credentials::{authenticate_header, unverified_claims},
         form::Form,
     },
     state::GatewayState,
@@ -61,7 +61,7 @@ pub(super) async fn introspect(
     request: Request,
 ) -> Result<Json<Introspection>, Response> {
     let any = Requirement::AnyAuthenticated;
-    authenticate(&state, request.headers(), context, any).await?;
+    authenticate_header(&state, request.headers(), context, any).await?;
     let token = read_token(request).await.map_err(invalid_request)?;
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
     let token = SecretString::from(token);
