@@ -98,7 +98,7 @@ fn user_routes() -> OpenApiRouter<GatewayState> {
         routes!(audit::list_own_audit),
         routes!(accounts::logout),
         routes!(
-            api_keys::creation::create_api_key,
+            api_keys::creation::create_own_key,
             api_keys::list_own_keys,
             api_keys::delete_own_keys
         ),

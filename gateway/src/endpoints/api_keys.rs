@@ -135,7 +135,7 @@ async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Ap
     responses((status = 200, body = ApiKeyResponse), OwnKeyNotFound)
 )]
 pub(crate) async fn get_own_key(
-    // Rejects an invalid token before the path is checked.
+    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
     _: CurrentUser,
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
@@ -186,7 +186,7 @@ async fn get_key(
     )
 )]
 pub(crate) async fn delete_own_key(
-    // Rejects an invalid token before the path is checked.
+    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
     _: CurrentUser,
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,

@@ -187,7 +187,7 @@ pub(crate) async fn list_audit(
     responses((status = 200, body = AuditResponse))
 )]
 pub(crate) async fn list_own_audit(
-    // Rejects an invalid token before the query is checked.
+    // Rejects an invalid token before the query is checked. For admins, the layer of their routes does so.
     _: CurrentUser,
     client: ActingClient,
     params: QueryParams,

@@ -141,7 +141,7 @@ async fn list_sessions(
     )
 )]
 pub(crate) async fn end_own_session(
-    // Rejects an invalid token before the path is checked.
+    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
     _: CurrentUser,
     client: ActingClient,
     PathIds(SessionPath { session_id }): PathIds<SessionPath>,

@@ -31,7 +31,7 @@ use utoipa::{
 /// A new API key.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct ApiKeyCreationRequest {
-    #[schema(schema_with = label_schema)]
+    #[schema(schema_with = name_schema)]
     name: String,
     /// When it ends: RFC 3339, in the future. Never if it is missing.
     #[schema(format = DateTime, value_type = String, required = false,
@@ -45,7 +45,7 @@ pub(crate) struct ApiKeyCreationRequest {
 
 /// The part of the rules of names of API keys and sessions that a schema can express; auth-service checks
 /// all of them.
-pub(in crate::endpoints) fn label_schema() -> Object {
+pub(in crate::endpoints) fn name_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some("What it is for, on one line. Need not be unique."))
@@ -82,6 +82,7 @@ error_response! {
 #[utoipa::path(
     post,
     path = "/profile/keys",
+    operation_id = "create_api_key",
     tag = tags::API_KEYS,
     request_body = ApiKeyCreationRequest,
     responses(
@@ -93,7 +94,7 @@ error_response! {
         TooManyAdditions
     )
 )]
-pub(crate) async fn create_api_key(
+pub(crate) async fn create_own_key(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(request): JsonBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -140,7 +141,8 @@ async fn create_key(
 ) -> Result<impl IntoResponse + use<>, ApiError> {
     let input = ApiKeyInput {
         name: request.name,
-        // auth-service rejects an unknown role, because the rules of the name come first.
+        // The outer `None` stands for the user's own role, the inner one for a malformed name of a role: auth-service
+        // rejects that, after it has checked the name of the key.
         role: request.role.map(|role| role.parse().ok()),
         expires_at: request.expires_at.as_deref().map(parse_time).transpose()?,
     };

@@ -1,7 +1,7 @@
 //! New sessions, which begin with a login.
 
 use crate::{
-    endpoints::{accounts::InvalidCredentials, api_keys::creation::label_schema, rfc3339},
+    endpoints::{accounts::InvalidCredentials, api_keys::creation::name_schema, rfc3339},
     extract::json_body::JsonBody,
     openapi::{
         responses::{ErrorBody, TooManyAttemptsOrAdditions},
@@ -34,7 +34,7 @@ pub(crate) struct SessionCreationRequest {
     username: String,
     #[schema(value_type = String, format = Password, example = "open sesame")]
     password: SecretString,
-    #[schema(schema_with = label_schema, required = false)]
+    #[schema(schema_with = name_schema, required = false)]
     name: Option<String>,
     /// A one-time code or a recovery code, where the user's second factor is on.
     #[schema(value_type = Option<String>, required = false, example = "123456")]
