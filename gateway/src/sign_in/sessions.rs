@@ -13,8 +13,8 @@ pub(super) enum PairedSession {
 }
 
 impl SignInState {
-    /// Finds the user of the only valid one of these sessions. Returns `None` if several are valid, or one cannot be
-    /// checked, so that nobody goes on as somebody else.
+    /// Finds the user of the only valid one of these sessions. Returns `None` if none is valid, and also if several are
+    /// valid or one cannot be checked, so that nobody goes on as somebody else.
     pub(super) async fn find_user(
         &self,
         audience: Audience,
@@ -52,8 +52,8 @@ impl SignInState {
             .await
     }
 
-    /// Ends sessions that a sign-in has replaced. A failure is logged: the sign-in has succeeded nevertheless.
-    pub(super) async fn end_replaced_sessions(
+    /// Ends sessions after a sign-in, which has succeeded whether or not they can be ended: a failure is only logged.
+    pub(super) async fn end_sessions_or_log(
         &self,
         sessions: &[SecretString],
         paired: PairedSession,

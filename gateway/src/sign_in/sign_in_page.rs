@@ -45,14 +45,14 @@ pub(super) async fn show(
         return Ok(https_needed(design, headers));
     };
     let destination = state.destination(&query, &own)?;
-    let back = destination.address.as_ref();
+    let return_address = destination.address.as_ref();
     if is_frame_request(headers) {
-        return Ok(link_out_of_frame(design, back));
+        return Ok(link_out_of_frame(design, return_address));
     }
     // A page of ours may know the name, such as that of a password link.
     let username = query.get("username")?.unwrap_or_default();
     let is_forwarded = state.is_forwarded(&request);
-    let cookies = state.sign_in_cookies(headers, &own, back, is_forwarded);
+    let cookies = state.sign_in_cookies(headers, &own, return_address, is_forwarded);
     let sessions = cookies.destination.cookie.sessions(headers);
     let user = state
         .find_user(cookies.destination.audience, &sessions, context)
@@ -67,7 +67,7 @@ pub(super) async fn show(
         shown_notices.push("{notice.not_led_back}");
     }
     let page = SignInPage {
-        back,
+        return_address,
         notices: shown_notices,
         signed_in: user.as_ref().map(|user| &*user.username),
         username,
@@ -93,11 +93,14 @@ fn has_long_address(query: &QueryParams) -> bool {
     matches!(query.get(RETURN), Ok(Some(address)) if address.len() > MAX_RETURN_ADDRESS_LEN)
 }
 
+/// The problem of a page that reports none.
+pub(super) const NO_PROBLEM: &str = "";
+
 /// The page to sign in at.
 #[derive(Default)]
 pub(super) struct SignInPage<'a> {
     /// The address that the sign-in leads to.
-    pub(super) back: Option<&'a ReturnAddress>,
+    pub(super) return_address: Option<&'a ReturnAddress>,
     /// Templates of what the page says above the form.
     pub(super) notices: Vec<&'static str>,
     /// The name of the user whose session the sign-in would replace.
@@ -106,13 +109,13 @@ pub(super) struct SignInPage<'a> {
     pub(super) username: &'a str,
     /// The token of a pending sign-in, whose code the page asks for. It is in this page only, and in no cookie.
     pub(super) pending: Option<&'a SecretString>,
-    /// Why the sign-in was refused, as HTML.
+    /// Why the sign-in was refused, as HTML; [`NO_PROBLEM`] if it was not.
     pub(super) problem: &'a str,
 }
 
 impl SignInPage<'_> {
     pub(super) fn respond(self, design: Design<'_>) -> Response {
-        let back = escaped_location(self.back);
+        let back = escaped_location(self.return_address);
         let mut content = String::new();
         for notice in &self.notices {
             let text = design.render(notice, &[]);

@@ -58,7 +58,7 @@ pub(super) async fn submit(
     request: Request,
 ) -> Result<Response> {
     let form = SubmittedForm::read(&state, request).await?;
-    let own = &form.own;
+    let own = &form.origin;
     let console = Cookie::for_console(Some(own));
     let application = state.sign_in.cookie(Some(own));
     // COOKIE_DOMAIN may have been set, or removed, since the person signed in. A cookie that is only read needs no domain.
@@ -76,7 +76,7 @@ pub(super) async fn submit(
         .await;
     if let Err(error) = ended {
         let design = state.sign_in.design(&form.headers);
-        let page = |problem: &_| respond(design, form.back.as_ref(), problem);
+        let page = |problem: &_| respond(design, form.return_address.as_ref(), problem);
         return Ok(refuse(design, error.into(), page));
     }
     let set_cookies = AppendHeaders([
@@ -85,7 +85,7 @@ pub(super) async fn submit(
         (SET_COOKIE, signed_out_cookie(own, MAX_AGE_SECONDS)),
     ]);
     let clear_site_data = [(CLEAR_SITE_DATA, CACHE)];
-    let location = next_location(&state, form.back);
+    let location = next_location(&state, form.return_address);
     Ok((set_cookies, clear_site_data, Redirect::to(&location)).into_response())
 }
 

@@ -2,13 +2,14 @@
 //!
 //! A sign-in is limited, and checked, as a login is. It makes a session for each cookie that it sets: the session in
 //! the cookie of applications counts nowhere else. A person with a second factor gets the page that asks for the code
-//! first. The sessions that the browser had in these cookies end.
+//! first. The sessions that the browser had in these cookies end, except a separate session in the cookie that the
+//! destination does not need.
 
 use super::{
     cookies::{Audience, SignInCookies},
     page::refuse,
     sessions::PairedSession,
-    sign_in_page::{SignInPage, notices},
+    sign_in_page::{NO_PROBLEM, SignInPage, notices},
     state::SignInState,
     submitted_form::SubmittedForm,
 };
@@ -50,27 +51,32 @@ pub(super) async fn submit(
     request: Request,
 ) -> Result<Response> {
     let form = SubmittedForm::read(&state, request).await?;
-    let back = form.back.as_ref();
-    let location = back.map_or("/", |back| &back.location);
-    // A person who is signed in already may go on without a password.
+    let return_address = form.return_address.as_ref();
+    let location = return_address.map_or("/", |address| &address.location);
+    // The page offers a button with this name to a person who is signed in already, and needs no password.
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }
     let credentials = SubmittedCredentials::read(&form.fields)?;
-    let cookies = state.sign_in_cookies(&form.headers, &form.own, back, form.is_forwarded);
+    let cookies = state.sign_in_cookies(
+        &form.headers,
+        &form.origin,
+        return_address,
+        form.is_forwarded,
+    );
     let step = create_session(&state, &form, &credentials, cookies.session_use, context).await;
     let created = match step {
         Ok(SignInStep::Done(created)) => created,
         Ok(SignInStep::CodeNeeded(pending)) => {
             let design = state.sign_in.design(&form.headers);
-            let page = page_again(&form, &credentials, Some(&pending), "");
+            let page = page_again(&form, &credentials, Some(&pending), NO_PROBLEM);
             return Ok(page.respond(design));
         }
         Err(error) => return Ok(show_refusal(&state, &form, &credentials, error)),
     };
     let max_age = max_age_seconds(&created);
     let tokens = NewTokens::assign(created, cookies.destination.audience);
-    let other = replace_sessions(&state, &form.headers, &cookies, tokens.other, context).await;
+    let other = end_old_sessions(&state, &form.headers, &cookies, tokens.other, context).await;
     let set_destination = cookies
         .destination
         .cookie
@@ -114,10 +120,11 @@ async fn create_session(
     context: CallContext,
 ) -> Result<SignInStep, ApiError> {
     let two_step = TwoStepSignIn {
-        place: form.own.serialized(),
+        // auth-service accepts the second step of a sign-in only at the origin of the first.
+        place: form.origin.serialized(),
         pending: credentials.pending.clone(),
     };
-    // Lists show the program of such a session instead.
+    // A person is not asked for a name. The list of the user's sessions shows the browser instead, from `user_agent`.
     let name = None;
     let user_agent = user_agent(&form.headers);
     let call = state.gateway.auth.create_session(
@@ -160,7 +167,7 @@ fn page_again<'a>(
     problem: &'a str,
 ) -> SignInPage<'a> {
     SignInPage {
-        back: form.back.as_ref(),
+        return_address: form.return_address.as_ref(),
         notices: notices(&form.query),
         signed_in: None,
         username: &credentials.username,
@@ -180,7 +187,7 @@ fn max_age_seconds(created: &NewSession) -> u64 {
 }
 
 impl NewTokens {
-    /// Assigns the tokens to the cookies. auth-service of the version before makes one session only, which is for the
+    /// Assigns the tokens to the cookies. auth-service of the previous release makes one session only, which is for the
     /// destination.
     fn assign(created: NewSession, destination: Audience) -> Self {
         match (destination, created.application_token) {
@@ -196,9 +203,10 @@ impl NewTokens {
     }
 }
 
-/// Ends every session that the browser had in the cookies that are set, and returns the token to set in the other
-/// cookie. If another user keeps that cookie, the new session for it ends instead, and there is no token to set.
-async fn replace_sessions(
+/// Ends the sessions that the browser had in the cookies that are set, and returns the token to set in the other cookie.
+/// If the other cookie still has a valid session of its own, whoever's, that session stays. The new session for the
+/// cookie ends instead, and there is no token to set.
+async fn end_old_sessions(
     state: &SignInState,
     headers: &HeaderMap,
     cookies: &SignInCookies<'_>,
@@ -211,27 +219,30 @@ async fn replace_sessions(
         // A session that is in the console's cookie, too, goes on there.
         replaced.retain(|session| !contains_session(&others, session));
         state
-            .end_replaced_sessions(&replaced, PairedSession::Stays, context)
+            .end_sessions_or_log(&replaced, PairedSession::Stays, context)
             .await;
         return other_token;
     }
+    // This also ends the session that the same earlier sign-in left in the other cookie.
     state
-        .end_replaced_sessions(&replaced, PairedSession::Ends, context)
+        .end_sessions_or_log(&replaced, PairedSession::Ends, context)
         .await;
     others.retain(|session| !contains_session(&replaced, session));
-    // Somebody may use the other pages with a session of their own, which stays.
-    let other_user = state
+    // A session that is still valid comes from a separate sign-in, and somebody may be using the other pages with it.
+    // `None` means that there is no valid session, that several are valid, or that one cannot be checked. In all three
+    // cases the old sessions end, and the new one takes the cookie.
+    let user_of_other_cookie = state
         .find_user(cookies.other.audience, &others, context)
         .await;
-    if other_user.is_none() {
+    if user_of_other_cookie.is_none() {
         state
-            .end_replaced_sessions(&others, PairedSession::Ends, context)
+            .end_sessions_or_log(&others, PairedSession::Ends, context)
             .await;
         return other_token;
     }
     if let Some(unused) = other_token {
         state
-            .end_replaced_sessions(slice::from_ref(&unused), PairedSession::Stays, context)
+            .end_sessions_or_log(slice::from_ref(&unused), PairedSession::Stays, context)
             .await;
     }
     None

@@ -16,9 +16,9 @@ pub(super) struct SubmittedForm {
     pub(super) fields: Form,
     /// The address in the field `return`, or in the query if there is no such field. `None` if people may not be sent
     /// there.
-    pub(super) back: Option<ReturnAddress>,
-    /// The origin of the page.
-    pub(super) own: Origin,
+    pub(super) return_address: Option<ReturnAddress>,
+    /// The origin of the page that sent the form, which is one of ours.
+    pub(super) origin: Origin,
     /// Tells whether a proxy passed the form on.
     pub(super) is_forwarded: bool,
 }
@@ -28,11 +28,11 @@ impl SubmittedForm {
     /// passwords.
     pub(super) async fn read(state: &SignInState, request: Request) -> Result<Self> {
         let headers = request.headers().clone();
-        let own = Origin::from_request_headers(&headers);
-        if !is_same_origin(&headers, own.as_ref()) {
+        let origin = Origin::from_request_headers(&headers);
+        if !is_same_origin(&headers, origin.as_ref()) {
             return Err(cross_site().into());
         }
-        let own = own
+        let origin = origin
             .filter(Origin::is_secure)
             .ok_or_else(|| Redirect::to("/sign-in"))?;
         let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
@@ -42,13 +42,13 @@ impl SubmittedForm {
             Some(field) => Some(field),
             None => query.get(RETURN)?,
         };
-        let back = given.and_then(|given| state.return_address(given, &own));
+        let return_address = given.and_then(|given| state.return_address(given, &origin));
         Ok(Self {
             headers,
             query,
             fields,
-            back,
-            own,
+            return_address,
+            origin,
             is_forwarded,
         })
     }

@@ -202,7 +202,7 @@ async fn fields_that_are_given_twice_ask_nobody() {
     assert!(calls.lock().expect("no panic").is_empty());
 }
 
-/// A replica of the version before may have shown the form.
+/// A replica of the previous release may have shown the form.
 #[tokio::test]
 async fn a_form_with_password_and_code_together_signs_in_too() {
     let router = gateway(&[]).0;

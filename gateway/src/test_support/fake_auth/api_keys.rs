@@ -63,7 +63,7 @@ pub(super) fn revoke_tokens(
     if cookie_sessions.iter().any(|token| token == "rgs_down") {
         return Err(error(Reason::StoreUnavailable, ""));
     }
-    // `rgs_before` is answered as by the version before, which reads the session of the actor only.
+    // `rgs_before` is answered as by the previous release, which reads the session of the actor only.
     if !cookie_sessions.is_empty() && !cookie_sessions.iter().any(|it| it == "rgs_before") {
         return Ok(RevokeTokensResponse {
             user: None,
@@ -102,7 +102,7 @@ pub(super) fn create(
     }
     let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
     let created_by = user_id.map(|_| "admin".to_owned());
-    // The version before makes every key for the actor.
+    // The previous release makes every key for the actor.
     let user_id = if name == "of the actor" { 3 } else { owner.id };
     let stored = ApiKey {
         user_id,

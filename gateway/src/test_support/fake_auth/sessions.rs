@@ -60,7 +60,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     }
     check_code(&user, otp)?;
     let session = sessions_of(&user, "").pop();
-    // The version before makes one session.
+    // The previous release makes one session.
     let makes_both = request.with_application && request.username != "before";
     let token = if request.for_domain && !makes_both {
         "rgd_user"
