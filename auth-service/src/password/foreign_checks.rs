@@ -5,7 +5,7 @@
 //! they came.
 
 use parking_lot::Mutex;
-use rolegate_bcrypt_lanes::{EngineError, Stats, Timed, lower_priority};
+use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed, lower_priority};
 use std::{
     collections::{HashMap, hash_map::Entry},
     net::IpAddr,
@@ -104,7 +104,7 @@ impl ForeignChecks {
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
                 retry_after: NO_THREAD_RETRY_AFTER,
-                is_full: true,
+                cause: RefusalCause::NoCapacity,
             });
         }
         let outcome = answered.await;
@@ -148,7 +148,7 @@ impl ForeignChecks {
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
                 retry_after: overrun.max(Duration::from_millis(1)),
-                is_full: own == 0,
+                cause: RefusalCause::for_own_work(own),
             });
         }
         *work_by_client.entry(terms.client).or_default() += terms.work;

@@ -43,9 +43,8 @@ pub enum EngineError {
     Refused {
         /// When the same request would be admitted if no others arrive. At least one millisecond.
         retry_after: Duration,
-        /// Whether a client without jobs would be refused as well, not only one with as many jobs here
-        /// as this one.
-        is_full: bool,
+        /// Whether the client's own jobs are the reason, or everybody's.
+        cause: RefusalCause,
     },
     /// The deadline passed while the job was queued or computed.
     #[error("the deadline passed before the password was checked")]
@@ -56,6 +55,26 @@ pub enum EngineError {
     /// The operating system provided no random bytes for a salt.
     #[error("no randomness for a salt")]
     Random(#[source] getrandom::Error),
+}
+
+/// Why a job was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalCause {
+    /// The client has other work here, which takes its share. A client without any may still be admitted.
+    OwnShare,
+    /// The client has no other work that counts here: there is no room for anybody.
+    NoCapacity,
+}
+
+impl RefusalCause {
+    /// Returns the cause for a client that already has this much work here.
+    pub const fn for_own_work(own_work: u64) -> Self {
+        if own_work == 0 {
+            Self::NoCapacity
+        } else {
+            Self::OwnShare
+        }
+    }
 }
 
 /// A snapshot of an engine. Counters start at zero with the engine and only increase.

@@ -37,10 +37,10 @@ struct Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueuePosition {
     finish: u64,
-    /// Iterations queued before it.
-    pub(crate) ahead: u64,
-    /// Iterations its client has queued already.
-    pub(crate) own: u64,
+    /// The iterations of all jobs before it in the queue.
+    pub(crate) iterations_ahead: u64,
+    /// The iterations that its client has queued already.
+    pub(crate) own_iterations: u64,
 }
 
 impl Queue {
@@ -64,7 +64,7 @@ impl Queue {
         self.jobs.values().map(Job::work).sum()
     }
 
-    /// No job has an earlier one; `None` if there was no job.
+    /// A lower bound of all deadlines; `None` if there was no job.
     pub(crate) fn earliest_deadline(&self) -> Option<Instant> {
         self.earliest_deadline
     }
@@ -98,8 +98,8 @@ impl Queue {
         let finish = last.max(self.clock) + work;
         let mut position = QueuePosition {
             finish,
-            ahead: 0,
-            own: 0,
+            iterations_ahead: 0,
+            own_iterations: 0,
         };
         let mut total = 0;
         for (tag, job) in &self.jobs {
@@ -108,10 +108,10 @@ impl Queue {
             }
             total += job.work();
             if tag.finish <= position.finish {
-                position.ahead = total;
+                position.iterations_ahead = total;
             }
             if job.client == client {
-                position.own += job.work();
+                position.own_iterations += job.work();
             }
         }
         position
@@ -124,8 +124,8 @@ impl Queue {
         Some(*tag)
     }
 
-    /// Queues a job. Returns the one that has no place if the queue is full: the newest job of the client
-    /// with the most, or this one if no client has more than its own.
+    /// Queues a job. If the queue is full, returns the job that has no place in it: the newest one of the client
+    /// with the most jobs, or this job itself if no client has at least two more than its own.
     pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> Option<Job> {
         let mut displaced = None;
         if self.is_full() {
@@ -163,6 +163,7 @@ impl Queue {
         self.jobs.remove(&tag)
     }
 
+    /// Removes the jobs that are not live any more.
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<Job> {
         let dead: Vec<_> = self
             .jobs

@@ -1,4 +1,9 @@
 //! Admission control and dispatch, shared by all workers under one lock.
+//!
+//! A job has two times. At its *deadline* its caller gives up. It is *due* somewhat earlier
+//! ([`AdmissionRequest::due`]): a job is admitted only if it is expected to finish by then, so that an estimate may
+//! be wrong by the difference. A job is *live* until its deadline passes or its caller leaves, and *dead* from
+//! then on.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,9 +14,9 @@ use crate::job::{AdmissionRequest, Job};
 use crate::kernel::MAX_LANES;
 use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
-use crate::{ClientKey, EngineError, Settings, Stats};
+use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
 
-/// Clients never retry immediately.
+/// Keeps clients from retrying at once.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
 /// A client floods if it has one lane out of this many.
@@ -24,11 +29,11 @@ pub(crate) struct Scheduler {
     pub(crate) throughput: Throughput,
     pub(crate) stopping: bool,
     queue: Queue,
-    lanes: usize,
+    lanes_per_worker: usize,
     /// Indexed by the numbers of the workers.
     loads: Vec<Load>,
-    /// How many lanes each client has; no entry is zero.
-    lanes_of: HashMap<ClientKey, usize>,
+    /// How many lanes each client occupies. Clients without any have no entry.
+    lanes_by_client: HashMap<ClientKey, usize>,
     /// The counters of the statistics; [`Self::stats`] computes the rest.
     counters: Stats,
 }
@@ -48,9 +53,9 @@ impl Scheduler {
             throughput: Throughput::new(settings.lanes),
             stopping: false,
             queue: Queue::new(settings.queue),
-            lanes: settings.lanes,
+            lanes_per_worker: settings.lanes,
             loads: vec![Load::default(); settings.threads],
-            lanes_of: HashMap::new(),
+            lanes_by_client: HashMap::new(),
             counters: Stats::default(),
         }
     }
@@ -58,27 +63,34 @@ impl Scheduler {
     /// Drops the queued jobs and all later ones, whose callers learn that the engine has stopped.
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
-        while self.queue.pop().is_some() {}
+        while let Some(job) = self.queue.pop() {
+            // Its reply is dropped with it, which the caller notices.
+            drop(job);
+        }
     }
 
-    /// Queues a job. Completes it with [`EngineError::Refused`] if it would be late, or a job of another client that has
-    /// to make room for it.
+    /// Queues a job. One job may be completed with [`EngineError::Refused`] instead: this one, if it would not be
+    /// finished when it is due or the queue is full, or a job of another client that has to make room for it.
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
         if self.stopping {
             return;
         }
-        let (refused_job, refusal) = match self.find_position(job.admission_request(), now) {
+        let (refused_job, error) = match self.find_position(job.admission_request(), now) {
             Ok(position) => {
-                let Some(displaced) = self.queue.push(job, position) else {
+                // In a full queue, the job without a place is one of another client, or this one.
+                let Some(without_place) = self.queue.push(job, position) else {
                     return;
                 };
-                let position = self.fair_position(displaced.admission_request(), now);
-                (displaced, refusal(self.estimate_wait(position), position))
+                let position = self.fair_position(without_place.admission_request(), now);
+                (
+                    without_place,
+                    refused(self.estimate_wait(position), position),
+                )
             }
-            Err(refusal) => (job, refusal),
+            Err(error) => (job, error),
         };
         self.counters.refused += 1;
-        refused_job.answer(Err(refusal));
+        refused_job.answer(Err(error));
     }
 
     /// Whether such a job would be admitted now. A negative result counts as refused.
@@ -87,16 +99,16 @@ impl Scheduler {
         request: AdmissionRequest,
         now: Instant,
     ) -> Result<(), EngineError> {
-        let refusal = match self.find_position(request, now) {
+        let error = match self.find_position(request, now) {
             Ok(_) if self.queue.has_capacity_for(request.client) => return Ok(()),
-            Ok(position) => refusal(self.estimate_wait(position), position),
-            Err(refusal) => refusal,
+            Ok(position) => refused(self.estimate_wait(position), position),
+            Err(error) => error,
         };
         self.counters.refused += 1;
-        Err(refusal)
+        Err(error)
     }
 
-    /// The position of a job, unless it would miss its due time there.
+    /// Returns the position of a job, or a refusal if it would not be finished there when it is due.
     fn find_position(
         &mut self,
         request: AdmissionRequest,
@@ -110,13 +122,13 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(overrun) => Err(refusal(overrun, position)),
+            Some(overrun) => Err(refused(overrun, position)),
             None => Ok(position),
         }
     }
 
-    /// Returns by how much a job at this position would miss its due time. The due time is before the deadline,
-    /// because at the deadline the caller has gone.
+    /// Returns by how much a job at this position would be finished after it is due; `None` if it would be finished
+    /// by then.
     ///
     /// A job that can start at once is always admitted, whatever the estimate says: the deadline
     /// bounds the cost of an error, and running it corrects a wrong estimate.
@@ -137,6 +149,8 @@ impl Scheduler {
         }
     }
 
+    /// Returns the position of a job by fair queueing, behind the admitted jobs that it would make miss their
+    /// due times.
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
         let running = self.running_iterations();
         self.queue
@@ -157,11 +171,11 @@ impl Scheduler {
     /// How long a job would wait for a lane: until all lanes together have finished what they hold
     /// and what is queued before it.
     ///
-    /// The work its client has queued counts twice, so that a client that floods leaves as much room
-    /// as it takes, and a new client is admitted.
+    /// The work that its client has queued is added once more. A client that floods is therefore refused while the
+    /// engine still has time for as much work as this client has queued, and this time is left for new clients.
     fn estimate_wait(&self, position: QueuePosition) -> Duration {
         self.throughput.time_for(
-            self.running_iterations() + position.ahead + position.own,
+            self.running_iterations() + position.iterations_ahead + position.own_iterations,
             self.lanes_total(),
         )
     }
@@ -202,8 +216,8 @@ impl Scheduler {
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
         let mine = self.loads[worker].clients.len();
         let is_next = self.loads.iter().all(|other| other.clients.len() >= mine);
-        let has_free_lane = is_next && mine < self.lanes;
-        let has_extra_lane = is_next && mine == self.lanes && mine < MAX_LANES;
+        let has_free_lane = is_next && mine < self.lanes_per_worker;
+        let has_extra_lane = is_next && mine == self.lanes_per_worker && mine < MAX_LANES;
         while let Some(first) = self.queue.first() {
             if !has_free_lane && first.is_live(now) {
                 if has_extra_lane {
@@ -212,8 +226,9 @@ impl Scheduler {
                 return None;
             }
             let job = self.queue.pop()?;
-            // Too late, it would occupy a lane that another job needs. An idle worker tries anyway.
-            if job.is_live(now) && (mine == 0 || !self.is_too_late(&job, now)) {
+            // A job that will miss its deadline would occupy a lane that another job needs. An idle worker tries
+            // anyway.
+            if job.is_live(now) && (mine == 0 || !self.would_miss_deadline(&job, now)) {
                 self.occupy(worker, &job);
                 return Some(job);
             }
@@ -222,7 +237,7 @@ impl Scheduler {
         None
     }
 
-    fn is_too_late(&self, job: &Job, now: Instant) -> bool {
+    fn would_miss_deadline(&self, job: &Job, now: Instant) -> bool {
         self.run_time(job.iterations) > job.deadline.saturating_duration_since(now)
     }
 
@@ -237,7 +252,7 @@ impl Scheduler {
         }
         let job = self
             .queue
-            .pop_from(|client| !self.lanes_of.contains_key(&client))?;
+            .pop_from(|client| !self.lanes_by_client.contains_key(&client))?;
         if !job.is_live(now) {
             job.discard(&mut self.counters);
             return None;
@@ -249,15 +264,18 @@ impl Scheduler {
     /// Whether a newcomer may go before queued jobs: one client floods, and the queued jobs have twice the time that
     /// they need, so none is delayed past its deadline.
     fn can_admit_newcomer(&self, now: Instant) -> bool {
-        let lanes = self.lanes_total();
-        let many = lanes.div_ceil(FLOOD_SHARE).max(2);
-        let has_flood = self.lanes_of.values().any(|lanes| *lanes >= many);
-        if !has_flood || self.queue.len() > MAX_SHORT_QUEUE * lanes {
+        let lanes_total = self.lanes_total();
+        let flood_lanes = lanes_total.div_ceil(FLOOD_SHARE).max(2);
+        let has_flood = self
+            .lanes_by_client
+            .values()
+            .any(|lanes| *lanes >= flood_lanes);
+        if !has_flood || self.queue.len() > MAX_SHORT_QUEUE * lanes_total {
             return false;
         }
         let time = self
             .throughput
-            .time_for(self.running_iterations() + self.queue.work(), lanes);
+            .time_for(self.running_iterations() + self.queue.work(), lanes_total);
         self.queue
             .earliest_deadline()
             .is_none_or(|deadline| now + 2 * time <= deadline)
@@ -267,17 +285,17 @@ impl Scheduler {
         let load = &mut self.loads[worker];
         load.work += job.work();
         load.clients.push(job.client);
-        *self.lanes_of.entry(job.client).or_default() += 1;
+        *self.lanes_by_client.entry(job.client).or_default() += 1;
     }
 
     /// Updates what a worker has in its lanes and adds the outcomes since its last report.
     pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
         let before = mem::replace(&mut self.loads[worker], load);
         for client in &self.loads[worker].clients {
-            *self.lanes_of.entry(*client).or_default() += 1;
+            *self.lanes_by_client.entry(*client).or_default() += 1;
         }
         for client in before.clients {
-            if let Entry::Occupied(mut lanes) = self.lanes_of.entry(client) {
+            if let Entry::Occupied(mut lanes) = self.lanes_by_client.entry(client) {
                 *lanes.get_mut() -= 1;
                 if *lanes.get() == 0 {
                     lanes.remove();
@@ -305,15 +323,16 @@ impl Scheduler {
     }
 
     fn lanes_total(&self) -> usize {
-        self.lanes * self.loads.len()
+        self.lanes_per_worker * self.loads.len()
     }
 }
 
-fn refusal(retry_after: Duration, position: QueuePosition) -> EngineError {
+/// Returns the error for a job that has no place. After an overrun, the caller may retry once that much time has
+/// passed; if the queue is full, after the wait for a lane.
+fn refused(retry_after: Duration, position: QueuePosition) -> EngineError {
     EngineError::Refused {
         retry_after: retry_after.max(MIN_RETRY_AFTER),
-        // A client with queued jobs is refused for its share; one without, because others fill the queue.
-        is_full: position.own == 0,
+        cause: RefusalCause::for_own_work(position.own_iterations),
     }
 }
 

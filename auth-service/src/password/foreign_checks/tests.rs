@@ -1,5 +1,5 @@
 use super::{CheckTerms, ForeignChecks};
-use rolegate_bcrypt_lanes::{EngineError, Stats, Timed};
+use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed};
 use std::{
     net::IpAddr,
     sync::{
@@ -92,7 +92,7 @@ async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client
     let (refused, _end) = checks.start(10, ANN);
     let Err(EngineError::Refused {
         retry_after,
-        is_full: false,
+        cause: RefusalCause::OwnShare,
     }) = refused.await.expect("done")
     else {
         panic!("not refused");
@@ -106,7 +106,13 @@ async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client
     let (refused, _end) = checks.start(1000, [192, 0, 2, 3].into());
     let refused = refused.await.expect("done");
     assert!(
-        matches!(refused, Err(EngineError::Refused { is_full: true, .. })),
+        matches!(
+            refused,
+            Err(EngineError::Refused {
+                cause: RefusalCause::NoCapacity,
+                ..
+            })
+        ),
         "{refused:?}"
     );
     assert_eq!(checks.stats().refused, 2);

@@ -81,9 +81,15 @@ fn a_client_that_fills_the_queue_displaces_no_other() {
 fn a_new_client_waits_for_at_most_one_job_of_a_flood() {
     let (queue, _callers) = queue(100, &[(1, 16); 50]);
     let position = queue.position(ClientKey(2), 16, |_, _| false);
-    assert_eq!((position.ahead, position.own), (16, 0));
+    assert_eq!(
+        (position.iterations_ahead, position.own_iterations),
+        (16, 0)
+    );
     let position = queue.position(ClientKey(1), 16, |_, _| false);
-    assert_eq!((position.ahead, position.own), (50 * 16, 50 * 16));
+    assert_eq!(
+        (position.iterations_ahead, position.own_iterations),
+        (50 * 16, 50 * 16)
+    );
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn a_new_client_goes_behind_jobs_that_it_would_delay_past_their_deadline() {
     let (mut queue, _callers) = queue(100, &[(1, 16); 6]);
     // The fourth job may wait for at most 60 iterations and has 48 before it.
     let fourth = queue.position(ClientKey(2), 16, |ahead, _| ahead == 48);
-    assert_eq!(fourth.ahead, 4 * 16);
+    assert_eq!(fourth.iterations_ahead, 4 * 16);
     let (late, _caller) = job(2, 16);
     assert!(queue.push(late, fourth).is_none());
     assert_eq!(shares_in_order(&mut queue), [1, 1, 1, 1, 2, 1, 1]);
@@ -105,7 +111,9 @@ fn removed_jobs_leave_no_trace_in_the_queue() {
     assert_eq!(queue.remove_dead(Instant::now()).len(), 2);
     assert_eq!(queue.len(), 2);
     assert_eq!(
-        queue.position(ClientKey(9), 1 << 20, |_, _| false).ahead,
+        queue
+            .position(ClientKey(9), 1 << 20, |_, _| false)
+            .iterations_ahead,
         32
     );
     assert_eq!(shares_in_order(&mut queue), [2, 1]);

@@ -4,7 +4,7 @@ use futures_channel::oneshot::Receiver;
 
 use super::{Load, Scheduler};
 use crate::job::{AdmissionRequest, Reply, tests::job};
-use crate::{ClientKey, EngineError, Settings, Stats};
+use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
 
 mod floods;
 mod newcomers;
@@ -126,15 +126,15 @@ fn a_flood_of_one_client_does_not_refuse_another_client() {
         .collect();
     assert!(scheduler.stats().refused > 80);
     assert!(answer(&mut flood[0]).is_none());
-    let is_full = |caller| match answer(caller) {
-        Some(EngineError::Refused { is_full, .. }) => is_full,
+    let refusal_cause = |caller| match answer(caller) {
+        Some(EngineError::Refused { cause, .. }) => cause,
         other => panic!("not refused but {other:?}"),
     };
-    assert!(!is_full(&mut flood[99]), "others are still admitted");
+    assert_eq!(refusal_cause(&mut flood[99]), RefusalCause::OwnShare);
     let mut other = submit(&mut scheduler, 2, 1000, now, 4 * SECOND);
     assert_eq!(answer(&mut other), None);
     let mut impatient = submit(&mut scheduler, 3, 1000, now, SECOND);
-    assert!(is_full(&mut impatient), "it has no job here");
+    assert_eq!(refusal_cause(&mut impatient), RefusalCause::NoCapacity);
 }
 
 #[test]
