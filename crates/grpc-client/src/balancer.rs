@@ -1,9 +1,9 @@
 //! A channel to every replica behind a DNS name.
 //!
 //! The name is resolved again and again, so that replicas may come and go. A call goes to the serving
-//! replica with the fewest calls in flight, or to the one of its key ([`crate::affinity`]). One that
-//! changes nothing and is not answered in time goes to another replica too. Where none is reachable, it
-//! fails early, before its deadline.
+//! replica with the fewest calls in flight, or to the one of its key ([`crate::affinity`]). A read-only
+//! call that is not answered in time is sent once more, to another replica. If no replica is reachable, a
+//! call fails early, before its deadline.
 
 use crate::{
     affinity::Affinity,
@@ -11,7 +11,7 @@ use crate::{
     connection::Stream,
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo, SingleReplica},
     dns_watcher,
-    hedge::{HedgePolicy, MAX_DELAY, ReadOnly, first_success},
+    hedge::{HedgePolicy, MAX_DELAY as MAX_HEDGE_DELAY, ReadOnly, first_success},
     picker::{Pick, Picker},
     replica_set::{Replica, ReplicaSet},
 };
@@ -23,6 +23,7 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::{
     task::JoinSet,
@@ -31,6 +32,10 @@ use tokio::{
 use tonic::{Status, body::Body};
 use tower::Service;
 use tracing::Instrument as _;
+
+/// How long a call that may change something may be unanswered before the health of its replica is checked: as long
+/// as a read-only call waits at most before it is sent once more.
+const SLOW_CALL_TIMEOUT: Duration = MAX_HEDGE_DELAY;
 
 /// The transport of a generated client. Clones share the connections, which close with the last clone.
 ///
@@ -112,7 +117,7 @@ impl BalancedChannel {
         }
     }
 
-    /// Identifies the replica that calls about `key` go to now; `None` while none is up.
+    /// Returns the hash of the address of the replica that calls about `key` go to now; `None` while none is up.
     pub(crate) fn replica_for(&self, key: &str) -> Option<Affinity> {
         self.shared.picker.replica_for(Affinity::from_key(key))
     }
@@ -135,34 +140,37 @@ impl BalancedChannel {
     }
 
     /// Sends a request that may change something, so only once. If the answer is slow, the monitor of the replica is
-    /// notified: a replica that does not report its health either gets no more calls until it reports again.
+    /// notified and checks its health. A replica that does not answer this check gets no more calls until it does.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
-        let calls = Arc::clone(&replica.calls);
+        // Until the answer, this clone counts the call a second time. This is so at every replica, so their loads
+        // stay comparable.
+        let in_flight = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
-        if let Ok(response) = timeout(MAX_DELAY, &mut response).await {
+        if let Ok(response) = timeout(SLOW_CALL_TIMEOUT, &mut response).await {
             return response;
         }
-        calls.slow.notify_one();
+        in_flight.slow.notify_one();
         response.await
     }
 
     /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
-    /// first answer counts; the other call is cancelled. A replica that did not answer in time gets no more calls until its
-    /// health stream answers.
+    /// first answer counts; the other call is cancelled. A replica that did not answer in time gets no more calls
+    /// until it reports its health.
     async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> CallResult {
         let hedging = &self.shared.hedging;
         let (head, message) = request.into_parts();
         let message = message.collect().await?.to_bytes();
         let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
-        let calls = Arc::clone(&replica.calls);
+        // As in `send_watched`, this clone counts the call a second time until the answer.
+        let in_flight = Arc::clone(&replica.calls);
         let started = Instant::now();
         let mut first = pin!(self.send_to(replica, copy()));
         let response = match timeout(hedging.delay(), &mut first).await {
             Ok(response) => response,
             Err(_elapsed) => {
-                calls.missed.notify_one();
+                in_flight.missed.notify_one();
                 // The budget of hedged calls is spent only if there is another replica.
-                if let Some(other) = self.shared.picker.pick_other(&calls)
+                if let Some(other) = self.shared.picker.pick_other(&in_flight)
                     && hedging.try_spend()
                 {
                     first_success(first, self.send_to(other, copy())).await
@@ -187,12 +195,13 @@ impl BalancedChannel {
             .instrument(span.clone())
             .await;
         client_span::finish(&span, &response);
-        // The load of a replica is the number of clones of `calls`. This one counts the call as in flight until its
-        // response is read or dropped.
-        let calls = replica.calls;
+        // The load of a replica is the number of clones of its `calls`. The closure owns this one, so the call counts
+        // as in flight until its response is read or dropped.
+        let in_flight = replica.calls;
         Ok(response?.map(|body| {
             Body::new(body.map_frame(move |frame| {
-                let _ = &calls;
+                // Only makes the closure own it.
+                let _ = &in_flight;
                 frame
             }))
         }))

@@ -46,7 +46,7 @@ impl CallError {
         }
     }
 
-    /// An error that this client found without a call.
+    /// A refusal without the status of a call: one that this client decides by itself, or that of an item of a batch.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
         Self::Refused(ServiceError {

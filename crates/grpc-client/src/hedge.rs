@@ -13,7 +13,7 @@ use tonic::Status;
 const DELAY_FACTOR: u64 = 5;
 /// Below it, timers are too coarse. In nanoseconds, like the running p99.
 const MIN_P99: u64 = 1_000_000;
-/// A call without an answer for this long has missed, however slow the service is.
+/// The longest delay of a hedge: a call without an answer for this long is sent once more, however slow the service is.
 pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
 /// The highest estimate, in nanoseconds, and the one that a channel begins with.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
@@ -33,7 +33,7 @@ pub(crate) struct ReadOnly;
 /// blurs an estimate and costs no lock.
 #[derive(Debug)]
 pub(crate) struct HedgePolicy {
-    /// The running 99th percentile of the time to an answer, in nanoseconds.
+    /// The running 99th percentile of the time that a call takes, in nanoseconds.
     p99: AtomicU64,
     /// The unit is a call: each adds one, and a hedge takes [`CALLS_PER_HEDGE`].
     budget: AtomicU32,
@@ -54,11 +54,11 @@ impl HedgePolicy {
         Duration::from_nanos(self.p99.load(Relaxed) * DELAY_FACTOR)
     }
 
-    /// Counts an answered call. The estimate moves up 99 times as far as down, so it rests where one
-    /// call in a hundred is slower.
-    pub(crate) fn record(&self, time_to_answer: Duration) {
+    /// Records a call that ended, also with an error: its time moves the estimate, and the budget grows by one call.
+    /// The estimate moves up 99 times as far as down, so it rests where one call in a hundred is slower.
+    pub(crate) fn record(&self, time_to_end: Duration) {
         let p99 = self.p99.load(Relaxed);
-        let is_slower = time_to_answer.as_nanos() > u128::from(p99);
+        let is_slower = time_to_end.as_nanos() > u128::from(p99);
         let estimate = if is_slower {
             p99 + p99 / 1024 * 99
         } else {
@@ -70,21 +70,22 @@ impl HedgePolicy {
         }
     }
 
+    /// Takes one hedge from the budget; false if the budget does not have one.
     pub(crate) fn try_spend(&self) -> bool {
         let spend = |budget: u32| budget.checked_sub(CALLS_PER_HEDGE);
         self.budget.try_update(Relaxed, Relaxed, spend).is_ok()
     }
 }
 
-/// The first response; where both calls fail, the error of the later one.
+/// Waits for the first successful response. If both calls fail, returns the error of the later one.
 pub(crate) async fn first_success<R>(
-    mut one: Pin<&mut impl Future<Output = Result<R, Status>>>,
-    other: impl Future<Output = Result<R, Status>>,
+    mut original: Pin<&mut impl Future<Output = Result<R, Status>>>,
+    hedge: impl Future<Output = Result<R, Status>>,
 ) -> Result<R, Status> {
-    let mut other = pin!(other);
+    let mut hedge = pin!(hedge);
     select! {
-        first = &mut one => if first.is_ok() { first } else { other.await },
-        first = &mut other => if first.is_ok() { first } else { one.await },
+        result = &mut original => if result.is_ok() { result } else { hedge.await },
+        result = &mut hedge => if result.is_ok() { result } else { original.await },
     }
 }
 

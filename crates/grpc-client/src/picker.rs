@@ -81,7 +81,7 @@ impl Picker {
         })
     }
 
-    /// Picks another replica than the one with these calls, for a call that it has not answered.
+    /// Picks a replica for a call that was not answered in time, another one than that with these `calls`.
     pub(crate) fn pick_other(&self, calls: &Arc<Calls>) -> Option<Replica> {
         let candidates = self.set.available.borrow().clone()?;
         let others = |replicas: &[Replica]| -> Vec<Replica> {
@@ -103,7 +103,7 @@ impl Picker {
             .cloned()
     }
 
-    /// Identifies the replica that calls about a key go to now; `None` while none is up.
+    /// Returns the hash of the address of the replica that calls about `key` go to now; `None` while none is up.
     pub(crate) fn replica_for(&self, key: Affinity) -> Option<Affinity> {
         let available = self.set.available.borrow();
         let replica = available.as_ref()?.replica_for(key)?;

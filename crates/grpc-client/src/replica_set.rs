@@ -5,7 +5,8 @@ use parking_lot::Mutex;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 use tokio::sync::{Notify, watch};
 
-/// The calls to a replica; each holds a clone.
+/// What the calls to a replica share with its monitor. Each call in flight holds a clone of the [`Arc`], so the number
+/// of clones is the load of the replica.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// Notified when a call was not answered in time.
@@ -33,7 +34,7 @@ pub(crate) enum ReplicaState {
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) connection: Connection,
-    /// Each call in flight holds a clone.
+    /// Each call in flight holds a clone, by which it counts.
     pub(crate) calls: Arc<Calls>,
     /// The hash of its address.
     pub(crate) affinity: Affinity,
