@@ -178,7 +178,7 @@ impl AuthClient {
         {
             return Ok(());
         }
-        // An auth-service of the version before has read the first only.
+        // An auth-service of the previous release has read only the first one.
         for session in others {
             acting_for(session).end_cookie_sessions(&[], false).await?;
         }

@@ -152,7 +152,8 @@ async fn verify_cached(
     // Sent once, because no other replica has the same cache.
     let response = call(READ_TIMEOUT, &client, request, async |client, request| {
         match client.batch_verify_credentials(request).await {
-            // The version before does not have this call: as if its cache were empty.
+            // An auth-service of the previous release does not have this call. It is treated as one with an
+            // empty cache.
             Err(status) if status.code() == Code::Unimplemented => {
                 let outcomes = vec![VerifyCredentialsResponse::default(); size];
                 Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))

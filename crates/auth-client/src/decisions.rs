@@ -1,4 +1,4 @@
-//! Role decisions. Concurrent ones share calls.
+//! Requests role decisions from auth-service. Concurrent requests share calls.
 
 use crate::{connections::Client, user::User};
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
@@ -6,7 +6,8 @@ use rolegate_proto::{
     Reason, Role,
     auth_v1::{
         AllowedRoles, AnyAuthenticated, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest,
-        authorize_outcome::Outcome, authorize_request::Requirement as RequirementMessage,
+        Role as RoleNumber, authorize_outcome::Outcome,
+        authorize_request::Requirement as RequirementMessage,
     },
     authorization::is_api_key,
     limits::{MAX_AUTHORIZE_BATCH, MAX_ROLES, MAX_TOKEN_LEN},
@@ -38,15 +39,19 @@ impl From<Requirement<'_>> for RequirementMessage {
     fn from(requirement: Requirement<'_>) -> Self {
         match requirement {
             Requirement::AnyAuthenticated => Self::AnyAuthenticated(AnyAuthenticated {}),
-            Requirement::Roles(roles) => Self::Roles(AllowedRoles {
-                // Added roles have no number and are left out, so that the version before admits nobody by them.
-                roles: roles
-                    .iter()
-                    .map(|role| role.request_number())
-                    .filter(|&number| number > 0)
-                    .collect(),
-                role_names: roles.iter().map(Role::to_string).collect(),
-            }),
+            Requirement::Roles(roles) => {
+                let unspecified = i32::from(RoleNumber::Unspecified);
+                Self::Roles(AllowedRoles {
+                    // Custom roles have no number and are only in `role_names`. An auth-service of the previous release
+                    // ignores the names, so it admits nobody by a custom role.
+                    roles: roles
+                        .iter()
+                        .map(|role| role.request_number())
+                        .filter(|&number| number != unspecified)
+                        .collect(),
+                    role_names: roles.iter().map(Role::to_string).collect(),
+                })
+            }
         }
     }
 }
@@ -76,35 +81,37 @@ pub(crate) fn authorize_request(
         access_token: access_token.to_owned(),
         requirement: Some(requirement.into()),
         client_address,
+        // Set by `AuthClient::authorize_cookie`.
         from_cookie: false,
     })
 }
 
-/// Answers a decision with the user, or with the reason of a refusal.
+/// Collects concurrent requests into calls. Each request gets the user, or the error that says why there is none.
 pub(crate) type DecisionBatcher = CallBatcher<AuthorizeRequest, User>;
 
-/// One decision alone is sent as `Authorize`, several as `BatchAuthorize`.
 pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
     CallBatcher::new(MAX_AUTHORIZE_BATCH, move |requests, call| {
-        decide(client.clone(), requests, call)
+        request_decisions(client.clone(), requests, call)
     })
 }
 
-async fn decide(
+/// Sends one request as `Authorize`, several as `BatchAuthorize`.
+async fn request_decisions(
     client: Client,
-    mut requests: Vec<AuthorizeRequest>,
+    requests: Vec<AuthorizeRequest>,
     call: BatchCall,
 ) -> Vec<Result<User, CallError>> {
     let size = requests.len();
     #[cfg(feature = "metrics")]
     observe_size(&DECISIONS, size);
-    if size == 1
-        && let Some(request) = requests.pop()
-    {
-        let response = call.send(&client, request, Client::authorize).await;
-        return vec![response.and_then(|response| User::try_from_response(response.user))];
-    }
-    let batch = BatchAuthorizeRequest { items: requests };
+    let items = match <[_; 1]>::try_from(requests) {
+        Ok([request]) => {
+            let response = call.send(&client, request, Client::authorize).await;
+            return vec![response.and_then(|response| User::try_from_response(response.user))];
+        }
+        Err(several) => several,
+    };
+    let batch = BatchAuthorizeRequest { items };
     match call.send(&client, batch, Client::batch_authorize).await {
         // Outcomes belong to items by their order: with one missing, users would get another's.
         Ok(response) if response.outcomes.len() == size => {
@@ -119,6 +126,7 @@ fn read_outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {
     match outcome.outcome {
         Some(Outcome::User(user)) => user.try_into(),
         Some(Outcome::RefusalReason(name)) => match Reason::from_name(&name) {
+            // The outcome of an item has a reason and no status.
             Some(reason) => Err(CallError::local(reason)),
             None => Err(CallError::Malformed),
         },

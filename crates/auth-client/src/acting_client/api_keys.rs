@@ -96,7 +96,8 @@ impl ActingClient {
         };
         let response = self.call(request, Client::create_api_key).await?;
         let api_key: ApiKey = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
-        // The version before ignores the user, so the key would be one of the bearer, who is an admin.
+        // An auth-service of the previous release ignores the user, so the key would be one of the bearer, who is an
+        // admin.
         if user_id.is_some_and(|id| id != api_key.user_id) {
             return Err(CallError::Malformed);
         }

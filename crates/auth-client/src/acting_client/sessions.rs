@@ -51,8 +51,8 @@ impl ActingClient {
     }
 
     /// Ends the sessions from the cookies of a browser: the bearer, and `sessions`. Returns whether all of `sessions`
-    /// have ended: an auth-service of the version before reads only the credential of the call. An invalid session has
-    /// ended, or never was one, so it is no error.
+    /// have ended: an auth-service of the previous release reads only the credential of the call. An invalid session
+    /// has ended, or never was one, so it is no error.
     pub(crate) async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],

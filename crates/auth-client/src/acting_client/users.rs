@@ -73,7 +73,7 @@ pub struct UserPage {
     pub next: Option<i64>,
 }
 
-/// A role in a request: its name, and its number for an auth-service of the version before.
+/// A role in a request: its name, and its number for an auth-service of the previous release.
 #[derive(Default)]
 pub(super) struct RoleFields {
     pub(super) name: String,
@@ -121,7 +121,7 @@ impl ActingClient {
             .password_link
             .map(PasswordLink::try_from)
             .transpose()?;
-        // Without either, nobody could sign in. The version before refuses to create such a user.
+        // Without either, nobody could sign in. An auth-service of the previous release refuses to create such a user.
         if link.is_none() && password.is_none() {
             return Err(CallError::Malformed);
         }
@@ -138,7 +138,7 @@ impl ActingClient {
     /// Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens;
     /// sessions and API keys stay.
     pub async fn update_user(&self, user_id: i64, update: UserUpdate) -> Result<User, CallError> {
-        // The version before has only this call.
+        // An auth-service of the previous release has only this call.
         if let UserUpdate {
             username: None,
             disabled: Some(disabled),
@@ -184,8 +184,8 @@ impl ActingClient {
     /// Lists users by ascending id.
     pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
         let is_search = !query.search.is_empty();
-        // The version before ignores `search` and `disabled`, and sends no times: without times in its response, the
-        // page would have users that the query does not ask for.
+        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times: without times in
+        // its response, the page would have users that the query does not ask for.
         let with_times = query.with_times || is_search || query.disabled.is_some();
         let request = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),

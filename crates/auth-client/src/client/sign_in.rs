@@ -21,7 +21,7 @@ pub enum SessionUse {
     /// Two sessions, for the API and for applications on one host: both are made, or none.
     ApiAndApplication,
     /// Two sessions, for the API and for applications on a domain: both are made, or none. An auth-service of the
-    /// version before makes only the one for the domain.
+    /// previous release makes only the one for the domain.
     ApiAndDomain,
 }
 
@@ -74,8 +74,8 @@ impl SignInStep {
             return Ok(Self::CodeNeeded(pending.into()));
         }
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
-        // An auth-service of the version before ignores the fields that it does not know: it makes a session for the API
-        // instead of the requested one, and where two are requested, it may make only the one for the domain.
+        // An auth-service of the previous release ignores the fields that it does not know: it makes a session for the
+        // API instead of the requested one, and where two are requested, it may make only the one for the domain.
         let prefix = match (requested, &response.application_token) {
             (SessionUse::Domain, _) | (SessionUse::ApiAndDomain, None) => DOMAIN_SESSION_PREFIX,
             _ => SESSION_PREFIX,

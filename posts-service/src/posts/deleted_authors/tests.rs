@@ -214,7 +214,7 @@ async fn a_snapshot_of_a_service_that_does_not_name_its_history_takes_nothing(st
     let found = watcher.connect(true).await.expect("read");
     assert_eq!((found.revision, found.seal.as_deref()), (None, Some("7:a")));
     let refused = handle(&mut watcher, snapshot([1], 9)).await;
-    let error = refused.expect_err("a service of the version before");
+    let error = refused.expect_err("a service of the previous release");
     assert_eq!(error.downcast_ref(), Some(&Refusal::Unidentified));
     assert_eq!(position(store).await.expect("read").revision, 7);
     watcher.refused_history = None;
