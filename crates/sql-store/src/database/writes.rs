@@ -1,4 +1,15 @@
-//! The writes of a database: a statement alone, or several as one transaction.
+//! The writes of a database. Each is one transaction:
+//!
+//! | Function | Statements |
+//! |---|---|
+//! | [`Database::write`] | one statement, whose rows are returned |
+//! | [`Database::execute`] | one statement, whose rows are only counted |
+//! | [`Database::write_with`] | a write, and statements that follow from its rows |
+//! | [`Database::write_locked`] | the same after a lock, which orders concurrent writes |
+//! | [`Database::write_if`] | the same after a lock, if the locked rows pass a check |
+//!
+//! Each of them decodes its rows, and leaves the rest to a private function, which is not compiled again for each type
+//! of row.
 
 use super::{Database, Engine};
 use crate::{
@@ -10,19 +21,19 @@ use crate::{
 use sqlx::Connection as _;
 use std::{marker::PhantomData, sync::Arc};
 
-/// The statements that follow a write in its transaction, if it returns rows. They are made anew if the transaction runs
-/// again.
+/// Makes the statements that follow a write in its transaction, if the write returns rows. They are made anew if the
+/// transaction is retried.
 pub struct FollowUp<R> {
     make_statements: Arc<MakeStatements>,
     /// The rows of the write.
     rows: PhantomData<fn(R)>,
 }
 
-/// Makes statements of the rows of a write; an error rolls back.
+/// Makes the statements from the rows of the write. An error rolls back the transaction.
 type MakeStatements = dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync;
 
 impl<R: TableRow> FollowUp<R> {
-    /// The statements that `statements` makes of the rows of the write. An error rolls back.
+    /// Follows a write with the statements that `statements` makes from its rows. An error rolls back the transaction.
     pub fn new(
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
@@ -32,7 +43,7 @@ impl<R: TableRow> FollowUp<R> {
         }
     }
 
-    /// No statement.
+    /// Follows a write with no statement.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -49,7 +60,7 @@ impl<R: TableRow> FollowUp<R> {
     }
 }
 
-/// A write and the statements that follow it. Each try of a transaction runs a clone.
+/// A write and the statements that follow it. Each attempt at a transaction runs a clone.
 #[derive(Clone)]
 struct FollowedWrite {
     write: Statement,
@@ -69,31 +80,34 @@ impl FollowedWrite {
     }
 }
 
-/// Decides by the rows that a transaction has locked whether it goes on.
+/// Checks the rows that a transaction has locked. The outer error rolls back the transaction; the inner one is a
+/// refusal, with which the transaction ends without the write.
 type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
 
 impl Database {
     /// Runs a statement that writes, and returns its rows.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        Ok(self.write_only(statement).await?.decode()?)
+        Ok(self.write_statement(statement).await?.decode()?)
     }
 
-    /// Runs a statement that writes, and returns how many rows it returns.
+    /// Runs a statement that writes, and returns the number of its rows. Without a `RETURNING` clause it has none.
     pub async fn execute(&self, statement: Statement) -> Result<usize, StoreError> {
-        Ok(self.write_only(statement).await?.len())
+        Ok(self.write_statement(statement).await?.len())
     }
 
-    async fn write_only(&self, statement: Statement) -> Result<Rows, StoreError> {
+    /// Runs one statement that writes. PostgreSQL runs it without the round trips of `BEGIN` and `COMMIT`, unless reads
+    /// need a quorum ([`ReadConsistency::begin`]).
+    async fn write_statement(&self, statement: Statement) -> Result<Rows, StoreError> {
         if let Engine::Postgres(pool) = &self.engine
             && pool.read_consistency() == ReadConsistency::Primary
         {
-            return write_alone(pool, statement).await;
+            return write_without_begin(pool, statement).await;
         }
-        let written = self.transaction(move |mut connection| {
+        self.transaction(move |mut connection| {
             let statement = statement.clone();
             Box::pin(async move { statement.fetch(&mut connection).await })
-        });
-        written.await
+        })
+        .await
     }
 
     /// Runs a statement that writes, and returns its rows. If there are any, `follow_up` runs in the same
@@ -108,11 +122,11 @@ impl Database {
     }
 
     async fn write_rows(&self, write: FollowedWrite) -> Result<Rows, StoreError> {
-        let written = self.transaction(move |mut connection| {
+        self.transaction(move |mut connection| {
             let write = write.clone();
             Box::pin(async move { write.run(&mut connection).await })
-        });
-        written.await
+        })
+        .await
     }
 
     /// Like [`Self::write_with`], but first locks the rows that `lock` selects, which only orders the writes.
@@ -131,15 +145,15 @@ impl Database {
         lock: Statement,
         write: FollowedWrite,
     ) -> Result<Rows, StoreError> {
-        let written = self.transaction(move |mut connection| {
+        self.transaction(move |mut connection| {
             let lock = lock.clone();
             let write = write.clone();
             Box::pin(async move {
                 lock.lock(&mut connection).await?;
                 write.run(&mut connection).await
             })
-        });
-        written.await
+        })
+        .await
     }
 
     /// Like [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked. All of it is one
@@ -164,28 +178,32 @@ impl Database {
         check: Arc<CheckLocked<E>>,
         write: FollowedWrite,
     ) -> Result<Rows, E> {
-        let written = self.transaction(move |mut connection| {
+        self.transaction(move |mut connection| {
             let lock = lock.clone();
             let check = Arc::clone(&check);
             let write = write.clone();
             Box::pin(async move {
                 let locked = lock.lock(&mut connection).await?;
                 if let Err(refusal) = check(locked)? {
+                    // The transaction commits, but it has only locked rows.
                     return Ok(Err(refusal));
                 }
                 Ok(Ok(write.run(&mut connection).await?))
             })
-        });
-        written.await?
+        })
+        .await?
     }
 
-    /// Runs statements as one transaction. An error rolls back. If PostgreSQL has rolled back because of another
-    /// transaction, they run again.
+    /// Runs statements as one transaction. An error rolls it back.
+    ///
+    /// If PostgreSQL itself rolls it back because of a conflict with another transaction, it is retried until
+    /// [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`). Writes of SQLite wait for
+    /// one another, so there is no such conflict and no retry.
     async fn transaction<T: Send + 'static>(
         &self,
         statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,
     ) -> Result<T, StoreError> {
-        // The futures below each hold it.
+        // Shared, because each attempt is a future that holds the statements.
         let statements = Arc::new(statements);
         match &self.engine {
             Engine::Postgres(pool) => {
@@ -211,11 +229,11 @@ impl Database {
     }
 }
 
-async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreError> {
+async fn write_without_begin(pool: &Pool, statement: Statement) -> Result<Rows, StoreError> {
     let write = pool.write_with_retries(move |connection, commit| {
         let statement = statement.clone();
         Box::pin(async move {
-            // The server commits a lone statement with its execution.
+            // Without a `BEGIN`, the server commits the statement with its execution.
             commit.mark_sent()?;
             statement.fetch(&mut Connection::Postgres(connection)).await
         })
