@@ -25,26 +25,27 @@ use snapshot::{Differences, Refusal, SnapshotReview};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How often the revision of a change is stored that is no deletion. Changes behind the stored one come again after a
-/// restart.
-const CHANGE_INTERVAL: Duration = Duration::from_mins(1);
+/// Changes other than deletions store the position at most this often. Deletions, progress and the end of a snapshot
+/// always store it. After a restart, changes later than the stored position come again.
+const MIN_STORE_INTERVAL: Duration = Duration::from_mins(1);
 /// How long posts-service waits before it asks for another snapshot of a history that it has refused.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Several processes may watch at once.
+/// The watcher of user changes, which deletes or detaches the posts of deleted users. Several processes may watch at
+/// once.
 pub(crate) struct DeletedAuthors {
     store: Arc<Database>,
     policy: PostsOfDeletedUsers,
     /// Read for each connection, so that its file may be replaced.
     key: Option<SecretSource>,
-    /// The position that was stored before the connection. Authors of later posts may have been created after the
-    /// snapshot.
+    /// The position that was stored when the connection began. Its `newest_post` limits what a snapshot may delete or
+    /// detach, because the author of a later post may have been created after the snapshot.
     position: Position,
-    /// The review of the users that have arrived so far, while a snapshot is read.
+    /// The review of the users that have arrived so far; `None` unless a snapshot is being read.
     snapshot: Option<SnapshotReview>,
     position_stored_at: Option<Instant>,
     refused_history: Option<RefusedHistory>,
-    /// The text of the last warning, until the stream goes on.
+    /// The text of the last warning, which is not logged again; `None` once a position is stored.
     last_warning: Option<String>,
 }
 
@@ -105,7 +106,7 @@ impl DeletedAuthors {
     ) -> Result<(), WatchError> {
         let differences = review.end(&self.store, &self.position).await?;
         if !self.position.accepts_any
-            && let Some(refusal) = self.refuse(&progress, &differences)
+            && let Some(refusal) = self.find_refusal(&progress, &differences)
         {
             self.refused_history = Some(RefusedHistory {
                 refused_at: Instant::now(),
@@ -120,18 +121,18 @@ impl DeletedAuthors {
             let newest_post = self.position.newest_post;
             reassign_posts(&self.store, moved.author, moved.user, newest_post).await?;
         }
-        self.advance(NextPosition {
+        self.store_position(NextPosition {
             revision: progress.revision,
             seal: progress.seal,
-            // A lower revision than the stored one is of a restored backup of the users.
+            // The revision may be lower than the stored one, if the users were restored from a backup.
             replaces_revision: Some(self.position.revision),
             generation: self.position.generation,
         })
         .await
     }
 
-    /// Why the history of a snapshot is not followed until an operator accepts it; `None` if it is followed.
-    fn refuse(&self, progress: &WatchProgress, differences: &Differences) -> Option<Refusal> {
+    /// Returns why the history of a snapshot is not followed until an operator accepts it; `None` if it is followed.
+    fn find_refusal(&self, progress: &WatchProgress, differences: &Differences) -> Option<Refusal> {
         let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
         if is_unidentified {
             return Some(Refusal::Unidentified);
@@ -139,26 +140,23 @@ impl DeletedAuthors {
         differences.too_many_lost()
     }
 
-    /// Stores a position.
-    async fn advance(&mut self, next: NextPosition) -> Result<(), WatchError> {
+    /// Stores a position. That of a deletion is stored by [`Self::handle_deletion`], together with the last posts.
+    async fn store_position(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
         let history = advance(&self.store, next).await?;
-        self.require_followed(history, revision)
+        require_followed(history)?;
+        self.resume_following(revision);
+        Ok(())
     }
 
-    /// Fails if an operator has given up the history that this connection follows: the next connection begins with the
-    /// users of the next one.
-    fn require_followed(&mut self, history: History, revision: i64) -> Result<(), WatchError> {
-        if history == History::GivenUp {
-            return Err("an operator has accepted another history of users".into());
-        }
+    /// Records that a position was stored. Logs it if it is the first one, or the first one after a warning.
+    fn resume_following(&mut self, revision: i64) {
         if self.position_stored_at.is_none() || self.last_warning.is_some() {
             tracing::info!(revision, "follows the changes of users");
         }
         self.position_stored_at = Some(Instant::now());
         self.refused_history = None;
         self.last_warning = None;
-        Ok(())
     }
 
     /// Detaches or deletes the posts of a user who was deleted at this revision, and stores it with the last of them.
@@ -177,21 +175,24 @@ impl DeletedAuthors {
         self.detach_or_delete(posts).await?;
         let next = self.next_position(change.revision, change.seal);
         let history = advance_with_last_posts(&self.store, next, self.policy, posts).await?;
-        self.require_followed(history, change.revision)
+        require_followed(history)?;
+        self.resume_following(change.revision);
+        Ok(())
     }
 
-    /// Stores the revision of a change that needs nothing, now and then. A progress follows the last one.
+    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. After the last
+    /// change a progress follows, which is stored.
     async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
         if let Some(stored_at) = self.position_stored_at
-            && stored_at.elapsed() < CHANGE_INTERVAL
+            && stored_at.elapsed() < MIN_STORE_INTERVAL
         {
             return Ok(());
         }
         let next = self.next_position(change.revision, change.seal);
-        self.advance(next).await
+        self.store_position(next).await
     }
 
-    /// A position ahead of the stored one.
+    /// Returns a position that is stored only if it is ahead of the stored one.
     fn next_position(&self, revision: i64, seal: Option<String>) -> NextPosition {
         NextPosition {
             revision,
@@ -199,6 +200,15 @@ impl DeletedAuthors {
             replaces_revision: None,
             generation: self.position.generation,
         }
+    }
+}
+
+/// Fails if an operator has given up the history that this connection follows. The next connection then begins with all
+/// users of the history that the operator has accepted instead.
+fn require_followed(history: History) -> Result<(), WatchError> {
+    match history {
+        History::Followed => Ok(()),
+        History::GivenUp => Err("an operator has accepted another history of users".into()),
     }
 }
 
@@ -221,6 +231,8 @@ impl UserWatcher for DeletedAuthors {
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
+        // While the snapshot goes on, the review is put back. An error ends the connection, and `connect` decides
+        // about a new review.
         if let Some(review) = self.snapshot.take() {
             return self.handle_in_snapshot(event, review).await;
         }
@@ -229,7 +241,7 @@ impl UserWatcher for DeletedAuthors {
             UserEvent::Change(change) => self.handle_change(change).await,
             UserEvent::Progress(WatchProgress { revision, seal }) => {
                 let next = self.next_position(revision, seal);
-                self.advance(next).await
+                self.store_position(next).await
             }
         }
     }
