@@ -29,7 +29,7 @@ pub struct User {
     pub tokens_not_before: u64,
     /// Whether every credential of the user is refused, as if the user did not exist.
     pub disabled: bool,
-    /// The stored part of [`User::marked_until`], in Unix seconds: set when a revocation lowers `tokens_not_before`,
+    /// The stored part of `User::marked_until`, in Unix seconds: set when a revocation lowers `tokens_not_before`,
     /// otherwise 0.
     pub tokens_marked_until: u64,
     /// Whether a password needs a one-time code beside it.
