@@ -516,7 +516,8 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             .await
             .map(|created| (created.key.expose_secret().to_owned(), created.stored))
     };
-    let (role, admin) = (Some(Ok(Role::AUTHOR)), app.admin.as_str());
+    let role = Some(Ok(Role::AUTHOR));
+    let admin = app.admin.as_str();
     let (key, stored) = create(admin, Some(ann.id), role).await.expect("created");
     assert_eq!(
         (stored.user_id, stored.created_by.as_deref()),

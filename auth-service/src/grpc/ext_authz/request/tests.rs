@@ -51,23 +51,29 @@ fn with(http: HttpRequest) -> AttributeContext {
     }
 }
 
-fn token_of(joined: &[(&str, &str)], raw: &[(&str, &str, &[u8])]) -> Option<String> {
+fn with_headers(
+    joined: &[(&str, &str)],
+    raw: impl Iterator<Item = HeaderValue>,
+) -> AttributeContext {
     let headers = joined
         .iter()
         .map(|&(name, value)| (name.to_owned(), value.to_owned()));
-    let raw = raw.iter().map(|&(key, value, raw_value)| HeaderValue {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        raw_value: raw_value.to_owned(),
-    });
-    let http = HttpRequest {
+    with(HttpRequest {
         headers: headers.collect(),
         header_map: Some(HeaderMap {
             headers: raw.collect(),
         }),
         ..HttpRequest::default()
-    };
-    let context = &with(http);
+    })
+}
+
+fn token_of(joined: &[(&str, &str)], raw: &[(&str, &str, &[u8])]) -> Option<String> {
+    let raw = raw.iter().map(|&(key, value, raw_value)| HeaderValue {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        raw_value: raw_value.to_owned(),
+    });
+    let context = &with_headers(joined, raw);
     match (RequestAttributes { context }).authorization() {
         AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
             Some(token.expose_secret().to_owned())
@@ -144,22 +150,12 @@ fn the_route_has_no_query_and_a_bounded_length() {
 }
 
 fn browser_headers(joined: &[(&str, &str)], raw: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
-    let headers = joined
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), value.to_owned()));
     let raw = raw.iter().map(|&(key, raw_value)| HeaderValue {
         key: key.to_owned(),
         raw_value: raw_value.to_owned(),
         ..HeaderValue::default()
     });
-    let http = HttpRequest {
-        headers: headers.collect(),
-        header_map: Some(HeaderMap {
-            headers: raw.collect(),
-        }),
-        ..HttpRequest::default()
-    };
-    let context = &with(http);
+    let context = &with_headers(joined, raw);
     let read = RequestAttributes { context }.browser_headers();
     let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
         (name.to_string(), value.as_bytes().to_vec())
