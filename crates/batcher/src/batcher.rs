@@ -13,7 +13,7 @@ pub enum SubmitError {
     /// The sender of the batch panicked, or returned fewer answers than requests.
     #[error("the batch ended without an answer")]
     BatchDropped,
-    /// The request was not sent: as many wait as may.
+    /// The request was not sent, because too many others already wait.
     #[error("too many requests wait for a batch")]
     QueueFull,
 }
@@ -26,14 +26,16 @@ pub struct Batcher<R, A> {
 /// Starts the tasks that send batches, and holds the requests that wait for one.
 struct Dispatcher<R, A> {
     send: Box<dyn Fn(Vec<R>) -> BoxFuture<'static, Vec<A>> + Send + Sync>,
-    /// No panic under this lock leaves the queue half changed.
+    /// The lock does not poison, because no panic under it could leave the queue half changed.
     queue: Mutex<Queue<R, A>>,
 }
 
 impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
-    /// `send` receives a batch, never an empty one, and returns the answers in the order of the
-    /// requests. It runs in the span of the only request, or in a span of its own that is a child of
-    /// the first traced request and linked to the others.
+    /// Creates a batcher that sends its batches with `send`.
+    ///
+    /// `send` receives a batch, never an empty one, and returns the answers in the order of the requests. It
+    /// runs in the span of the request if the batch has only one. Otherwise it runs in a new span, which is a
+    /// child of the first traced request and linked to the others.
     pub fn new<F>(limits: Limits, send: impl Fn(Vec<R>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Vec<A>> + Send + 'static,
@@ -47,8 +49,10 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         }
     }
 
-    /// Sends a request with the next batch and returns its answer. Dropping the future withdraws the
-    /// request if its batch has not been sent, and never affects other requests. Needs a tokio runtime.
+    /// Sends a request with the next batch and returns its answer.
+    ///
+    /// Dropping the future withdraws the request if its batch has not been sent, and never affects other
+    /// requests. The caller must be inside a tokio runtime.
     pub async fn submit(&self, request: R) -> Result<A, SubmitError> {
         let (reply, answer) = oneshot::channel();
         {
@@ -63,21 +67,23 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
             });
             self.dispatcher.dispatch(queue);
         }
-        // No timer here: a request waits only while a worker runs, and a task watches for stalls.
+        // No timer is needed here: a request waits only while a worker runs, and `watch` notices stalled
+        // workers.
         answer.await.map_err(|_| SubmitError::BatchDropped)
     }
 }
 
 impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
-    /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if they
-    /// depend on other batches.
+    /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if the requests
+    /// depend on batches that are in flight.
     fn dispatch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<R, A>>) {
         let starts_watch = queue.claim_watch();
         let starts_worker = queue.has_capacity();
         queue.workers += usize::from(starts_worker);
         drop(queue);
         if starts_worker {
-            // Its own task: a caller that is cancelled must not cancel the batch of the others.
+            // The batch runs in its own task, so that a cancelled caller does not cancel the requests of
+            // others.
             tokio::spawn(Arc::clone(self).work());
         }
         if starts_watch {
@@ -85,9 +91,11 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
         }
     }
 
-    /// Starts a worker whenever all batches in flight are stalled, until no request waits. Requests that
-    /// came before the stall found no capacity. One task for all batches: a timer in each worker would
-    /// interrupt the runtime's wait for I/O with each lone request.
+    /// Starts another worker whenever all batches in flight are stalled, until no request waits.
+    ///
+    /// It is needed because requests that came before the stall found no capacity, so none of them starts a
+    /// worker. One task watches all batches: a timer in each worker would interrupt the runtime's wait for I/O
+    /// with each lone request.
     async fn watch(self: Arc<Self>) {
         while let Some(time) = { self.queue.lock().continue_watch() } {
             sleep(time).await;
@@ -108,19 +116,20 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
         }) = { self.queue.lock().next_batch(&mut last_sent) }
         {
             let answers = async { (self.send)(requests).await }.instrument(span);
-            // The hook has logged a panic. Its callers see that their replies are dropped.
+            // The panic hook has already logged a panic. The callers of the batch get an error, because their
+            // replies are dropped.
             let answers = AssertUnwindSafe(answers)
                 .catch_unwind()
                 .await
                 .unwrap_or_default();
             let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // Fails for callers that were cancelled.
+                // Fails if the caller was cancelled, which is fine.
                 let _ = reply.send(answer);
             }
-            // Callers that were just answered often submit again at once. Without this turn they
-            // would miss the next batch, and batches would stay small. A lone caller needs none: its
-            // next request starts a worker.
+            // Callers that were just answered often submit again at once. Yielding lets them do so before the
+            // next batch is taken; otherwise they would miss it, and batches would stay small. A lone caller
+            // does not need this, because its next request starts a worker.
             if !is_single || !self.queue.lock().waiting.is_empty() {
                 yield_now().await;
             }

@@ -1,13 +1,15 @@
-//! Batches concurrent requests into shared round trips, without added latency and without stale
-//! answers.
+//! Batches concurrent requests into shared round trips, without added latency and without stale answers.
 //!
-//! - [`Batcher`]: sends requests in batches. **A request joins only a batch that has not been sent**,
-//!   because a batch in flight could return what was true before the request was made. Nothing waits
-//!   for a batch to fill: requests gather while earlier batches are in flight, and a request that
-//!   finds none is sent at once.
-//! - [`Limits`]: the size and the number of batches; `queue` holds the requests that wait, and decides
-//!   when one more batch may start.
-//! - [`answer_by_key`]: reads each distinct key of a batch once.
+//! A caller hands its request to [`Batcher`] (`batcher.rs`). The request waits in the queue (`queue.rs`), which
+//! also knows how many batches are in flight and decides when one more may start. A worker task then takes the
+//! requests that wait, sends them as one batch, and gives each caller its answer.
+//!
+//! **A request joins only a batch that has not been sent**, because a batch in flight could return what was
+//! true before the request was made. Nothing waits for a batch to fill: requests gather while earlier batches
+//! are in flight, and a request that finds none in flight is sent at once.
+//!
+//! [`Limits`] bounds the size and the number of batches. [`answer_by_key`] is for batches of reads by key: it
+//! reads each distinct key once. This crate does not know what a request is, and it does not retry.
 
 mod batcher;
 mod queue;
@@ -17,8 +19,10 @@ pub use queue::Limits;
 
 use std::{collections::HashMap, hash::Hash};
 
-/// Answers a batch of reads by key: `read` gets each distinct key once, in ascending order, and returns
-/// the values that exist. The answers are in the order of `keys`; an error is the answer to all.
+/// Answers a batch of reads by key.
+///
+/// `read` gets each distinct key once, in ascending order, and returns the values that exist. The answers are
+/// in the order of `keys`; if `read` fails, every key gets the error.
 pub async fn answer_by_key<K, V, E, F>(
     keys: Vec<K>,
     read: impl FnOnce(Vec<K>) -> F,

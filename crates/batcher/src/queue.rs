@@ -1,10 +1,12 @@
-//! The requests that wait, and the limits of the batches that take them.
+//! Holds the requests that wait, and decides when a batch of them may start and how large it is.
 
 use std::time::Duration;
 use tokio::{sync::oneshot, time::Instant};
 use tracing::{Span, info_span};
 
-/// More requests than a replica can have open connections for; each takes some hundred bytes.
+/// The number of requests that may wait for a batch.
+///
+/// It is more than a replica can have open connections for. Each waiting request takes a few hundred bytes.
 pub(crate) const MAX_WAITING: usize = 32_768;
 
 /// The size of batches, and how many may be in flight.
@@ -13,13 +15,13 @@ pub(crate) const MAX_WAITING: usize = 32_768;
 /// not delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Requests in one batch; at least 1.
+    /// The number of requests in one batch; at least 1.
     pub max_batch_size: usize,
-    /// Batches in flight while answers come; at least 1.
+    /// The number of batches in flight while answers arrive; at least 1.
     pub max_in_flight: usize,
-    /// After this time without an answer, a batch counts as stalled.
+    /// A batch without an answer after this time counts as stalled.
     pub stall_timeout: Duration,
-    /// Batches in flight while all are stalled; at least `max_in_flight`.
+    /// The number of batches in flight while all of them are stalled; at least `max_in_flight`.
     pub max_in_flight_stalled: usize,
 }
 
@@ -39,11 +41,11 @@ pub(crate) struct Batch<R, A> {
 pub(crate) struct Queue<R, A> {
     limits: Limits,
     pub(crate) waiting: Vec<PendingRequest<R, A>>,
-    /// Tasks that send batches.
+    /// The number of tasks that send batches.
     pub(crate) workers: usize,
     /// When each batch in flight was sent.
     sent: Vec<Instant>,
-    /// Whether a task watches for stalls.
+    /// Set while a task watches for stalled batches.
     is_watched: bool,
 }
 
@@ -58,22 +60,24 @@ impl<R, A> Queue<R, A> {
         }
     }
 
-    /// Whether one more worker may start.
+    /// Returns whether one more worker may start.
     pub(crate) fn has_capacity(&self) -> bool {
         let all_stalled = self.sent.len() == self.workers && !self.any_progressing();
         self.workers < self.limits.max_in_flight.max(1)
             || (all_stalled && self.workers < self.limits.max_in_flight_stalled)
     }
 
-    /// Whether the caller is to start the watch, because requests depend on batches in flight.
+    /// Returns whether the caller must start the watch, because requests now depend on batches in flight. Only
+    /// one caller gets `true`.
     pub(crate) fn claim_watch(&mut self) -> bool {
         let is_claimed = !self.is_watched && self.workers >= self.limits.max_in_flight.max(1);
         self.is_watched |= is_claimed;
         is_claimed
     }
 
-    /// How long the watch sleeps; `None` ends it, once nothing waits. It outlives the workers that it
-    /// starts, because they may stall too.
+    /// Returns how long the watch must sleep, or `None` once no request waits, which ends the watch.
+    ///
+    /// The watch outlives the workers that it starts, because they may stall too.
     pub(crate) fn continue_watch(&mut self) -> Option<Duration> {
         self.drop_cancelled();
         self.is_watched = !self.waiting.is_empty();
@@ -91,9 +95,11 @@ impl<R, A> Queue<R, A> {
         Some(if left.is_zero() { stall_timeout } else { left })
     }
 
-    /// Takes the next batch, without cancelled requests. `last_sent` is when the worker sent its last one.
-    /// Without a next batch the worker ends within the same lock, so that the next request starts
-    /// another. It also ends if it started beside stalled batches and others progress again.
+    /// Takes the next batch for a worker, leaving out cancelled requests. `last_sent` is the time at which this
+    /// worker sent its previous batch.
+    ///
+    /// If no request waits, the worker ends under the same lock, so that the next request starts another
+    /// worker. The worker also ends if it was started beside stalled batches and those progress again.
     pub(crate) fn next_batch(&mut self, last_sent: &mut Option<Instant>) -> Option<Batch<R, A>> {
         let previous = *last_sent;
         if let Some(index) = self.sent.iter().position(|sent| Some(*sent) == previous) {
@@ -130,7 +136,7 @@ impl<R, A> Queue<R, A> {
     }
 }
 
-/// The span of a batch. A span has one parent, so the batch belongs to the first traced request and is
+/// Returns the span of a batch. A span has one parent, so the batch belongs to the first traced request and is
 /// linked to the others.
 fn batch_span<R, A>(members: &[PendingRequest<R, A>]) -> Span {
     let mut traced = members

@@ -1,4 +1,5 @@
-//! Reads of a store whose value changes while batches are in flight and whose answers wait for the test.
+//! Tests of the batcher, with reads of a store whose value changes while batches are in flight. The store
+//! answers when the test allows it.
 
 mod stalled;
 
@@ -18,7 +19,7 @@ use tokio::{
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_STALLED: usize = 4;
 
-/// Reads its value when a batch is sent, and answers when the test allows it.
+/// A store that reads its value when a batch is sent, and answers when the test allows it.
 #[derive(Clone)]
 struct Store {
     value: Arc<AtomicU32>,
@@ -77,7 +78,7 @@ impl Store {
     }
 }
 
-/// Lets every task run until it waits. The runtime has one thread and no timers are involved, so a
+/// Lets every task run until it has to wait. The runtime has one thread and no timers are involved, so a
 /// bounded number of turns is enough.
 async fn settle() {
     for _ in 0..100 {
@@ -118,7 +119,7 @@ async fn request_never_joins_a_batch_in_flight() {
         let early = store.read("a");
         settle().await;
         store.value.store(1, Ordering::SeqCst);
-        // The same name, read after the change, while the batch with the old value is in flight.
+        // This reads the same name after the change, while the batch with the old value is in flight.
         let late = store.read("a");
         settle().await;
         store.answer(2);

@@ -1,4 +1,4 @@
-//! Batches whose answer does not come.
+//! Tests of batches that get no answer.
 
 use super::{MAX_STALLED, STALL_TIMEOUT, settle, store};
 use crate::SubmitError;
@@ -21,11 +21,11 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
     assert_eq!(store.sent(), [["stalled"]]);
     let after = store.read("b");
     settle().await;
-    // No further request arrives: the watch notices the waiting requests.
+    // No further request arrives, so only the watch can notice the waiting requests.
     tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [vec!["stalled"], vec!["a", "b"]]);
-    // The extra place is used for no second batch while answers come.
+    // While answers come, the extra place is not used for a second batch.
     let next = store.read("c");
     settle().await;
     assert_eq!(store.sent().len(), 2);
@@ -77,7 +77,7 @@ async fn waiting_requests_are_not_woken_while_batches_are_stalled() {
         settle().await;
         tokio::time::advance(STALL_TIMEOUT).await;
     }
-    // Four are in stalled batches, two wait.
+    // Four requests are in stalled batches, and two wait.
     assert_eq!(store.sent().len(), MAX_STALLED);
     assert_eq!(polls.load(Ordering::SeqCst), 6);
     store.answer(6);
@@ -92,7 +92,7 @@ async fn request_behind_a_stalled_and_a_panicked_batch_is_answered() {
     let stalled = store.read("stalled");
     settle().await;
     tokio::time::advance(STALL_TIMEOUT).await;
-    // One is sent beside the stalled batch, the other waits behind it.
+    // One request is sent beside the stalled batch, and the other waits behind it.
     let (lost, waiting) = (store.read("panic"), store.read("a"));
     assert_eq!(lost.await.unwrap(), Err(SubmitError::BatchDropped));
     settle().await;
