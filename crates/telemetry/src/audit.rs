@@ -1,12 +1,13 @@
-//! The audit log: which actor did what.
+//! The audit log, which says which actor did what. [`audit_line!`](crate::audit_line) writes a line of it.
 
 pub use crate::logs::AUDIT;
 
 #[doc(hidden)]
 pub use tracing;
 
-/// Writes an audit line: the event, its fields, and the client address if known. `RUST_LOG` does not
-/// filter it, and the log adds the request id. Fields that are `None` are omitted.
+/// Writes an audit line: the event, its fields, and the client address if it is known.
+///
+/// `RUST_LOG` does not filter the line, and the log adds the request id. Fields that are `None` are omitted.
 ///
 /// ```
 /// let (user_id, username) = (1, "ann");

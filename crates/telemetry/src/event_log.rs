@@ -1,5 +1,5 @@
-//! Events that a client or an outage repeats: counted, and logged once a second. A line for each would
-//! let a client fill the disk.
+//! Counts events that a client or an outage can repeat, and logs the counts once a second. One line for each
+//! event would let a client fill the disk.
 
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, time::Duration};
@@ -7,21 +7,22 @@ use tokio::runtime::Handle;
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many kinds are told apart; further ones are `others`.
+/// The number of kinds that are counted separately. Events of further kinds are counted together, as `others`.
 const MAX_KINDS: usize = 64;
 
 type Counts = BTreeMap<String, u64>;
 
-/// Counts events by kind.
+/// Counts events by kind, such as a route with its status, and logs the counts.
 #[derive(Debug)]
 pub struct EventLog {
-    /// Logs the counts of a second, such as `/login OVERLOADED 12, /login TOO_MANY_ATTEMPTS 3`.
+    /// Logs the counts of one second, such as `/login OVERLOADED 12, /login TOO_MANY_ATTEMPTS 3`.
     log: fn(&str),
-    /// `None` until an event, and again after a second without one.
+    /// The counts since the last line. `None` while no task reports them: until the first event, and again
+    /// after a second without one.
     counts: Mutex<Option<Counts>>,
 }
 
-/// What happens to the first event of a series.
+/// Says what happens to the first event of a series.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FirstEvent {
     Counted,
@@ -29,7 +30,7 @@ enum FirstEvent {
 }
 
 impl EventLog {
-    /// Counts events for this log line.
+    /// Creates a log that passes its counts to `log`, which writes the line.
     pub const fn new(log: fn(&str)) -> Self {
         Self {
             log,
@@ -37,13 +38,13 @@ impl EventLog {
         }
     }
 
-    /// Counts an event.
+    /// Counts an event of this kind.
     pub fn count(&'static self, kind: String) {
         self.add(kind, FirstEvent::Counted);
     }
 
-    /// Whether this event begins a series of its kind; the caller logs it by itself. Otherwise it is
-    /// counted. A series ends with a second without an event of its kind.
+    /// Returns whether this event begins a series of its kind. If so, the caller logs the event; otherwise it
+    /// is counted. A series ends with a second without an event of its kind.
     pub fn is_first(&'static self, kind: String) -> bool {
         self.add(kind, FirstEvent::LoggedByCaller)
     }
@@ -79,7 +80,7 @@ impl EventLog {
         }
     }
 
-    /// Takes the counts as text. Kinds without a count end.
+    /// Takes the counts as text. The series of kinds without a count ends.
     fn take(&self) -> String {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();
@@ -103,7 +104,7 @@ mod tests {
     use super::EventLog;
     use std::{sync::Mutex, time::Duration};
 
-    /// A log of a test, and its lines until now.
+    /// Creates a log for a test, and a function that takes the lines it has written.
     macro_rules! log {
         () => {{
             static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -115,7 +116,7 @@ mod tests {
         }};
     }
 
-    /// Waits until the lines of these seconds are logged.
+    /// Waits this many seconds, until their lines are logged.
     async fn seconds(seconds: u64) {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         tokio::task::yield_now().await;

@@ -1,14 +1,18 @@
 //! Logs, audit log, metrics and traces of a process.
 //!
-//! - [`logs`]: structured lines on stderr.
-//! - [`audit`]: the audit log, which no log level silences.
-//! - [`event_log`]: lines that would repeat, counted once a second.
-//! - [`log_limiter`]: lines that would repeat, written once for each key and period.
-//! - [`metrics`]: metrics in Prometheus' text format.
-//! - [`traces`]: spans for an OpenTelemetry collector.
-//! - [`request_context`]: the request that log lines belong to.
+//! [`Telemetry::start`] turns the settings of a program into log layers ([`logs`]) and, if a collector is set,
+//! a layer that exports spans ([`traces`]). [`Telemetry::shutdown`] exports the last spans.
 //!
-//! [`Telemetry`] starts and ends logs and traces. Metrics are scraped and need neither.
+//! - [`logs`] writes structured lines to stderr. `logs/format.rs` adds the ids of the request and the trace to
+//!   each.
+//! - [`audit`] writes the lines of the audit log, which no log level silences.
+//! - [`request_context`] holds the request that a task works on, so that its log lines carry the request id.
+//! - [`event_log`] counts events that would repeat a line, and logs the counts once a second.
+//! - [`log_limiter`] allows a line that would repeat only once for each key and period.
+//! - [`metrics`] registers metrics and writes them in Prometheus' text format. They are scraped, so they need
+//!   no start.
+//!
+//! The record of changes in the database is not here: auth-service writes it.
 
 pub mod audit;
 pub mod event_log;
@@ -24,10 +28,11 @@ use std::time::Duration;
 use traces::{Endpoint, StartError};
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// How long the export of the last spans may take. A collector that hangs delays the exit by no more.
+/// The time that the export of the last spans may take. A collector that hangs delays the exit of the program
+/// by no more than this.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Settings of logs and traces; every program has them.
+/// The settings of logs and traces, which every program has.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Logs and shutdown")]
 pub struct TelemetrySettings {
@@ -52,12 +57,14 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts logs and, if a collector is set, traces. The service name is `rolegate-` and `program` unless
-    /// `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` has another.
+    /// Starts logs and, if a collector is set, traces.
+    ///
+    /// The service name in traces is `rolegate-` and `program`, unless `OTEL_SERVICE_NAME` or
+    /// `OTEL_RESOURCE_ATTRIBUTES` sets another.
     ///
     /// # Panics
     ///
-    /// With a collector, outside a tokio runtime.
+    /// Panics if a collector is set and the caller is outside a tokio runtime.
     pub fn start(
         program: &'static str,
         version: &'static str,
@@ -70,12 +77,13 @@ impl Telemetry {
         };
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
-        // A second start in one process (tests) keeps the first subscriber.
+        // Tests start a program several times in one process; the first subscriber then stays.
         let _ = tracing_subscriber::registry().with(layers).try_init();
         Ok(Self { traces })
     }
 
-    /// Exports the remaining spans, within 2 s. Blocks; the runtime must still run, on other threads.
+    /// Exports the remaining spans, within 2 s. It blocks the thread, and the runtime must still run on other
+    /// threads.
     pub fn shutdown(self) {
         if let Some(traces) = self.traces
             && let Err(error) = traces.shutdown_with_timeout(EXPORT_TIMEOUT)

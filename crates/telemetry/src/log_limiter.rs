@@ -1,4 +1,4 @@
-//! Limits log lines that a client or an outage would repeat: one line for each key and period.
+//! Limits log lines that a client or an outage could repeat: one line for each key and period.
 
 use parking_lot::Mutex;
 use std::{
@@ -7,10 +7,11 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Decides which lines are written, and remembers them. The caller writes the line after [`Self::claim`].
+/// Decides which lines are written, and remembers them. The caller writes a line only if [`Self::claim`]
+/// returns `true`.
 #[derive(Debug)]
 pub struct LogLimiter<K> {
-    /// The greatest number of keys that are remembered.
+    /// The maximum number of keys that are remembered.
     capacity: usize,
     /// After this time, the line of a key may be written again.
     period: Duration,
@@ -18,7 +19,7 @@ pub struct LogLimiter<K> {
     lines: Mutex<Lines<K>>,
 }
 
-/// What happens to a new key when the limiter remembers as many as it may.
+/// Says what happens to a new key when the limiter remembers as many keys as it may.
 #[derive(Debug)]
 enum WhenFull {
     /// The line of the new key is not written.
@@ -31,7 +32,7 @@ enum WhenFull {
 #[derive(Debug)]
 struct Lines<K> {
     keys: BTreeSet<K>,
-    /// The lines of these keys, oldest first.
+    /// The lines of the same keys, oldest first.
     by_time: VecDeque<Line<K>>,
 }
 
@@ -42,14 +43,14 @@ struct Line<K> {
 }
 
 impl<K: Clone + Ord> LogLimiter<K> {
-    /// Allows at most `capacity` lines in a `period`, and silences further keys. It is for keys that clients choose,
-    /// who could fill the log otherwise.
+    /// Allows at most `capacity` lines in a `period`, and silences further keys. Use it for keys that clients
+    /// choose: clients could otherwise fill the log.
     pub const fn silent_when_full(capacity: usize, period: Duration) -> Self {
         Self::new(capacity, period, WhenFull::Silence)
     }
 
-    /// Allows any number of lines, and remembers `capacity` keys. Beyond it, the oldest is forgotten, and its line may
-    /// be repeated sooner. It is for lines that must not be lost.
+    /// Allows any number of lines, and remembers `capacity` keys. If there are more, the oldest key is
+    /// forgotten, so its line may be repeated within the period. Use it for lines that must not be lost.
     pub const fn evicting_when_full(capacity: usize, period: Duration) -> Self {
         Self::new(capacity, period, WhenFull::EvictOldest)
     }
@@ -67,8 +68,8 @@ impl<K: Clone + Ord> LogLimiter<K> {
         }
     }
 
-    /// Claims the line of this key. Returns `true` if the caller is to write it now: it then counts as written, and
-    /// other callers get `false` for the rest of the period.
+    /// Claims the line of this key. Returns `true` if the caller must write the line now. It then counts as
+    /// written, and other callers get `false` for the rest of the period.
     pub fn claim(&self, key: K) -> bool {
         let now = Instant::now();
         let mut lines = self.lines.lock();

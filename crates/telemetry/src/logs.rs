@@ -1,6 +1,8 @@
-//! Structured logs on stderr; stdout is for the user of a program.
+//! Structured logs on stderr. Stdout is left to what a program prints for its user.
 //!
-//! Lines of the target `audit` are always written, whatever `RUST_LOG` is.
+//! `layers` builds two layers, and `format.rs` writes the lines of both. The first has the lines that pass
+//! [`LogFilter`], which is the setting `RUST_LOG`. The second has the lines of the target `audit`, which are
+//! written whatever `RUST_LOG` is.
 
 mod format;
 
@@ -24,7 +26,7 @@ use tracing_subscriber::{
 /// The target of the audit log.
 pub const AUDIT: &str = "audit";
 
-/// The prefix of our targets, to which a bare level in `RUST_LOG` applies.
+/// The prefix of the targets of this project, to which a bare level in `RUST_LOG` applies.
 const OWN_TARGETS: &str = "rolegate";
 
 /// Describes an error and its sources, separated by colons.
@@ -35,8 +37,10 @@ pub fn error_chain(error: &dyn Error) -> String {
     }
 }
 
-/// A valid `RUST_LOG`. A bare level such as `trace` applies to our own targets: libraries log request
-/// headers and query arguments at trace, so they stay at info unless they are named.
+/// A valid `RUST_LOG`.
+///
+/// A bare level such as `trace` applies only to the targets of this project. Libraries log request headers and
+/// query arguments at trace, so they stay at info unless `RUST_LOG` names them.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
     text: String,
@@ -45,15 +49,15 @@ pub struct LogFilter {
 impl FromStr for LogFilter {
     type Err = String;
 
-    /// A word without `=` must be a level: tracing would read `warning` as a target of that name, and
-    /// log everything of it and nothing else.
+    /// Parses the setting. A word without `=` must be a level: tracing would read `warning` as the name of a
+    /// target, log everything of that target, and nothing else.
     fn from_str(text: &str) -> Result<Self, String> {
         let filter = Self {
             text: text.to_owned(),
         };
         let problem = "must be a level or targets with levels, such as debug or info,h2=debug; \
                        levels are off, error, warn, info, debug and trace";
-        // Without a target, `=trace` would apply to every crate.
+        // An empty target must be refused, because `=trace` would apply to every crate.
         let is_target = |target: &str| {
             let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte);
             !target.is_empty() && target.bytes().all(is_part)
@@ -87,7 +91,7 @@ where
             .with_writer(io::stderr)
             .event_format(LineFormatter { format })
     };
-    // The hints disable other levels at their call sites: libraries trace every frame.
+    // The hints disable other levels at their call sites. This saves time, because libraries trace every frame.
     let not_audit = filter_fn(|item| item.is_event() && item.target() != AUDIT)
         .with_max_level_hint(LevelFilter::TRACE);
     let ordinary = filter.directives().unwrap_or_default().and(not_audit);
@@ -99,8 +103,8 @@ where
     ]
 }
 
-/// Whether the environment leaves colours on: <https://no-color.org>, <https://bixense.com/clicolors>, and terminals
-/// that show no colours.
+/// Returns whether the environment allows colors, by <https://no-color.org>, <https://bixense.com/clicolors>,
+/// and `TERM=dumb` for terminals that cannot show them.
 fn takes_colours(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
     let is = |name, text: &str| variable(name).is_some_and(|value| value == text);
     let is_forbidden = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -110,8 +114,9 @@ fn takes_colours(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
 impl LogFilter {
     fn directives(&self) -> Result<Targets, ParseError> {
         let text = self.text.trim();
-        // Without a base, an empty list would silence everything, errors included. PostgreSQL's notices
-        // are about its own bookkeeping, such as a table that exists already.
+        // Libraries log at info unless `RUST_LOG` says otherwise: with an empty list, tracing would silence
+        // even errors. Of the notices of PostgreSQL only warnings are logged, because the others are about its
+        // own bookkeeping, such as a table that exists already.
         let base = if text == "off" {
             "off"
         } else {

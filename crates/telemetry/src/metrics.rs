@@ -1,8 +1,9 @@
-//! Metrics in Prometheus' text format (version 0.0.4), in the default registry of the process.
+//! Registers metrics in the default registry of the process, and writes them in Prometheus' text format
+//! (version 0.0.4).
 //!
-//! A metric is registered once, in a `LazyLock` beside what it counts, and is touched before the program
-//! serves, so that a scrape finds it at zero. Labels never hold text that a client chose. [`process`] has
-//! the metrics that every program has.
+//! Each metric is registered once, in a `LazyLock` beside the code that counts. The program touches it before
+//! it serves, so that the first scrape finds the metric at zero. Labels never hold text that a client chose.
+//! [`process`] has the metrics that every program has.
 
 pub mod process;
 
@@ -15,20 +16,22 @@ use prometheus::{
 };
 use std::collections::BTreeMap;
 
-/// Upper bounds of latencies in seconds: from a role decision to the timeout of a call.
+/// The upper bounds of the buckets of latencies, in seconds. They range from the time of a role decision to the
+/// timeout of a call.
 pub const LATENCY_BUCKETS: &[f64] = &[
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Upper bounds of batch sizes.
+/// The upper bounds of the buckets of batch sizes.
 pub const SIZE_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Why a registration cannot fail: names are literals of this workspace, and each is registered in one place.
+/// Says why a registration cannot fail: names are literals of this workspace, and each is registered in one
+/// place.
 const REGISTERED: &str = "the name of a metric is valid and unique";
 
 type Collector = Box<dyn Fn() + Send + Sync>;
 
-/// What runs before each scrape, by name.
+/// The functions that run before each scrape, by name.
 static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
 
 /// Registers a counter; its name ends in `_total`.
@@ -72,13 +75,14 @@ pub fn set_count(gauge: &IntGauge, count: usize) {
     gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }
 
-/// Advances a counter to a total that is counted elsewhere. Never decreases it.
+/// Advances a counter to a total that is counted elsewhere, such as by the kernel. It never decreases the
+/// counter.
 pub fn advance_to(counter: &IntCounter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
 
-/// Runs `collect` before each scrape, to update metrics from elsewhere. Replaces the collector of the
-/// same name.
+/// Runs `collect` before each scrape, to update metrics whose values are kept elsewhere. It replaces the
+/// collector of the same name.
 pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
     COLLECTORS.lock().insert(name.into(), Box::new(collect));
 }

@@ -1,6 +1,6 @@
-//! The request that log lines belong to.
+//! The request that the current task works on, so that its log lines carry the request id.
 //!
-//! It is task-local and not a span: a span costs every request several allocations, and most requests
+//! The context is task-local and not a span: a span costs every request several allocations, and most requests
 //! log nothing.
 
 use http::HeaderValue;
@@ -15,9 +15,9 @@ use tracing::Instrument as _;
 /// A request in progress.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    /// Its id; several, separated by commas, if requests share a call.
+    /// The id of the request. If several requests share a call, it has all their ids, separated by commas.
     pub request_id: HeaderValue,
-    /// The address of the end user, if known.
+    /// The address of the end user; `None` if it is unknown.
     pub client_address: Option<IpAddr>,
 }
 
@@ -26,7 +26,7 @@ tokio::task_local! {
 }
 
 impl RequestContext {
-    /// Runs `work` with this context: its log lines carry the request id.
+    /// Runs `work` with this context, so that its log lines carry the request id.
     pub fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, work)
     }
@@ -36,12 +36,13 @@ impl RequestContext {
         CURRENT.try_with(read).ok()
     }
 
-    /// The client address in the context of the current task.
+    /// Returns the client address in the context of the current task.
     pub fn client_address() -> Option<IpAddr> {
         Self::with_current(|current| current.client_address).flatten()
     }
 
-    /// Runs `work` with this client address, if there is one, in place of that of the current task.
+    /// Runs `work` with this client address instead of the one in the context of the current task. `None`
+    /// leaves the context as it is.
     pub async fn with_client_address<F: Future>(
         client_address: Option<IpAddr>,
         work: F,
@@ -59,8 +60,8 @@ impl RequestContext {
         }
     }
 
-    /// Runs `work` to completion even if the caller drops this future, so that a committed change is
-    /// also audited.
+    /// Runs `work` to completion even if the caller drops this future, so that a committed change is also
+    /// audited.
     pub async fn run_to_completion<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> T {
@@ -68,12 +69,12 @@ impl RequestContext {
         match done.map_err(JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => resume_unwind(panic),
-            // The runtime shuts down, and the caller with it.
+            // The runtime is shutting down, which ends the caller too, so no answer is needed.
             Err(Err(_cancelled)) => pending().await,
         }
     }
 
-    /// Gives `work` the current context, for a task that outlives the request.
+    /// Runs `work` with the current context. Use it for a task that outlives the request.
     pub fn propagate<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let current = Self::with_current(Clone::clone);
         async move {

@@ -1,7 +1,8 @@
-//! Export of spans to an OpenTelemetry collector, and trace context between programs.
+//! Exports spans to an OpenTelemetry collector, and reads the trace context that other programs send.
 //!
-//! Spans with the field `otel.kind` are exported; logs ignore spans. Without a collector such spans are
-//! disabled, and creating one costs the check of a flag.
+//! `environment.rs` decides from the settings whether spans are exported and where to; `endpoint.rs` parses the
+//! URL of the collector. Only spans with the field `otel.kind` are exported, and logs ignore spans. Without a
+//! collector such spans are disabled, and creating one costs only the check of a flag.
 
 mod endpoint;
 mod environment;
@@ -32,13 +33,13 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 use uuid::Uuid;
 
-/// The name of the tracer: what made the spans.
+/// The name of the tracer in exported spans, and the prefix of service names.
 const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Exports spans in batches from its own thread. Spans that the collector does not accept are lost,
-/// and logged; requests never wait for the export.
+/// Builds the provider that exports spans in batches, from its own thread. Spans that the collector does not
+/// accept are lost, which is logged. Requests never wait for the export.
 pub(crate) fn otlp_provider(
     url: &str,
     program: &'static str,
@@ -61,13 +62,13 @@ pub(crate) fn otlp_provider(
     Ok(provider)
 }
 
-/// Renames a span that was entered already; recording `otel.name` is too late then.
+/// Renames a span that was already entered, for which recording `otel.name` would come too late.
 pub fn rename(span: &Span, name: String) {
     span.context().span().update_name(name);
 }
 
-/// Records phases that ended just now, one after the other, as children of the current span: work that
-/// another thread did and measured. Without a traced request it does nothing.
+/// Records phases of work that another thread did and measured, as children of the current span. The phases ran
+/// one after the other and ended just now. It does nothing if the request is not traced.
 #[expect(
     clippy::disallowed_methods,
     reason = "spans have the time of the machine, as others do"
@@ -90,10 +91,10 @@ pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
     }
 }
 
-/// Reads the attributes in the environment; the name, version and instance of the service are ours unless they
-/// are set there.
+/// Builds the resource that describes this process to the collector. The environment may set its attributes;
+/// otherwise the name, the version and the instance of the service are set here.
 fn resource(program: &'static str, version: &'static str) -> Resource {
-    // Names are shared with the services of others.
+    // The collector may also receive spans of other products, so names begin with `rolegate`.
     let name = if program.starts_with(TRACER) {
         program.to_owned()
     } else {
@@ -131,19 +132,21 @@ where
         .boxed()
 }
 
-/// Makes `span` a child of the span in `headers` (W3C Trace Context). Only for headers of trusted
-/// callers, and only before the span is first entered.
+/// Makes `span` a child of the span in `headers` (W3C Trace Context). Call it only with headers of trusted
+/// callers, and before the span is first entered.
 pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     if span.is_disabled() {
         return;
     }
     let parent = TraceContextPropagator::new().extract(&trace_headers(headers));
-    // An enabled span implies a collector, and with it the layer that this call needs.
+    // An enabled span implies a collector, and with it the layer that this call needs, so the call cannot fail.
     let _ = span.set_parent(parent);
 }
 
-/// Reads the headers of a trace. Several `tracestate` are one list (W3C Trace Context, section 3.3.1.5).
-/// Two `traceparent` are invalid (section 3.2), and so is their list.
+/// Reads the headers of a trace.
+///
+/// Several `tracestate` headers form one list (W3C Trace Context, section 3.3.1.5). Two `traceparent` headers
+/// are invalid (section 3.2), and so is the list of both.
 fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
     let list = |name: &str| {
         let values = headers

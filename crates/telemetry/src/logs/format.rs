@@ -1,4 +1,4 @@
-//! One log line per event.
+//! Writes one log line for each event.
 
 use crate::request_context::RequestContext;
 use clap::ValueEnum;
@@ -24,7 +24,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Writes the line of tracing-subscriber, then the ids of the request and the trace, if there are any.
+/// Writes a line like tracing-subscriber does, followed by the ids of the request and the trace, if there are
+/// any.
 pub(super) struct LineFormatter {
     pub(super) format: LogFormat,
 }

@@ -1,12 +1,13 @@
-//! The metrics that every program has: its version, and what every Prometheus client has of its process, from proc(5).
+//! Registers the metrics that every program has: its version, and the `process_*` metrics of every Prometheus
+//! client, which are read from proc(5).
 
 use super::{advance_to, before_scrape, counter, gauge, gauge_vec, set_count};
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// Registers the metrics of the process and `rolegate_build_info`, once in a process. An info metric is 1
-/// by convention.
+/// Registers the metrics of the process and `rolegate_build_info`. It must be called only once in a process. An
+/// info metric is always 1 by convention.
 pub fn register(program: &str, version: &str) {
     register_usage();
     let help = "Always 1; program and version are in the labels.";
@@ -14,7 +15,7 @@ pub fn register(program: &str, version: &str) {
     build.with_label_values(&[program, version]).set(1);
 }
 
-/// Registers what the process uses; a system without `/proc` has no such metrics.
+/// Registers the resources that the process uses. A system without `/proc` has no such metrics.
 fn register_usage() {
     let Some(at_start) = Usage::read() else {
         return;
@@ -58,7 +59,7 @@ fn register_usage() {
     });
 }
 
-/// What the process uses, from `/proc/self/stat`.
+/// The resources that the process uses, from `/proc/self/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Usage {
     cpu_seconds: i64,
@@ -71,7 +72,7 @@ struct Usage {
 
 impl Usage {
     fn read() -> Option<Self> {
-        // The name of the program need not be UTF-8.
+        // The text contains the name of the program, which need not be UTF-8.
         let text = fs::read("/proc/self/stat").ok()?;
         let ticks_per_second = clock_ticks_per_second().cast_signed();
         let page_bytes = (page_size() as u64).cast_signed();
@@ -83,7 +84,8 @@ impl Usage {
     }
 
     fn parse(text: &str, ticks_per_second: i64, page_bytes: i64) -> Option<Self> {
-        // The second field, the name in parentheses, may contain both. The last ones exceed 63 bits.
+        // The second field is the name in parentheses, which may itself contain spaces and parentheses. Fields
+        // at the end are left out, because they may exceed 63 bits.
         let (_, fields) = text.rsplit_once(") ")?;
         let fields: Result<Vec<i64>, _> =
             fields.split(' ').skip(1).take(21).map(str::parse).collect();

@@ -1,19 +1,19 @@
-//! The address of a collector.
+//! Parses the URL of a collector, and defines the error of settings that prevent traces.
 
 use http::Uri;
 use std::str::FromStr;
 
-/// A setting that prevents traces.
+/// The error of a variable whose value prevents traces from starting.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct StartError {
-    /// The environment variable.
+    /// The name of the environment variable.
     pub variable: &'static str,
-    /// What is wrong with it.
+    /// The reason why its value is refused.
     pub problem: String,
 }
 
-/// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
+/// The URL of a collector. Empty text means that there is none, as in the OpenTelemetry specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub(super) url: Option<String>,

@@ -1,7 +1,8 @@
-//! The variables of OpenTelemetry that decide whether spans are exported, where to, and how many.
+//! Reads the variables of OpenTelemetry that decide whether spans are exported, where to, and how many.
 //!
-//! The library ignores some of them, and takes the default for values that it does not know. Here they are read
-//! as OpenTelemetry defines them, and other values are refused by their names.
+//! The library ignores some of the variables, and uses the default for values that it does not know. They are
+//! therefore checked here as OpenTelemetry defines them. Other values are refused, and the error names the
+//! variable.
 
 use super::endpoint::{Endpoint, StartError};
 use std::env;
@@ -16,17 +17,18 @@ const EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARGUMENT: &str = "OTEL_TRACES_SAMPLER_ARG";
 
-/// Finds the URL of the collector, if traces are on: that of the setting, unless `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`
-/// names another for traces.
+/// Finds the URL of the collector; `None` if no traces are exported. It is the URL of the setting, unless
+/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` names another for traces.
 pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, StartError> {
-    // A value that is no text is refused as what it looks like, and never as one that is not set.
+    // A value that is not UTF-8 is converted and then refused. It must not count as unset.
     collector_in(setting, |name| {
         let value = env::var_os(name).unwrap_or_default();
         value.to_string_lossy().into_owned()
     })
 }
 
-/// Finds the URL. `variable` returns the value of a variable; empty text means that it is not set.
+/// Finds the URL of the collector. `variable` returns the value of a variable, and empty text if the variable
+/// is not set.
 fn collector_in(
     setting: Option<&Endpoint>,
     variable: impl Fn(&'static str) -> String,
@@ -81,7 +83,7 @@ mod tests {
     const URL: &str = "http://127.0.0.1:4317";
     const OTHER: &str = "http://127.0.0.1:4318";
 
-    /// The collector, or the variable that is refused.
+    /// Returns the collector, or the variable that is refused.
     fn collector(url: &str, set: &[(&str, &str)]) -> Result<Option<String>, &'static str> {
         let setting: Endpoint = url.parse().expect("a URL or none");
         let variable = |name| {
@@ -121,7 +123,7 @@ mod tests {
                 ],
                 Some(URL),
             ),
-            // Without a collector nothing of it has an effect.
+            // Without a collector, the other variables have no effect.
             ("", &[("OTEL_TRACES_SAMPLER", "xray")], None),
         ] {
             assert_eq!(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::{io, sync::Arc};
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
-/// The lines that `program` logs in this format.
+/// Returns the lines that `program` logs in this format.
 fn logged(format: LogFormat, program: impl FnOnce()) -> String {
     let (reader, writer) = io::pipe().expect("a pipe");
     let layer = tracing_subscriber::fmt::layer()
