@@ -1,19 +1,20 @@
-//! The title and the help that the operator puts on the pages for people.
+//! Reads the title and the help text that the operator puts on the pages for people.
 
 use clap::Args;
 use url::Url;
 
-/// The limits are in Unicode scalar values.
+/// The longest title, in Unicode scalar values.
 const MAX_TITLE_CHARS: usize = 64;
+/// The longest help text, in Unicode scalar values.
 const MAX_HELP_CHARS: usize = 200;
 
-/// The brand of pages whose operator sets none.
+/// The brand that pages have if the operator sets none.
 pub(crate) static NO_BRAND: Brand = Brand {
     sign_in_title: None,
     sign_in_help: None,
 };
 
-/// The operator puts these on the pages.
+/// The settings by which the operator's own title and help text appear on the pages.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Browsers")]
 pub struct Brand {
@@ -26,7 +27,8 @@ pub struct Brand {
     pub sign_in_help: Option<String>,
 }
 
-/// A title may not have what separates the issuer from the username in the address for authenticator applications.
+/// Accepts one line without a colon, because a colon separates the issuer from the username in the URL for
+/// authenticator applications.
 fn parse_title(text: &str) -> Result<String, &'static str> {
     if is_line(text, MAX_TITLE_CHARS) && !text.contains(':') {
         return Ok(text.to_owned());
@@ -34,7 +36,8 @@ fn parse_title(text: &str) -> Result<String, &'static str> {
     Err("must be a line of 1 to 64 characters without a colon and without white space at its ends")
 }
 
-/// A single word with a colon is meant as an address, so it must be one that people can open.
+/// Accepts a line of text or a link. A single word with a colon is meant as a link, so it must be one that people can
+/// open.
 fn parse_help(text: &str) -> Result<String, &'static str> {
     let is_text = text.contains(char::is_whitespace) || !text.contains(':');
     if is_line(text, MAX_HELP_CHARS) && (is_text || parse_link(text).is_some()) {
@@ -43,7 +46,7 @@ fn parse_help(text: &str) -> Result<String, &'static str> {
     Err("must be a line of 1 to 200 characters: text, or an https or mailto address")
 }
 
-/// Reads the address that becomes a link on the pages; `None` for help that is shown as text.
+/// Reads help that is a link, such as `mailto:help@example.org`. Returns `None` for help that is shown as text.
 pub(crate) fn parse_link(help: &str) -> Option<Url> {
     if help.contains(char::is_whitespace) {
         return None;
@@ -57,7 +60,7 @@ pub(crate) fn parse_link(help: &str) -> Option<Url> {
     is_link.then_some(url)
 }
 
-/// Tells whether the text is one line that shows something at both ends.
+/// Tells whether the text is a single line that neither begins nor ends with white space.
 fn is_line(text: &str, max_chars: usize) -> bool {
     let breaks_line = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}');
     let length = text.chars().count();

@@ -2,8 +2,9 @@
 
 use http::HeaderName;
 
-/// The header by which a browser forgets what it has kept of the pages of a host, also those that *back* shows.
+/// The header that makes a browser forget the pages of a host that it has kept, including those that the *back* button
+/// shows.
 pub const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
-/// The value that clears pages, and no cookies.
+/// The value that clears the pages and keeps the cookies.
 pub const CACHE: &str = "\"cache\"";

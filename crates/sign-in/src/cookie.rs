@@ -1,7 +1,7 @@
-//! The cookies that hold a session.
+//! Reads and writes the cookies that hold a session.
 //!
-//! The prefixes of their names (RFC 6265bis, section 4.1.3) keep other hosts, and pages without encryption,
-//! from setting them. No script reads them.
+//! The prefixes of their names (RFC 6265bis, section 4.1.3) keep other hosts, and pages without encryption, from
+//! setting them. The cookies are `HttpOnly`, so no script reads them.
 //!
 //! A value with the form of a session is a *candidate*: only auth-service knows whether it is a valid session.
 
@@ -10,31 +10,32 @@ use http::{HeaderMap, HeaderValue, header};
 use rolegate_proto::limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The greatest number of bytes of a value that may be a session; a session has 47.
+/// The longest value that is read as a candidate, in bytes. A session has 47.
 const MAX_VALUE_LEN: usize = 64;
 
-/// The greatest number of different candidates in one request of which the valid one is looked for.
+/// The greatest number of different candidates of one request that are checked for a valid session.
 pub const MAX_CANDIDATES: usize = 8;
 
 /// A cookie that can hold a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie<'a> {
     name: &'static str,
-    /// The domain whose hosts all receive it; `None` for the host that sets it.
+    /// The domain whose hosts all receive the cookie. `None` if only the host that sets the cookie receives it.
     domain: Option<&'a str>,
 }
 
 /// Why a cookie is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieError {
-    /// The request has more such cookies than are looked at, so it is not known who set which.
+    /// The cookie occurs twice where only one may be read ([`Cookie::find`]), or the request has more than
+    /// [`MAX_CANDIDATES`] candidates. Another host may have set some of them, and the request does not say which.
     TooMany,
-    /// The cookie came with a change that another site may have caused.
+    /// The cookie came with a request that may change something and that another site may have caused.
     CrossSite,
 }
 
 impl<'a> Cookie<'a> {
-    /// The cookie of applications on one host, which is that of this origin.
+    /// The cookie of the applications on one host, which has this origin.
     pub fn for_host(origin: Option<&Origin>) -> Self {
         let name = if is_plain_loopback(origin) {
             "rolegate"
@@ -44,7 +45,7 @@ impl<'a> Cookie<'a> {
         Self { name, domain: None }
     }
 
-    /// The cookie of applications on all hosts of a domain.
+    /// The cookie that applications on all hosts of a domain share.
     pub const fn for_domain(domain: &'a str) -> Self {
         Self {
             name: "__Secure-rolegate",
@@ -52,7 +53,7 @@ impl<'a> Cookie<'a> {
         }
     }
 
-    /// The cookie of the console, which is at this origin.
+    /// The cookie of the console at this origin.
     pub fn for_console(origin: Option<&Origin>) -> Self {
         let name = if is_plain_loopback(origin) {
             "rolegate-console"
@@ -62,12 +63,13 @@ impl<'a> Cookie<'a> {
         Self { name, domain: None }
     }
 
-    /// Tells whether its session is for a domain, and thus no bearer token.
+    /// Tells whether the cookie is for all hosts of a domain. The session in it is then no bearer token.
     pub const fn has_domain(&self) -> bool {
         self.domain.is_some()
     }
 
-    /// Reads the candidate in the only cookie of this name, from all `Cookie` headers: HTTP/2 allows several.
+    /// Reads the candidate in the only cookie of this name. Searches all `Cookie` headers, because HTTP/2 allows
+    /// several.
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
         let mut values = self.values(headers);
         let Some(value) = values.next() else {
@@ -79,8 +81,8 @@ impl<'a> Cookie<'a> {
         Ok(self.parse_candidate(value))
     }
 
-    /// Reads the candidates in all cookies of this name that have no characters but those of a session, once each:
-    /// other hosts of a domain may have set some of them.
+    /// Reads the candidates in all cookies of this name, once each, because other hosts of a domain may have set some
+    /// of them. Leaves out candidates with characters that no session has.
     pub fn sessions(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let mut sessions = self.candidates(headers);
@@ -101,7 +103,7 @@ impl<'a> Cookie<'a> {
         candidates
     }
 
-    /// The value of every cookie of this name, in all headers.
+    /// Returns the value of every cookie of this name in all `Cookie` headers.
     fn values<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h [u8]> {
         let name = self.name;
         headers
@@ -119,7 +121,7 @@ impl<'a> Cookie<'a> {
         Some(text.into())
     }
 
-    /// The prefix of the tokens that the cookie can hold.
+    /// Returns the prefix of the tokens that the cookie can hold.
     const fn session_prefix(&self) -> &'static str {
         if self.has_domain() {
             DOMAIN_SESSION_PREFIX
@@ -128,8 +130,8 @@ impl<'a> Cookie<'a> {
         }
     }
 
-    /// `Set-Cookie` with this session, for so many seconds; `None` for a session that would not be found in it. The
-    /// session must have no character but those of base64url.
+    /// Returns the `Set-Cookie` that keeps this session for `max_age` seconds. Returns `None` for a session of the
+    /// wrong kind, which would not be found in this cookie. The session must consist of base64url characters.
     pub fn set(&self, session: &SecretString, max_age: u64) -> Option<HeaderValue> {
         let session = session.expose_secret();
         if !session.starts_with(self.session_prefix()) {
@@ -140,7 +142,7 @@ impl<'a> Cookie<'a> {
         Some(header)
     }
 
-    /// `Set-Cookie` that removes the cookie.
+    /// Returns the `Set-Cookie` that removes the cookie.
     pub fn remove(&self) -> String {
         self.set_cookie("", 0)
     }
@@ -160,23 +162,24 @@ impl<'a> Cookie<'a> {
     }
 }
 
-/// Tells whether a session is among these.
+/// Tells whether a session is one of `sessions`.
 pub fn contains_session(sessions: &[SecretString], session: &SecretString) -> bool {
     sessions
         .iter()
         .any(|other| other.expose_secret() == session.expose_secret())
 }
 
-/// Over plain HTTP, browsers accept no name with a prefix. An origin that is not known counts as one with encryption.
+/// Tells whether the cookie needs a name without a prefix, because browsers accept no prefix over plain HTTP. An
+/// unknown origin counts as encrypted.
 fn is_plain_loopback(origin: Option<&Origin>) -> bool {
     origin.is_some_and(Origin::is_plain_loopback)
 }
 
-/// Reads the value of a cookie of this name.
+/// Reads the value if `pair` is a cookie of this name.
 fn value_of<'h>(pair: &'h [u8], name: &str) -> Option<&'h [u8]> {
     let rest = pair.trim_ascii_start().strip_prefix(name.as_bytes())?;
     match rest.trim_ascii_start() {
-        // A cookie may have no "=", and then has an empty value.
+        // A cookie without "=" has an empty value.
         [] => Some(&[]),
         [b'=', value @ ..] => Some(value.trim_ascii()),
         _ => None,

@@ -1,4 +1,4 @@
-//! The design of the pages for people: their language, and what the operator puts on them.
+//! Fills the templates of the pages for people with texts in their language and with the operator's brand.
 
 use crate::{
     brand::{Brand, NO_BRAND, parse_link},
@@ -7,19 +7,19 @@ use crate::{
 };
 use http::HeaderMap;
 
-/// The host of a page whose files, and the page to sign in at, are at its own origin.
+/// Stands for the page's own origin where a page needs the host of its files and of the sign-in page.
 pub const OWN_HOST: &str = "";
 
-/// The design of the pages that one person sees.
+/// The language and the brand of the pages that one person sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Design<'a> {
-    /// The texts in the language of the person.
+    /// The texts in the person's language.
     pub texts: &'static Texts,
     brand: &'a Brand,
 }
 
 impl<'a> Design<'a> {
-    /// The design for the browser that sent these headers.
+    /// Chooses the language that the browser prefers by these request headers.
     pub(crate) fn new(brand: &'a Brand, headers: &HeaderMap) -> Self {
         Self {
             texts: Texts::preferred_by(headers),
@@ -27,12 +27,13 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// A design without a brand for the browser that sent these headers; in English without headers.
+    /// Chooses the language that the browser prefers, with the default brand. Without headers, it is English.
     pub fn without_brand(headers: &HeaderMap) -> Self {
         Self::new(&NO_BRAND, headers)
     }
 
-    /// The HTML of a template with the texts, `{name}`, `{brand}`, `{help}`, and these values, which are HTML.
+    /// Fills a template and returns HTML. Replaces `{name}`, `{brand}`, `{help}`, the keys of texts, and the names in
+    /// `values`. The values must be HTML already.
     pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
         let title = self.brand.sign_in_title.as_deref();
         let name = title.map(escape).unwrap_or_default();
@@ -47,8 +48,8 @@ impl<'a> Design<'a> {
         self.texts.render(template, &[&own_values, values].concat())
     }
 
-    /// A whole page with this HTML below its title, such as `{sign_in.title}`. The files of the page are at the origin
-    /// `host`, which may be [`OWN_HOST`].
+    /// Returns a whole page: `title`, which is a template such as `{sign_in.title}`, and below it `content`, which is
+    /// HTML. The files of the page are at the origin `host`, which may be [`OWN_HOST`].
     pub fn page(&self, host: &str, title: &str, content: &str) -> String {
         let host = escape(host);
         let title = self.render(title, &[]);
@@ -56,7 +57,7 @@ impl<'a> Design<'a> {
         self.render(include_str!("page.html"), &values)
     }
 
-    /// The operator's help as HTML: a text or a link.
+    /// Returns the operator's help text as HTML: a link if it is one, otherwise text.
     fn help(&self) -> String {
         let help = self.brand.sign_in_help.as_deref().unwrap_or_default();
         match parse_link(help) {

@@ -1,24 +1,26 @@
-//! Domain names (RFC 1035).
+//! Checks domain names (RFC 1035).
 
 use std::net::IpAddr;
 
-/// The greatest number of bytes of a domain name, and of one of its labels (RFC 1035, section 2.3.4).
+/// The longest domain name, in bytes (RFC 1035, section 2.3.4).
 const MAX_NAME_LEN: usize = 253;
+/// The longest label of a domain name, in bytes (RFC 1035, section 2.3.4).
 const MAX_LABEL_LEN: usize = 63;
 
-/// Tells whether the host is the domain, or below it.
+/// Tells whether `host` is `domain` or a host below it.
 pub(crate) fn is_in_domain(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .is_some_and(|subdomain| subdomain.is_empty() || subdomain.ends_with('.'))
 }
 
-/// Tells whether anybody can have a host below this domain, as browsers see it: it is on the Public Suffix List.
+/// Tells whether browsers take the domain for a public suffix, below which anybody can have a host. They read the
+/// Public Suffix List.
 pub(crate) fn is_public_suffix(domain: &str) -> bool {
     psl::suffix(domain.as_bytes())
         .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == domain.as_bytes())
 }
 
-/// Tells whether the text is a name of at least two labels in lower case, without a dot at its ends.
+/// Tells whether the text is a domain name in lower case with at least two labels, and without a dot at either end.
 pub(crate) fn is_domain_name(text: &str) -> bool {
     text.contains('.')
         && text.len() <= MAX_NAME_LEN

@@ -1,10 +1,11 @@
-//! Reads headers that must not be ambiguous, and what proxies say in headers that browsers do not send.
+//! Reads headers that must not be ambiguous, and headers by which proxies describe a request.
 
 use http::{HeaderMap, HeaderName};
 
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// The value of a header that is given exactly once.
+/// Returns the value of a header that occurs exactly once. Returns `None` if it is missing, repeated or not ASCII,
+/// because a repeated header means different things to different programs.
 pub fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -14,13 +15,15 @@ pub fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     value.to_str().ok()
 }
 
-/// `X-Forwarded-Proto` does not say one scheme.
+/// The error for an `X-Forwarded-Proto` that is malformed or names two schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmbiguousScheme;
 
-/// Reads the scheme by which the client came to the proxies from `X-Forwarded-Proto`: `https` or `http`, or `None`
-/// without the header. Case does not count. Several proxies may have made a list, in one line or in several;
-/// its entries must agree, because which of them is the client's depends on the proxies.
+/// Reads the scheme by which the client reached the first proxy from `X-Forwarded-Proto`: `https` or `http`, in any
+/// case. Returns `None` without the header.
+///
+/// Several proxies may have made a list of it, in one line or in several. Its entries must agree, because it depends on
+/// the proxies which entry is the client's.
 pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, AmbiguousScheme> {
     let mut found = None;
     for line in headers.get_all(X_FORWARDED_PROTO) {
@@ -36,14 +39,14 @@ pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, Amb
     Ok(found)
 }
 
-/// Reads `https` or `http`, in any case (RFC 3986, section 3.1).
+/// Reads `https` or `http`, ignoring case (RFC 3986, section 3.1).
 pub fn parse_scheme(text: &str) -> Option<&'static str> {
     ["https", "http"]
         .into_iter()
         .find(|scheme| text.eq_ignore_ascii_case(scheme))
 }
 
-/// Tells whether a request has a header that proxies set, and browsers do not.
+/// Tells whether the request passed a proxy, as far as its headers say: browsers do not send these headers.
 pub fn has_passed_proxy(headers: &HeaderMap) -> bool {
     let names = ["x-forwarded-for", "x-forwarded-proto", "forwarded"];
     names.iter().any(|name| headers.contains_key(*name))

@@ -1,4 +1,4 @@
-//! Writes text as HTML.
+//! Writes text and names as HTML.
 
 /// Escapes text for an element or an attribute.
 pub fn escape(text: &str) -> String {
@@ -9,7 +9,7 @@ pub fn escape(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// Sets a name apart from the sentence around it.
+/// Marks a name as important, so that it stands out in the sentence around it.
 pub fn strong(name: &str) -> String {
     format!("<strong>{}</strong>", escape(name))
 }

@@ -1,23 +1,25 @@
-//! Interstitials: small pages of ours that stand where a page of an application would. They may be at the
-//! application's host, so their style and their links are those of the page to sign in at, and they have no form.
+//! Makes interstitials: small pages of Rolegate that are shown instead of an application's page.
+//!
+//! They may be at the application's host, so their style and their links lead to the sign-in page's host. They have no
+//! form.
 
 use crate::{
     design::{Design, OWN_HOST},
     texts::Texts,
 };
 
-/// A small page.
+/// A small page with its headers.
 #[derive(Debug)]
 pub struct Interstitial {
-    /// The whole page.
+    /// The HTML of the whole page.
     pub html: String,
     texts: &'static Texts,
     content_policy: String,
 }
 
 impl Interstitial {
-    /// A page with this HTML below its title, such as `{refused.title}`. `host` is the origin of the page to sign in
-    /// at, which may be [`OWN_HOST`].
+    /// Makes a page with the template `title`, such as `{refused.title}`, and below it `content`, which is HTML. `host`
+    /// is the origin of the sign-in page, which may be [`OWN_HOST`].
     pub fn new(design: Design<'_>, host: &str, title: &str, content: &str) -> Self {
         let source = if host == OWN_HOST { "'self'" } else { host };
         let content_policy = format!(
@@ -30,8 +32,8 @@ impl Interstitial {
         }
     }
 
-    /// The headers of the page. It may be in a frame, because an application's page may be: all that a click can do there is to
-    /// open a page of ours in the place of the whole one.
+    /// Returns the headers of the page. They allow frames, because the application's page may be in one. That is safe,
+    /// because a click in this page only opens a page of Rolegate instead of the whole window.
     pub fn headers(&self) -> [(&'static str, &str); 5] {
         let [content_language, vary] = self.texts.headers();
         [

@@ -1,17 +1,28 @@
-//! Browsers that sign in at a page: what the gateway and auth-service must decide alike.
+//! Decides how people sign in with a browser, so that the gateway and auth-service decide alike.
 //!
-//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN`, `RETURN_ORIGINS`, and warnings about them.
-//! - [`sign_in`]: what these settings mean for a request: its session, its redirect, its pages.
-//! - [`request`]: what a browser asked an application for, and what it says about itself.
-//! - [`cookie`]: the cookies that hold a session.
-//! - [`origin`], [`return_origins`]: where a page is from, and where people go back to.
-//! - [`page_query`]: the query of the page to sign in at.
-//! - [`password_link`]: where password links lead.
-//! - [`clear_site_data`]: the header by which a browser forgets pages.
-//! - [`brand`], [`design`], [`texts`], [`html`]: what the operator puts on pages, and their texts in the languages of
-//!   people.
-//! - [`interstitial`]: small pages in the place of an application's.
-//! - [`headers`]: values of headers, and what proxies say about a request in them; `domain`: domain names.
+//! The gateway answers proxies such as nginx, and auth-service answers Envoy. Both read the same settings and describe
+//! a request of a browser to this crate. The crate reads the candidates for a session from the cookies, and says
+//! whether the browser is redirected to the sign-in page. It calls no service: whether a candidate is a valid session,
+//! only auth-service knows.
+//!
+//! A request moves through the modules in this order:
+//!
+//! - [`settings`] reads `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`, and warns about settings that
+//!   contradict each other. [`sign_in`] holds what they mean, and decides about a request by them.
+//! - [`request`] describes what a browser asked an application for, and what the browser says about itself. [`headers`]
+//!   reads headers that must not be ambiguous.
+//! - [`cookie`] finds the candidates in the cookies, and writes `Set-Cookie`.
+//! - [`origin`] says which origin a request or a page has, and [`return_origins`] which other origins people may come
+//!   from and go back to. `domain` checks domain names.
+//! - [`page_query`] names the query parameters of the sign-in page, and [`password_link`] writes the links that lead to
+//!   the page where a user chooses a password.
+//!
+//! The pages for people are made of the other modules:
+//!
+//! - [`brand`] has the operator's title and help text, [`texts`] the texts in each language, and [`design`] puts both
+//!   into the templates. [`html`] escapes text.
+//! - [`interstitial`] makes small pages that are shown instead of an application's page.
+//! - [`clear_site_data`] has the header by which a browser forgets the pages of a session that has ended.
 
 #![cfg_attr(
     test,

@@ -1,4 +1,4 @@
-//! Origins (RFC 6454).
+//! Reads origins (RFC 6454), and tells which of them are safe for passwords.
 
 use crate::headers::{forwarded_scheme, single_value};
 use http::{HeaderMap, header::HOST};
@@ -7,12 +7,13 @@ use url::{Host, Url};
 /// An origin as browsers serialize it, such as `https://app.example.org` or `http://localhost:3000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The root of the origin.
+    /// The URL of the origin's root.
     url: Url,
 }
 
 impl Origin {
-    /// The origin of a URL with this scheme, `http` or `https`, and this `Host`; `None` if it has none.
+    /// Returns the origin of a URL with this scheme, `http` or `https`, and this `Host`. Returns `None` for other
+    /// schemes and malformed hosts.
     pub fn new(scheme: &str, host: &str) -> Option<Self> {
         let is_authority = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]_".contains(&byte);
         if !matches!(scheme, "http" | "https") || !host.bytes().all(is_authority) {
@@ -22,30 +23,31 @@ impl Origin {
         Some(Self { url })
     }
 
-    /// The origin that the headers of a request ask for: `Host`, and the scheme in `X-Forwarded-Proto`, or `http`
-    /// without that header; `None` if one of them contradicts itself. That header may be forged, but not by a page of
-    /// another origin.
+    /// Returns the origin that the request asks for: its `Host`, and the scheme in `X-Forwarded-Proto`, or `http`
+    /// without that header. Returns `None` if one of the headers is ambiguous.
+    ///
+    /// A client may forge `X-Forwarded-Proto`, but a page of another origin cannot make a browser do so.
     pub fn from_request_headers(headers: &HeaderMap) -> Option<Self> {
         let scheme = forwarded_scheme(headers).ok()?.unwrap_or("http");
         Self::new(scheme, single_value(headers, HOST)?)
     }
 
-    /// The root of the origin.
+    /// Returns the URL of the origin's root.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The origin as it stands in the header `Origin`.
+    /// Returns the origin as the header `Origin` has it.
     pub fn serialized(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    /// Tells whether passwords cannot be read on the way: they are encrypted, or do not leave this host.
+    /// Tells whether a password is safe on the way to this origin: it is encrypted, or does not leave this machine.
     pub fn is_secure(&self) -> bool {
         is_secure(&self.url)
     }
 
-    /// Tells whether it is this host itself over plain HTTP, which needs no encryption.
+    /// Tells whether the origin is this machine over plain HTTP, which needs no encryption.
     pub fn is_plain_loopback(&self) -> bool {
         self.url.scheme() == "http" && is_loopback(&self.url)
     }
@@ -61,7 +63,7 @@ pub fn is_https_request(headers: &HeaderMap) -> bool {
     own.is_some_and(|own| !is_loopback(&own.url))
 }
 
-/// Tells whether a URL is safe for people who sign in: encrypted, or on this host.
+/// Tells whether a URL is safe for people who sign in: it is encrypted, or on this machine.
 pub(crate) fn is_secure(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }

@@ -1,11 +1,13 @@
-//! Where password links lead.
+//! Writes password links.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-/// The address of the page where a user chooses a password, with the token of the link in the fragment, which
-/// browsers send to no server: at the origin of `SIGN_IN_URL`, or only a path if that is one. Whoever could choose
-/// the origin, such as by `Host`, would get the tokens of others.
+/// Returns the URL of the page where a user chooses a password: at the origin of `SIGN_IN_URL`, or only a path if that
+/// setting is a path.
+///
+/// The token of the link is in the fragment, which browsers send to no server. The origin never comes from a request:
+/// an attacker who could choose it, such as by `Host`, would get the tokens of other users.
 pub fn password_link_url(sign_in_url: &str, token: &SecretString) -> SecretString {
     let page = Url::parse(sign_in_url);
     let origin = page.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization());

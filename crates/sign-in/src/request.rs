@@ -1,8 +1,7 @@
-//! A request to an application, of which a proxy asks whether it may pass.
+//! Describes a request of a browser to an application, about which a proxy asks whether it may pass.
 //!
-//! A cookie comes with requests that other sites cause, so it alone is good for reading only: a change must
-//! come from a page of the application, which the browser says in `Sec-Fetch-Site` (Fetch Metadata) or
-//! `Origin`.
+//! Browsers send cookies with requests that other sites cause, so a cookie alone only allows reading. A change must
+//! come from a page of the application, which the browser says in `Sec-Fetch-Site` (Fetch Metadata) or `Origin`.
 
 use crate::{
     headers::{forwarded_scheme, single_value},
@@ -18,7 +17,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The headers of browsers that decisions and their pages read, in lower case.
+/// The request headers of browsers that decisions and the pages for people read, in lower case.
 pub const BROWSER_HEADERS: [&str; 10] = [
     "cookie",
     "origin",
@@ -32,28 +31,29 @@ pub const BROWSER_HEADERS: [&str; 10] = [
     "referer",
 ];
 
-/// The request of a browser to an application.
+/// A request of a browser to an application, as a proxy describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserRequest<'a> {
-    /// The method; `None` if the proxy did not say it.
+    /// The method. `None` if the proxy did not say it.
     pub method: Option<&'a str>,
-    /// `http` or `https`; `None` if the proxy did not say it, or said both.
+    /// The scheme, `http` or `https`. `None` if the proxy said none or both.
     pub scheme: Option<&'a str>,
-    /// The `Host`; `None` if the proxy did not say it.
+    /// The `Host`. `None` if the proxy did not say it.
     pub host: Option<&'a str>,
-    /// The path with the query; `None` if the proxy did not say it.
+    /// The path with the query. `None` if the proxy did not say it.
     pub path: Option<&'a str>,
-    /// The headers of the browser.
+    /// The headers that the browser sent.
     pub headers: &'a HeaderMap,
 }
 
 impl<'a> BrowserRequest<'a> {
-    /// The request that a proxy describes in headers of its request for a decision.
+    /// Reads the request that a proxy describes in the headers of its own request for a decision.
     pub fn forwarded(headers: &'a HeaderMap) -> Self {
         let forwarded = |name| single_value(headers, HeaderName::from_static(name));
         Self {
             method: forwarded("x-forwarded-method"),
-            // Schemes that disagree count as none: without an origin, no cookie of plain HTTP counts.
+            // Schemes that disagree count as none. Without a scheme there is no origin, and thus no cookie of plain
+            // HTTP counts.
             scheme: forwarded_scheme(headers).ok().flatten(),
             host: forwarded("x-forwarded-host"),
             path: forwarded("x-forwarded-uri"),
@@ -65,13 +65,12 @@ impl<'a> BrowserRequest<'a> {
         Origin::new(self.scheme?, self.host?)
     }
 
-    /// Tells whether it may change something. A WebSocket begins with GET, and may then do anything.
+    /// Tells whether the request may change something. A WebSocket begins with GET and may then do anything.
     pub(crate) fn can_change_state(&self) -> bool {
         self.can_send_form() || self.opens_websocket()
     }
 
-    /// Tells whether the method may send a form. A browser that repeats the address by GET would not send the form
-    /// again.
+    /// Tells whether the method may send a form. If so, returning to the address by GET would not send the form again.
     pub(crate) fn can_send_form(&self) -> bool {
         !matches!(self.method, Some("GET" | "HEAD"))
     }
@@ -83,12 +82,12 @@ impl<'a> BrowserRequest<'a> {
             || single_value(self.headers, FETCH_MODE) == Some("websocket")
     }
 
-    /// Tells whether the browser says that another site caused what may be a change, in a mode in which no script can
-    /// add `Authorization`. The password of such a request is one that the browser remembers.
+    /// Tells whether the browser says that another site caused a request that may change something, in a mode in which
+    /// no script can add `Authorization`. The password of such a request is one that the browser remembers.
     ///
-    /// Mode `cors` is not refused, because a script may have sent a password that it knows. The browser adds one that
-    /// it remembers to such requests, too, and a simple one needs no preflight, so CORS does not prevent the change:
-    /// the application must check `Origin`.
+    /// Requests in mode `cors` are not refused, because their script may have sent a password that it knows. The
+    /// browser adds a remembered password to such requests, too. A simple request needs no preflight, so CORS does not
+    /// prevent the change: the application must check `Origin`.
     pub fn is_cross_site_change(&self) -> bool {
         let has_no_script = ["navigate", "no-cors", "websocket"]
             .iter()
@@ -98,7 +97,8 @@ impl<'a> BrowserRequest<'a> {
             && has_value(self.headers, FETCH_SITE, "cross-site")
     }
 
-    /// The path with the query that a person should come back to. For a form, they are those of the page that it was on.
+    /// Returns the path and the query that a person should come back to. For a form, they are those of the page that
+    /// the form was on.
     pub(crate) fn return_path(&self) -> Option<String> {
         if self.can_send_form() {
             return self.path_of_form_page();
@@ -116,20 +116,21 @@ impl<'a> BrowserRequest<'a> {
         Some(page[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
-    /// Tells whether a person waits for a page, and can be redirected to the one to sign in at. A proxy that does not
-    /// say the method was configured before there was a page: nginx would answer 500 to its visitors if they were
-    /// redirected there.
+    /// Tells whether a person waits for a page and can be redirected to the sign-in page.
+    ///
+    /// A proxy that does not say the method was configured before there was a sign-in page. If that proxy is nginx, it
+    /// would answer 500 to people who were redirected.
     pub fn can_be_redirected(&self) -> bool {
         self.method.is_some() && self.is_navigation()
     }
 
-    /// Tells whether the browser says that a person waits for a page. Such a browser goes on sending a password that it
-    /// remembers, even an outdated one, and no dialog opens here to correct it: then the cookie says who the person is.
+    /// Tells whether the browser says that a person waits for a page. Such a browser goes on sending a remembered
+    /// password, even an outdated one. No dialog opens here to correct it, so the cookie says who the person is.
     pub fn is_declared_navigation(&self) -> bool {
         self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
     }
 
-    /// Tells whether a person waits for a page. Browsers without Fetch Metadata say it in `Accept`.
+    /// Tells whether a person waits for a page. Browsers without Fetch Metadata say so by accepting HTML.
     fn is_navigation(&self) -> bool {
         if let Some(mode) = fetch_mode(self.headers) {
             return mode == "navigate";
@@ -137,14 +138,14 @@ impl<'a> BrowserRequest<'a> {
         single_value(self.headers, ACCEPT).is_some_and(|types| types.contains("text/html"))
     }
 
-    /// The origin of the page that made the request, from the header `Origin`.
+    /// Returns the origin of the page that made the request, from the header `Origin`.
     pub(crate) fn page_origin(&self) -> Option<Origin> {
         let (scheme, host) = single_value(self.headers, ORIGIN)?.split_once("://")?;
         Origin::new(scheme, host)
     }
 }
 
-/// Tells whether one of the values of a header is this one. Envoy joins the values of a header that is repeated.
+/// Tells whether one of the values of a header is `value`. Envoy joins the values of a repeated header with commas.
 fn has_value(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
     headers
         .get_all(name)
@@ -154,8 +155,8 @@ fn has_value(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
         .any(|entry| entry.trim() == value)
 }
 
-/// Reads `Sec-Fetch-Mode`. If there are several, the mode is an empty text, which is none that is known. Proxies may
-/// send an empty header for none.
+/// Reads `Sec-Fetch-Mode`. Proxies may send an empty header for a missing one, which counts as missing. A repeated
+/// header is read as an empty text, which is no known mode.
 fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
     let mut modes = headers.get_all(FETCH_MODE).iter();
     if modes.all(HeaderValue::is_empty) {
@@ -164,12 +165,12 @@ fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
     Some(single_value(headers, FETCH_MODE).unwrap_or_default())
 }
 
-/// Tells whether a script or an element of a page made the request, rather than a person.
+/// Tells whether a script or an element of a page made the request, and not a person.
 pub(crate) fn is_subresource_request(headers: &HeaderMap) -> bool {
     fetch_mode(headers).is_some_and(|mode| mode != "navigate")
 }
 
-/// Tells whether the page is asked for inside another one, where nobody may type a password.
+/// Tells whether the page would be shown inside another one, where people must not type passwords.
 pub fn is_frame_request(headers: &HeaderMap) -> bool {
     matches!(
         single_value(headers, FETCH_DEST),
@@ -177,7 +178,7 @@ pub fn is_frame_request(headers: &HeaderMap) -> bool {
     )
 }
 
-/// Tells whether the browser says that a person goes to this address, to see a page in a tab of their own.
+/// Tells whether the browser says that a person opens this address as a page of its own, not in a frame.
 pub fn asks_for_document(headers: &HeaderMap) -> bool {
     single_value(headers, FETCH_MODE) == Some("navigate")
         && single_value(headers, FETCH_DEST) == Some("document")
@@ -188,8 +189,8 @@ pub fn is_declared_same_origin(headers: &HeaderMap) -> bool {
     single_value(headers, FETCH_SITE) == Some("same-origin")
 }
 
-/// Tells whether the browser says that a page of this origin made the request. Browsers without Fetch Metadata say it in
-/// `Origin`.
+/// Tells whether the browser says that a page of this origin made the request. Browsers without Fetch Metadata say so
+/// in `Origin`.
 pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
     if headers.contains_key(FETCH_SITE) {
         return is_declared_same_origin(headers);

@@ -1,4 +1,4 @@
-//! The setting `RETURN_ORIGINS`: origins that people may come from and go back to.
+//! Reads the setting `RETURN_ORIGINS`: the origins that people may come from and go back to.
 
 use crate::{
     domain::is_public_suffix,
@@ -13,12 +13,13 @@ pub struct ReturnOrigins {
     entries: Vec<ReturnOrigin>,
 }
 
-/// An entry of the list.
+/// An origin, or a wildcard for all hosts below a domain.
 #[derive(Clone, Debug)]
 pub(crate) struct ReturnOrigin {
-    /// The origin. That of a wildcard lacks the `*.`.
+    /// The URL of the origin. A wildcard is stored without the `*.`.
     url: Url,
-    /// Set for `https://*.example.org`, which stands for all hosts below `example.org`, and not for that one.
+    /// Set for a wildcard such as `https://*.example.org`. It allows all hosts below `example.org`, but not
+    /// `example.org` itself.
     pub(crate) is_wildcard: bool,
 }
 
@@ -34,7 +35,7 @@ impl ReturnOrigins {
 }
 
 impl ReturnOrigin {
-    /// The host. For a wildcard, it is the domain above the hosts for which the entry stands.
+    /// Returns the host. For a wildcard, this is the domain above the allowed hosts.
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
@@ -64,7 +65,7 @@ impl ReturnOrigin {
         };
         let url = parse_serialized(&format!("{scheme}://{parent}"))?;
         let domain = url.domain()?;
-        // Hosts below such a name belong to many owners.
+        // Hosts below a top-level domain or a public suffix belong to many owners.
         if !domain.contains('.') || is_public_suffix(domain) {
             return None;
         }
@@ -96,7 +97,7 @@ impl FromStr for ReturnOrigins {
     }
 }
 
-/// Reads the URL of a secure origin in the form in which browsers send it.
+/// Reads a secure origin in the form in which browsers send it. Another form would never match.
 fn parse_serialized(origin: &str) -> Option<Url> {
     let url = Url::parse(origin).ok()?;
     let is_serialized = url.origin().ascii_serialization() == origin && !origin.contains('*');

@@ -1,4 +1,4 @@
-//! Settings from flags and environment variables.
+//! Reads the settings of signing in from flags and environment variables.
 
 mod warnings;
 
@@ -13,7 +13,7 @@ use clap::{ArgAction, Args};
 use rolegate_program::settings::{SettingError, switch};
 use url::Url;
 
-/// The path of the page to sign in at, and the default of `SIGN_IN_URL`.
+/// The path of the sign-in page, and the default of `SIGN_IN_URL`.
 pub(crate) const PAGE: &str = "/sign-in";
 
 /// Where and how people sign in
@@ -47,7 +47,8 @@ pub struct SignInSettings {
 }
 
 impl SignInSettings {
-    /// How people sign in; `None` if they cannot.
+    /// Returns how people sign in, or `None` with `SIGN_IN=off`. Refuses a `COOKIE_DOMAIN` that does not cover the host
+    /// of `SIGN_IN_URL`, because browsers would refuse the cookie.
     pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
         let page = Url::parse(&self.sign_in_url).ok();
         let https_host = match &page {
@@ -85,7 +86,7 @@ fn parse_sign_in_url(text: &str) -> Result<String, &'static str> {
     )
 }
 
-/// Tells whether passwords are safe on the way to this URL, which has no credentials.
+/// Tells whether the text is a URL without credentials, and a password is safe on the way to it.
 fn is_page_url(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else {
         return false;

@@ -1,4 +1,5 @@
-//! How people sign in, as gateway and auth-service have read it from the settings.
+//! Decides by the settings how a request of a browser is answered: by its session, or by a redirect to the sign-in
+//! page.
 
 mod refused;
 
@@ -15,18 +16,18 @@ use http::HeaderMap;
 use secrecy::SecretString;
 use url::{Url, form_urlencoded::byte_serialize};
 
-/// How people sign in.
+/// The settings of signing in, as the gateway and auth-service use them.
 #[derive(Clone, Debug)]
 pub struct SignIn {
-    /// The page to sign in at: a path of the application's own host, or a URL.
+    /// The sign-in page: a path on each application's own host, or a URL.
     url: String,
-    /// The page with its origin; `None` if `url` is a path.
+    /// The parsed URL of the sign-in page. `None` if `url` is a path.
     page: Option<Url>,
-    /// The domain whose hosts share the cookie.
+    /// The domain whose hosts share the cookie. `None` if each host has a cookie of its own.
     pub cookie_domain: Option<String>,
-    /// Other origins that people go back to.
+    /// The other origins that people may come from and go back to.
     pub return_origins: ReturnOrigins,
-    /// The title and the help that the pages show.
+    /// The title and the help text that the pages show.
     pub brand: Brand,
 }
 
@@ -40,7 +41,7 @@ pub enum RedirectReason {
 }
 
 impl SignIn {
-    /// Reads the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`. The brand is the default one.
+    /// Takes the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`. The brand is the default one.
     pub fn new(url: String, cookie_domain: Option<String>, return_origins: ReturnOrigins) -> Self {
         Self {
             page: Url::parse(&url).ok(),
@@ -51,7 +52,7 @@ impl SignIn {
         }
     }
 
-    /// The cookie of an application with this origin.
+    /// Returns the cookie of an application at this origin.
     pub fn cookie(&self, origin: Option<&Origin>) -> Cookie<'_> {
         match &self.cookie_domain {
             Some(domain) if !origin.is_some_and(Origin::is_plain_loopback) => {
@@ -61,12 +62,12 @@ impl SignIn {
         }
     }
 
-    /// The design for the browser that sent these headers.
+    /// Returns the design for the browser that sent these headers.
     pub fn design(&self, headers: &HeaderMap) -> Design<'_> {
         Design::new(&self.brand, headers)
     }
 
-    /// The origin of the page to sign in at, or [`OWN_HOST`] if that is on each application's own host.
+    /// Returns the origin of the sign-in page, or [`OWN_HOST`] if each application's own host has one.
     pub fn page_origin(&self) -> String {
         match &self.page {
             Some(page) => page.origin().ascii_serialization(),
@@ -74,16 +75,18 @@ impl SignIn {
         }
     }
 
-    /// Tells whether the page to sign in at has this origin, and is not on each application's own host.
+    /// Tells whether the sign-in page is at this origin. False if each application's own host has one.
     pub fn has_page_at(&self, origin: &Origin) -> bool {
         self.page
             .as_ref()
             .is_some_and(|page| page.origin() == origin.url().origin())
     }
 
-    /// Reads what may be a valid session from the cookies of a request without `Authorization`. Another host of the
-    /// domain may have set some of them, so a valid one decides only if no other is valid. Without a valid one, the
-    /// request may be redirected to the page.
+    /// Reads the candidates for a session from the cookies of a request without `Authorization`.
+    ///
+    /// Another host of the domain may have set some of the cookies. So the caller checks all candidates, and a valid
+    /// one decides only if no other is valid. Without a valid one, the caller may redirect the request to the sign-in
+    /// page.
     pub fn session_candidates(
         &self,
         request: BrowserRequest<'_>,
@@ -102,7 +105,7 @@ impl SignIn {
         Ok(candidates)
     }
 
-    /// Tells whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.
+    /// Tells whether a page of the application or of one of `RETURN_ORIGINS` made the request.
     fn is_from_allowed_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
         if is_declared_same_origin(request.headers) {
             return true;
@@ -113,10 +116,10 @@ impl SignIn {
         Some(&page) == own || self.return_origins.contains(&page)
     }
 
-    /// Returns the address where a person without a valid credential signs in. `None` for requests of programs, and for
-    /// the page itself, which the proxy should have let through.
+    /// Returns the address to which a person without a valid credential is redirected to sign in. Returns `None` for
+    /// requests of programs, and for the sign-in page itself, which the proxy should have let through.
     ///
-    /// Browsers do not send the fragment of an address, so the result has none. They keep it over redirects by themselves.
+    /// The result has no fragment, because browsers do not send it. They keep it over redirects by themselves.
     pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
         if !request.can_be_redirected() {
             return None;
@@ -126,7 +129,7 @@ impl SignIn {
             return None;
         }
         let mut parameters = self.return_parameters(request, own.as_ref());
-        // A form that was sent too late is lost, which the page says.
+        // A form that was sent after the session had ended is lost, and the page says so.
         if request.can_send_form() {
             parameters.push(UNSAVED.to_owned());
         }
@@ -137,7 +140,7 @@ impl SignIn {
         Some([&self.url, separator, &parameters.join("&")].concat())
     }
 
-    /// Tells whether the request is for the page itself, to which a redirect would lead in a circle.
+    /// Tells whether the request is for the sign-in page itself, where a redirect would lead in a circle.
     fn is_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
         let path = request.path.and_then(|path| path.split('?').next());
         match &self.page {
@@ -146,11 +149,11 @@ impl SignIn {
         }
     }
 
-    /// The parameters of the page that say where the person comes back to: nowhere if the proxy did not say the
-    /// origin, and to the root of the application if the address is too long.
+    /// Returns the query parameters that say where the person comes back to. There are none if the proxy did not say
+    /// the origin. If the address is too long, the person comes back to the root of the application.
     fn return_parameters(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> Vec<String> {
         let origin = match (&self.page, own) {
-            // A page at the own host needs the path only.
+            // A sign-in page on the application's own host needs only the path.
             (None, _) => String::new(),
             (Some(_), Some(own)) => own.serialized(),
             (Some(_), None) => return Vec::new(),
@@ -165,11 +168,11 @@ impl SignIn {
         vec![format!("{RETURN}={}", encode("/")), TOO_LONG.to_owned()]
     }
 
-    /// Tells whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The
-    /// dialog must not interrupt a page, nor open where there is a page to sign in at. A proxy that does not say the
-    /// method was configured before there was a page, so people may sign in by the dialog there.
+    /// Tells whether a 401 may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The
+    /// dialog must not interrupt a page, nor open where people are redirected to the sign-in page.
     ///
-    /// `has_authorization`: a program, or a script of a page, sent credentials itself.
+    /// A proxy that does not say the method was configured before there was a sign-in page, so people may sign in by
+    /// the dialog there. `has_authorization` says that a program, or a script of a page, sent credentials itself.
     pub fn allows_basic_challenge(
         &self,
         request: BrowserRequest<'_>,

@@ -1,4 +1,4 @@
-//! Requests of browsers for unit tests.
+//! Makes requests of browsers for unit tests.
 
 use crate::request::BrowserRequest;
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -1,4 +1,4 @@
-//! The texts of the pages for people, of which each language has a file in `texts/`.
+//! Reads the texts of the pages for people, and chooses the language. Each language has a file in `texts/`.
 
 use crate::html::escape;
 use http::{HeaderMap, header::ACCEPT_LANGUAGE};
@@ -10,7 +10,7 @@ macro_rules! languages {
     };
 }
 
-/// Every file of `texts/`. A new language is one more word here.
+/// Every file of `texts/`, English first. Add a new language here.
 const FILES: &[(&str, &str)] = languages!["en"];
 
 static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
@@ -23,9 +23,9 @@ static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
 /// The texts of one language.
 #[derive(Debug)]
 pub struct Texts {
-    /// The language, such as `en`.
+    /// The language tag, such as `en`.
     pub language: &'static str,
-    /// The file: a JSON object of texts by their keys, such as `sign_in.title`.
+    /// The file's content: a JSON object of texts by their keys, such as `sign_in.title`.
     pub json: &'static str,
     by_key: HashMap<String, String>,
 }
@@ -41,17 +41,18 @@ impl Texts {
         }
     }
 
-    /// The texts in English, which administrators read.
+    /// Returns the texts in English, in which errors for programs are written, too.
     pub fn english() -> &'static Self {
         &LANGUAGES[0]
     }
 
-    /// The texts in the language that a browser prefers; in English if it asks for no language that is there.
+    /// Returns the texts in the language that a browser prefers, or in English if there is no text in a language that
+    /// it asks for.
     pub fn preferred_by(headers: &HeaderMap) -> &'static Self {
         preferred(&LANGUAGES, headers).unwrap_or(Self::english())
     }
 
-    /// The headers of a page with these texts, by which caches keep the languages apart.
+    /// Returns the headers of a page with these texts, by which caches keep the languages apart.
     pub const fn headers(&self) -> [(&'static str, &'static str); 2] {
         [
             ("content-language", self.language),
@@ -59,13 +60,15 @@ impl Texts {
         ]
     }
 
-    /// The text with this key, if there is one. It may have placeholders.
+    /// Returns the text with this key, if there is one. It may contain placeholders.
     pub fn find(&self, key: &str) -> Option<&str> {
         self.by_key.get(key).map(String::as_str)
     }
 
-    /// The HTML of a template, in which `{sign_in.title}` is a text and `{name}` one of `values`. The values are HTML
-    /// already, and what stands in braces in them means nothing. Texts may have values as their placeholders.
+    /// Fills a template and returns HTML. `{sign_in.title}` becomes a text, and `{name}` becomes the value with this
+    /// name. A text may contain placeholders for values.
+    ///
+    /// The values must be HTML already. Braces in them are not replaced.
     pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
         let mut html = String::new();
         let mut rest = template;
@@ -84,8 +87,8 @@ impl Texts {
     }
 }
 
-/// The language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), the first of equals. A
-/// range such as `de-AT` asks for `de`, too (RFC 4647, section 3.4), and `*` for the first language.
+/// Returns the language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), and the first one
+/// among equals. A range such as `de-AT` also asks for `de` (RFC 4647, section 3.4), and `*` for the first language.
 fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Texts> {
     let lines = headers.get_all(ACCEPT_LANGUAGE).iter();
     let ranges = lines
@@ -106,16 +109,16 @@ fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Text
     best
 }
 
-/// A part of `Accept-Language`.
+/// One range of `Accept-Language`.
 struct LanguageRange {
-    /// The language has no region and is in lower case.
+    /// The language in lower case and without a region.
     language: String,
-    /// The quality is at most 1. A language with 0 is not wanted.
+    /// The quality from 0 to 1. A language with 0 is not wanted.
     quality: f32,
 }
 
 impl LanguageRange {
-    /// Reads a range such as `de-AT;q=0.8`; `None` if it is malformed.
+    /// Reads a range such as `de-AT;q=0.8`. Returns `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (tag, parameter) = text.split_once(';').unwrap_or((text, "q=1"));
         let (name, quality) = parameter.split_once('=')?;

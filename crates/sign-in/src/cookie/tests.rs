@@ -1,4 +1,4 @@
-//! Which sessions are found in cookies, and what `Set-Cookie` says.
+//! Tests which sessions are found in cookies, and what `Set-Cookie` says.
 
 use super::Cookie;
 use crate::origin::Origin;
@@ -86,7 +86,7 @@ fn every_session_that_other_hosts_may_have_set_is_found_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
-    /// Read again in another way: cut at each semicolon, each part at its first "=".
+    /// Compares `find` with a second parser, which cuts at each semicolon and each part at its first "=".
     #[test]
     fn whatever_is_sent_is_read_as_browsers_write_it(
         pieces in vec(select(&["__Host-rolegate", "rolegate", "=", ";", "; ", " ", "\t", "a", "rgs_A", "rgd_A", "\""][..]), 0..12),

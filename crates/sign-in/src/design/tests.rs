@@ -1,8 +1,8 @@
-//! What the pages make of a brand.
+//! Tests how a title and a help text appear on pages.
 
 use super::{Brand, Design, Texts};
 
-/// A page with this title and this help.
+/// Returns a page with this brand.
 fn page(brand: &Brand) -> String {
     let design = Design {
         texts: Texts::english(),

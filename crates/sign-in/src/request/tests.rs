@@ -1,4 +1,4 @@
-//! What a request says about itself.
+//! Tests what is read from the headers of a request.
 
 use super::{BrowserRequest, is_same_origin, is_subresource_request};
 use crate::{
@@ -89,9 +89,9 @@ fn password_that_a_browser_remembers_is_good_for_no_change_by_another_site() {
         (post, &[site("cross-site"), mode("no-cors")], true),
         (Some("DELETE"), &[site("cross-site"), mode("no-cors")], true),
         (Some("get"), &[site("cross-site"), mode("navigate")], true),
-        // A proxy that does not say the method.
+        // The proxy does not say the method.
         (None, &[site("cross-site"), mode("navigate")], true),
-        // What is repeated counts, by itself or as Envoy joins it.
+        // A repeated header counts, whether it has several lines or Envoy has joined them.
         (
             post,
             &[site("same-origin"), site("cross-site"), mode("navigate")],
@@ -114,14 +114,14 @@ fn password_that_a_browser_remembers_is_good_for_no_change_by_another_site() {
         ),
         (get, &[site("cross-site"), mode("navigate")], false),
         (Some("HEAD"), &[site("cross-site"), mode("no-cors")], false),
-        // A script that knows a password, which CORS has to allow.
+        // A script may know a password; CORS has to allow its request.
         (post, &[site("cross-site"), mode("cors")], false),
         (post, &[site("same-origin"), mode("navigate")], false),
         (post, &[site("same-site"), mode("navigate")], false),
         (post, &[site("none"), mode("navigate")], false),
         (post, &[site("cross-site")], false),
         (post, &[mode("navigate")], false),
-        // Programs.
+        // Programs send no Fetch Metadata.
         (post, &[], false),
         (None, &[], false),
     ] {

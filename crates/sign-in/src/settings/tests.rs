@@ -1,4 +1,4 @@
-//! Which values are accepted, and which are warned about.
+//! Tests which values are accepted, and which combinations cause a warning.
 
 use super::SignInSettings;
 use clap::{Args as _, Command, FromArgMatches as _};
@@ -64,7 +64,7 @@ fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work
     let circle = "RETURN_ORIGINS: people of an application at ";
     let not_back = "RETURN_ORIGINS: has no host of COOKIE_DOMAIN";
     for (off, url, domain, origins, expected) in [
-        // Each by itself.
+        // One setting differs from its default.
         (false, "/sign-in", "", "", &[][..]),
         (false, page, "", "", &[]),
         (false, "/sign-in", "", "https://app.example.org", &[]),
@@ -78,7 +78,7 @@ fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work
             &[missing],
         ),
         (false, "https://auth.example.org/", "", "", &[missing]),
-        // Pairs.
+        // Two settings differ from their defaults.
         (true, page, "", "", &[nowhere]),
         (true, page, "example.org", "", &[nowhere]),
         (true, "/sign-in", "", "https://app.example.org", &[]),
@@ -91,7 +91,7 @@ fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work
             &[circle],
         ),
         (false, page, "", "https://auth.example.org:8443", &[]),
-        // A cookie has no port.
+        // A cookie has no port, so it reaches both applications.
         (
             false,
             "http://localhost:8000/sign-in",
@@ -107,7 +107,7 @@ fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work
             "https://auth.example.org",
             &[not_back],
         ),
-        // All.
+        // All settings together.
         (false, page, "example.org", "https://*.example.org", &[]),
         (
             false,

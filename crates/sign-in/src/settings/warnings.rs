@@ -1,12 +1,12 @@
-//! Warns about settings that lead people to a page that is missing, in a circle, or not back.
+//! Warns about settings by which people get to a missing page, are redirected in a circle, or cannot return.
 
 use super::{PAGE, SignInSettings};
 use crate::{domain::is_in_domain, return_origins::ReturnOrigin};
 use url::Url;
 
 impl SignInSettings {
-    /// The warnings about settings that contradict each other. Somebody may want each of them, because other programs
-    /// can serve what is missing.
+    /// Returns warnings about settings that contradict each other. They are not errors, because another program may
+    /// serve what is missing.
     pub fn warnings(&self) -> Vec<String> {
         let page = Url::parse(&self.sign_in_url).ok();
         let page = page.as_ref();
@@ -25,6 +25,7 @@ impl SignInSettings {
             .collect()
     }
 
+    /// Warns if `SIGN_IN_URL` names a path at which Rolegate has no page.
     fn missing_page(&self, page: Option<&Url>) -> Option<String> {
         let path = page.map_or(&*self.sign_in_url, Url::path);
         if path == PAGE {
@@ -36,7 +37,8 @@ impl SignInSettings {
         ))
     }
 
-    /// Warns if the hosts of the cookie, apart from that of the page, are not among the return origins.
+    /// Warns if `RETURN_ORIGINS` has no host that shares the cookie, apart from the host of the sign-in page: nobody
+    /// could return to an application.
     fn no_way_back(&self, page: Option<&Url>) -> Option<String> {
         let domain = self.cookie_domain.as_ref()?;
         let page_host = page.and_then(Url::host_str);
@@ -56,7 +58,8 @@ impl SignInSettings {
         ))
     }
 
-    /// Tells whether an application at this origin gets the cookie that the page sets. A cookie has no port.
+    /// Tells whether an application at this origin gets the cookie that the sign-in page sets. Ports do not matter to
+    /// cookies.
     fn shares_cookie(&self, application: &ReturnOrigin, page: Option<&Url>) -> bool {
         let host = application.host();
         let is_wildcard = application.is_wildcard;

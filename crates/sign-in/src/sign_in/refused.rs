@@ -1,4 +1,4 @@
-//! The page for a person who is signed in, and may not open what they asked for.
+//! Makes the page for a person who is signed in, but may not open what they asked for.
 
 use super::{RedirectReason, SignIn};
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
 use rolegate_proto::Reason;
 
 impl SignIn {
-    /// The page for a person who may not open what the request asks for with the session in the cookie, for this reason.
-    /// It names the person if `username` is known.
+    /// Returns the page that tells a person why their session does not suffice for this request. It names the person if
+    /// `username` is known, and links to signing in and signing out.
     pub fn refused(
         &self,
         request: BrowserRequest<'_>,

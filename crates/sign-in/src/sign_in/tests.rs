@@ -1,4 +1,4 @@
-//! The table of cases for the gateway and auth-service alike.
+//! Tests decisions about requests of browsers by tables that hold for the gateway and auth-service alike.
 
 use super::{RedirectReason, SignIn};
 use crate::{
@@ -39,9 +39,9 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (post, &[], "nothing"),
         (get, &[COOKIE], "rgs_A"),
         (Some("HEAD"), &[COOKIE], "rgs_A"),
-        // Reading may come from anywhere: a link in a mail.
+        // Another site may cause a read, such as by a link in a mail.
         (get, &[COOKIE, ("sec-fetch-site", "cross-site")], "rgs_A"),
-        // One session that is there twice is one.
+        // The same session twice counts once.
         (get, &[COOKIE, COOKIE], "rgs_A"),
         (post, &[COOKIE, COOKIE, PAGE], "rgs_A"),
         (get, &[COOKIE, OTHER], "rgs_A rgs_B"),
@@ -60,7 +60,7 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (post, &[("cookie", "__Host-rolegate=rgk_A")], "nothing"),
         (get, &[("cookie", "__Secure-rolegate=rgd_A")], "nothing"),
         (get, &[("cookie", "rolegate=rgs_A")], "nothing"),
-        // Changes.
+        // Changes need a page of an allowed origin.
         (post, &[COOKIE], "CrossSite"),
         (post, &[COOKIE, PAGE], "rgs_A"),
         (post, &[COOKIE, OWN], "rgs_A"),
@@ -138,10 +138,10 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (Some("CONNECT"), &[COOKIE], "CrossSite"),
         (Some("get"), &[COOKIE], "CrossSite"),
         (Some(""), &[COOKIE], "CrossSite"),
-        // A proxy that does not say the method.
+        // Without a method from the proxy, the request may be a change.
         (None, &[COOKIE], "CrossSite"),
         (None, &[COOKIE, PAGE], "rgs_A"),
-        // WebSockets.
+        // A WebSocket may change something.
         (get, &[COOKIE, ("upgrade", "websocket")], "CrossSite"),
         (get, &[COOKIE, ("sec-websocket-key", "x")], "CrossSite"),
         (get, &[COOKIE, ("sec-websocket-version", "13")], "CrossSite"),
@@ -347,7 +347,7 @@ fn address_that_is_too_long_to_return_to_is_told_from_one_that_just_fits() {
             "https%3A%2F%2Fapp.example.org",
         ),
     ] {
-        // The encoded address has "%2F" for "/".
+        // The encoded address has "%2F" in place of the slash.
         let fits = "a".repeat(MAX_RETURN_ADDRESS_LEN - origin.len() - 3);
         for (rest, is_too_long) in [(fits.clone(), false), (fits + "a", true)] {
             let path = format!("/{rest}");
@@ -417,7 +417,7 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
             );
             assert_eq!(led.as_deref(), Some(expected), "{method} {list:?}");
         }
-        // The address of a page that is only read is its own.
+        // A page that is only read is itself the address to come back to.
         for method in ["GET", "HEAD"] {
             let led = sign_in("/sign-in", None).redirect(
                 request(Some(method), &headers),
@@ -446,7 +446,7 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
         other.redirect(unknown, RedirectReason::NotAuthenticated),
         Some(format!("{page}?unsaved"))
     );
-    // A form to the address of the page itself is none of the application.
+    // A form to the sign-in page belongs to no application.
     let itself = BrowserRequest {
         path: Some("/sign-in?return=%2F"),
         ..request(Some("POST"), &headers)
@@ -482,24 +482,24 @@ fn no_dialog_opens_where_there_is_a_page_to_sign_in_at() {
     let twice = ("cookie", "__Host-rolegate=rgs_A; a=b; __Host-rolegate=");
     let get = Some("GET");
     for (method, list, without, with) in [
-        // Programs are told both ways.
+        // A program may always be asked for a password.
         (get, &[][..], true, true),
         (get, &[("accept", "*/*")], true, true),
         (get, &[COOKIE], true, true),
         (Some("POST"), &[], true, true),
-        // Pages, unless their script sent credentials.
+        // A page is not interrupted, unless its script sent credentials.
         (get, &[mode("cors")], false, true),
         (get, &[mode("no-cors")], false, true),
         (get, &[mode("navigate"), mode("navigate")], false, true),
-        // People, whatever their browser sends beside.
+        // A person is redirected, whatever else the browser sends.
         (get, &[mode("navigate")], false, false),
         (Some("POST"), &[mode("navigate"), COOKIE], false, false),
         (get, &[html], false, false),
         (get, &[html, mode("")], false, false),
-        // A proxy that was configured before there was a page.
+        // The proxy was configured before there was a sign-in page.
         (None, &[mode("navigate")], true, true),
         (None, &[html], true, true),
-        // A cookie that is there twice comes from a browser.
+        // Only a browser sends the cookie twice.
         (get, &[twice], false, false),
         (None, &[twice], false, false),
         (get, &[COOKIE, COOKIE], false, false),
@@ -510,7 +510,7 @@ fn no_dialog_opens_where_there_is_a_page_to_sign_in_at() {
         let found = [false, true].map(|it| sign_in.allows_basic_challenge(request, it));
         assert_eq!(found, [without, with], "{method:?} {list:?}");
     }
-    // The name of the cookie is that of the place.
+    // Each cookie name counts only where that cookie is used.
     let of_domain = SignIn {
         cookie_domain: Some("example.org".to_owned()),
         ..sign_in

@@ -1,4 +1,4 @@
-//! Which language a browser gets, what templates become, and that all languages say the same.
+//! Tests which language a browser gets, how templates are filled, and that all languages have the same texts.
 
 use super::{FILES, LANGUAGES, Texts, escape, preferred};
 use http::{HeaderMap, HeaderValue, header::ACCEPT_LANGUAGE};
@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// Languages of this test: the first that comes in the files, and two others.
+/// Returns the languages of this test: English, which is also the first of the files, and two others.
 fn languages() -> Vec<Texts> {
     [
         ("en", r#"{"a.title": "Welcome, {user}"}"#),
@@ -25,7 +25,7 @@ fn headers(lines: &[&str]) -> HeaderMap {
     lines.map(|value| (ACCEPT_LANGUAGE, value)).collect()
 }
 
-/// The language that a browser gets which sends these lines of `Accept-Language`; empty for none of the languages.
+/// Returns the language that is chosen for these lines of `Accept-Language`, or an empty text if none of them is known.
 fn chosen(lines: &[&str]) -> &'static str {
     let languages = languages();
     preferred(&languages, &headers(lines)).map_or("", |texts| texts.language)
@@ -43,19 +43,19 @@ fn the_language_with_the_greatest_quality_is_chosen() {
         ("en;q=0.8, de", "de"),
         ("en;q=0.001, de;q=0.002", "de"),
         ("en ; q=0.3 , de ; Q=0.4", "de"),
-        // Of equals, the first.
+        // Among equals, the first one wins.
         ("de, en", "de"),
         ("fr;q=0.5, de;q=0.5", "fr"),
-        // Languages that are not there.
+        // These languages are not known.
         ("es, fr;q=0.2", "fr"),
         ("deu, fr;q=0.2", "fr"),
         ("es", ""),
-        // Any other language.
+        // The asterisk stands for any language.
         ("*", "en"),
         ("es, *;q=0.5", "en"),
         ("de;q=0.5, *;q=0.8", "en"),
         ("en, de, fr, *", "en"),
-        // A language that is not wanted.
+        // A language with quality 0 is not wanted.
         ("de;q=0", ""),
         ("de;q=0.0, fr;q=0.1", "fr"),
     ] {
@@ -140,7 +140,7 @@ fn text_is_escaped_for_elements_and_attributes() {
     assert_eq!(escape("<b>\"'&amp;"), "&lt;b&gt;&quot;&#39;&amp;amp;");
 }
 
-/// The placeholders of each text of a file.
+/// Returns the placeholders of each text of a file.
 fn placeholders(texts: &Texts) -> BTreeMap<&str, BTreeSet<&str>> {
     let of_text = |text: &'static str| {
         let names = text.split('{').skip(1);
@@ -164,7 +164,7 @@ fn every_language_has_the_keys_and_the_placeholders_of_english() {
             assert_eq!(text.trim(), text, "{}: {key}", texts.language);
             assert_ne!(text, "", "{}: {key}", texts.language);
             assert!(!text.contains('<'), "{}: {key}", texts.language);
-            // A text that led to texts could lead to itself.
+            // A text with a placeholder for a text could contain itself.
             let leads_to_texts = theirs[key].iter().any(|name| name.contains('.'));
             assert!(!leads_to_texts, "{}: {key}", texts.language);
         }
