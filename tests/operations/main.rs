@@ -13,7 +13,6 @@ mod audit_tampering;
 mod backup;
 mod blocklist;
 mod commands_doc;
-mod completions;
 mod compose_engine;
 mod compose_file;
 mod compose_steps;
