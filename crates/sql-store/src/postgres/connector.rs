@@ -1,4 +1,7 @@
-//! Opens and checks the connections of the pool.
+//! Opens the connections of the pool, and checks them before they are used again.
+//!
+//! `servers.rs` finds the primary among the servers of one database. This file remembers which server it was,
+//! and discards idle connections to servers that failed or are no longer the primary.
 
 mod servers;
 
@@ -14,11 +17,11 @@ use std::{
 };
 use tokio::{sync::Notify, time::timeout};
 
-/// A connection is closed at this age, or after this time without use.
+/// A connection is closed when it reaches this age, or after this time without use.
 pub(super) const MAX_LIFETIME: Duration = Duration::from_mins(10);
-/// A connection used within this time is not pinged.
+/// A connection that was used within this time is not pinged before its next use.
 const MAX_UNCHECKED_IDLE: Duration = Duration::from_secs(1);
-/// A server that needs longer for a ping is too slow for any request.
+/// The time limit of a ping. A server that needs longer is too slow for any request.
 pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens connections to the primary among the servers of one database.
@@ -28,12 +31,14 @@ pub(super) struct Connector {
     pub(super) reads: ReadConsistency,
     /// The index of the server that was the primary last.
     last_primary: AtomicUsize,
-    /// Whether that server does not answer commits. Then the next connection tries the others first.
+    /// Set if that server does not answer commits. The next connection then tries the other servers first.
     is_suspect: AtomicBool,
     pub(super) timeline: Timeline,
-    /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
-    /// Connections that were idle then are probably useless too, and a ping of each would take its
-    /// timeout.
+    /// The last time when a ping failed, a server turned out to be a standby, or another server turned out to
+    /// be the primary.
+    ///
+    /// Connections that were idle then are probably useless too. They are discarded without a ping, because
+    /// each ping would take its timeout.
     last_failure: Mutex<Option<Instant>>,
     /// Notified when a connection has left the pool.
     pub(super) closed: Notify,
@@ -44,16 +49,16 @@ pub(super) struct Connector {
 pub(super) struct Session {
     pub(super) connection: PgConnection,
     pub(super) pid: i32,
-    /// The timeline of the server when the connection was opened; `None` if it tells none.
+    /// The timeline of the server when the connection was opened; `None` if the server does not report it.
     pub(super) timeline: Option<i64>,
 }
 
 /// A new connection to a primary.
 struct PrimaryConnection {
     connection: PgConnection,
-    /// The index of the server among those of the connector.
+    /// The index of the server in `Connector::servers`.
     server_index: usize,
-    /// The timeline of the server; `None` if it tells none.
+    /// The timeline of the server; `None` if the server does not report it.
     timeline: Option<i64>,
 }
 
@@ -72,8 +77,10 @@ impl Connector {
         self.discard_idle();
     }
 
-    /// Searches for a primary that was promoted after the last one. A connection of its own shows the
-    /// timeline, so that those of the pool stay usable if there is none.
+    /// Looks for a primary that was promoted after the last one.
+    ///
+    /// It opens a connection of its own to learn the timeline. If there is no new primary, the connections of
+    /// the pool stay usable.
     pub(super) async fn search_primary(&self) {
         self.is_suspect.store(true, SeqCst);
         if let Ok(Ok(found)) = timeout(STATEMENT_TIMEOUT, self.connect()).await {
@@ -81,7 +88,7 @@ impl Connector {
         }
     }
 
-    /// Pings the server: whether it responds on this connection, and is the primary.
+    /// Pings the server. Returns whether the server responds on this connection and is the primary.
     pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
         let ping = self
             .timeline
@@ -89,7 +96,7 @@ impl Connector {
         matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(())))
     }
 
-    /// Lets no connection be used again that is idle now.
+    /// Discards every connection that is idle now: the pool closes it instead of lending it again.
     pub(super) fn discard_idle(&self) {
         *self.last_failure.lock() = Some(Instant::now());
     }
@@ -134,7 +141,7 @@ impl Manager for Connector {
 }
 
 impl fmt::Debug for Connector {
-    /// Without the options, which hold the password.
+    /// Leaves out the options, which contain the password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Connector").finish_non_exhaustive()
     }

@@ -10,13 +10,14 @@ use crate::{
 use sqlx::{Connection, Error, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
 use std::time::Duration;
 
-/// For each lock that opening needs. The server keeps it, so that no abandoned session queues there.
+/// The time limit of each lock that opening needs. The server enforces it, so that an abandoned session does
+/// not stay in the queue for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// For the migrations at the first try.
+/// The time limit of the migrations at the first try. Each try that runs out of time doubles it.
 pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// A database to open, and what it is opened for.
+/// The database to open, and the settings that it is opened with.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenOptions<'a> {
     /// The servers of the database, of which one is the primary.
@@ -26,7 +27,7 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) sharing: SchemaSharing,
 }
 
-/// A connection that inspects the database: to the primary, or else to a standby.
+/// Opens a connection to inspect the database: to the primary, or to a standby if there is no primary.
 pub(crate) async fn connect(
     servers: &[PgConnectOptions],
     reads: ReadConsistency,
@@ -40,8 +41,10 @@ pub(crate) async fn connect(
     require_suitable_server(connect().await?, connect().await?, reads).await
 }
 
-/// Migrates the schema and creates the pool. Instances that start together take turns. Migrations
-/// that run out of time double `migration_timeout`, so that a large table is migrated at last.
+/// Migrates the schema and creates the pool.
+///
+/// Instances that start together take turns. Migrations that run out of time double `migration_timeout`, so
+/// that even a large table is migrated eventually.
 pub(crate) async fn open(
     options: OpenOptions<'_>,
     migration_timeout: &mut Duration,
@@ -58,10 +61,10 @@ pub(crate) async fn open(
     };
     let mut connection = connect_to_migrate(options, *migration_timeout).await?;
     migrate(&mut connection, options, migration_timeout).await?;
-    // The server ends it in any case.
+    // A failure does not matter, because the server ends the session in any case.
     let _ = tokio::time::timeout(STATEMENT_TIMEOUT, connection.close()).await;
-    // The server cancels a statement whose caller has timed out, and ends a transaction that waits
-    // for its next statement.
+    // The server cancels a statement whose caller has timed out, and ends a transaction that waits for its next
+    // statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let pooled = with_timeouts(&servers, timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
     let connector = Connector::new(pooled, options.reads);
@@ -108,15 +111,15 @@ async fn migrate(
     Ok(())
 }
 
-/// Takes the advisory lock of sqlx's migrator early: without it this instance could inspect a schema that
-/// another one has migrated halfway. The lock ends with the connection.
+/// Takes the advisory lock of sqlx's migrator before the schema is read. Otherwise this instance could read a
+/// schema that another instance has migrated halfway. The lock ends with the connection.
 async fn lock_schema(connection: &mut PgConnection) -> Result<(), Error> {
     let lock = async { connection.lock().await.map_err(Error::from) };
     let limit = LOCK_TIMEOUT + STATEMENT_TIMEOUT;
     within("cannot lock the schema: ", limit, lock).await
 }
 
-/// Copies of the servers whose sessions begin with these timeouts.
+/// Returns copies of the servers whose sessions begin with these timeouts.
 fn with_timeouts<const N: usize>(
     servers: &[PgConnectOptions],
     timeouts: [(&str, Duration); N],

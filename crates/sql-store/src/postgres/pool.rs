@@ -1,10 +1,11 @@
-//! The connection pool of PostgreSQL.
+//! The connection pool of PostgreSQL, used instead of sqlx's own.
 //!
-//! sqlx's own pool pings every connection that is returned, without a timeout: one more round trip
-//! for each statement, and a server that vanishes without closing its connections occupies the pool
-//! until TCP gives up, after a quarter of an hour. This pool passes a connection on after a successful
-//! statement, pings an idle one within a timeout before its next use, and closes one whose statement
-//! was abandoned, or whose server is a standby.
+//! sqlx's pool pings every connection that is returned, without a timeout. This costs one more round trip for
+//! each statement. And a server that vanishes without closing its connections occupies the pool until TCP gives
+//! up, after a quarter of an hour.
+//!
+//! This pool passes a connection on after a successful statement, and pings an idle one within a timeout before
+//! its next use. It closes a connection whose statement was abandoned, or whose server is a standby.
 
 mod writes;
 
@@ -24,38 +25,41 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Batched reads share statements, so a few connections carry a high load.
+/// The maximum number of connections. Batched reads share statements, so a few connections carry a high load.
 const MAX_CONNECTIONS: usize = 10;
 
-/// What to look for while a commit has no answer.
+/// Tells the operator what to look for while a commit has no answer.
 const HINT: &str = "if standbys are synchronous, look for a lost one";
 
-/// Connections to one database. Waiters are served in order. Clones share the connections.
+/// The connections to one database. Statements that wait for a connection get one in order. Clones share the
+/// connections.
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
-    /// Writes hold at most this many connections. A write keeps its permit until it is answered.
+    /// The permits that limit writes to half of the connections. A write keeps its permit until it is answered.
     write_permits: Arc<Semaphore>,
-    /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
-    /// commit.
+    /// The time when a write last looked for a new primary. The lock is held by the write that looks for one or
+    /// that asks the server about its commit.
     last_search: Arc<Mutex<Option<Instant>>>,
     health: WriteHealth,
 }
 
-/// A connection for one statement. Dropped before [`PooledConnection::release`], it is closed,
-/// because its state is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited, and every
-/// later statement would be part of it.
+/// A connection for one statement, which is closed if it is dropped before [`Pool::release`].
+///
+/// It must be closed because its state is then unknown: sqlx 0.9 forgets a transaction whose BEGIN was not
+/// awaited, and every later statement would be part of that transaction.
 struct PooledConnection {
-    /// `None` once it is released.
+    /// `None` once the connection is released.
     object: Option<Object<Connector>>,
 }
 
 impl Pool {
-    /// `store` names the database in the log.
+    /// Creates the pool. `store` names the database in the log.
     pub(super) fn new(store: String, connector: Connector) -> sqlx::Result<Self> {
         let connections = managed::Pool::builder(connector)
             .max_size(MAX_CONNECTIONS)
-            // Connections beyond the load stay unused and expire.
+            // The last connection that was returned is used first, so that connections beyond the load stay
+            // idle and expire.
             .queue_mode(QueueMode::Lifo);
         Ok(Self {
             connections: connections.build().map_err(sqlx::Error::config)?,
@@ -73,7 +77,7 @@ impl Pool {
         self.connections.manager()
     }
 
-    /// Runs a statement or a transaction that does not write on one connection, within
+    /// Runs a statement or a transaction that does not write, on one connection and within
     /// [`STATEMENT_TIMEOUT`].
     pub async fn run<T: Send>(
         &self,
@@ -93,7 +97,8 @@ impl Pool {
         let outcome = statement(pooled.object()).await;
         let is_usable = match &outcome {
             Ok(_) => true,
-            // The server rejected the statement. A pending rollback precedes the ping.
+            // The server rejected the statement, so the connection may still be usable. If a rollback is
+            // pending, sqlx sends it before the ping.
             Err(sqlx::Error::Database(_)) => self.connector().is_usable(pooled.object()).await,
             Err(error) => match find_obstacle(error) {
                 Some(Obstacle::Asynchronous) => true,
@@ -110,7 +115,7 @@ impl Pool {
         outcome
     }
 
-    /// Takes a connection to the primary out of the pool.
+    /// Takes a connection to the primary out of the pool, for good.
     pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
         Ok(Object::take(self.get().await?).connection)
     }
@@ -122,8 +127,8 @@ impl Pool {
         })
     }
 
-    /// Returns a connection whose statement has ended, unless it is too old; then the ones that have
-    /// been idle for as long are closed too.
+    /// Returns a connection whose statement has ended to the pool, unless the connection is too old. In that
+    /// case it is closed, and so are the connections that have been idle for as long.
     fn release(&self, mut pooled: PooledConnection) {
         if Object::metrics(pooled.object()).age() < MAX_LIFETIME {
             drop(pooled.object.take());
@@ -134,7 +139,7 @@ impl Pool {
         }
     }
 
-    /// The state of the pool, and of the last write.
+    /// Returns the state of the pool, and the reason why writes fail, if they do.
     pub fn status(&self) -> StoreStatus {
         let status = self.connections.status();
         let main = PoolStats {
@@ -149,7 +154,7 @@ impl Pool {
         }
     }
 
-    /// Finishes running statements, except commits that the server does not answer, and closes every
+    /// Waits for running statements, except for commits that the server does not answer, and closes every
     /// connection.
     pub async fn close(&self) {
         let idle = self.connections.retain(|_, _| false).removed;

@@ -1,10 +1,11 @@
-//! Only the primary's rows count, because a standby lags behind it.
+//! Refuses the rows of any server but the primary, because a standby lags behind it.
 //!
-//! A connection may lead to a standby: through a proxy or an address that moves, or after the server
-//! was demoted. Each new connection is therefore asked before its first use, and each statement that
-//! reads returns the answer again, beside its rows and from the same execution. Neither is sufficient
-//! alone, because a statement whose snapshot a standby took just before its promotion would return "primary",
-//! and a pooler may continue a session on another server.
+//! A connection may lead to a standby: through a proxy or an address that moves, or after the server was
+//! demoted. So each new connection is asked before its first use. Each statement that reads also returns the
+//! answer again, beside its rows and from the same execution.
+//!
+//! Neither check is sufficient alone. A statement whose snapshot a standby took just before its promotion would
+//! return "primary", and a pooler may continue a session on another server.
 
 use crate::{
     ReadConsistency, Timed, row::Rows, span::describe, sql_error::postgres_code,
@@ -20,36 +21,37 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Why the rows of a server do not count.
+/// The reason why the rows of a server do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Obstacle {
-    /// They may be outdated.
+    /// The server is a standby, so its rows may be outdated.
     #[error("the server is a standby")]
     Standby,
-    /// Another server was promoted after it: that one has a higher timeline.
+    /// Another server was promoted after this one, and therefore has a higher timeline.
     #[error(
         "the server is a primary that was superseded: its timeline {timeline} is lower than \
          {highest}, which was seen; after a restore, restart this service"
     )]
     Superseded { timeline: i64, highest: i64 },
-    /// No standby acknowledges them.
+    /// No standby acknowledges the rows, but the setting requires a quorum.
     #[error("synchronous_standby_names is empty, and DATABASE_READS=quorum requires it")]
     Asynchronous,
 }
 
-/// The highest timeline of a database that this process has seen; each promotion begins a higher one.
+/// The highest timeline of a database that this process has seen. Each promotion of a standby begins a higher
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     highest: AtomicI64,
-    /// Notified when a higher one was seen.
+    /// Notified when a higher timeline was seen.
     raised: Notify,
-    /// Set once the log says that a server tells no timeline.
+    /// Set once the log says that a server does not report its timeline.
     unknown_logged: OnceLock<()>,
 }
 
 impl Timeline {
-    /// Succeeds if the server of this connection is a primary, and none was promoted after it. Returns
-    /// its timeline; `None` if it tells none, as some managed servers.
+    /// Succeeds if the server of this connection is a primary, and no other server was promoted after it.
+    /// Returns its timeline; `None` if the server does not report it, as some managed servers do not.
     pub(super) async fn require_primary(
         &self,
         connection: &mut PgConnection,
@@ -83,7 +85,7 @@ impl Timeline {
         });
     }
 
-    /// Checks a connection again whose server told this timeline when it was opened.
+    /// Checks a connection again. `timeline` is what its server reported when it was opened.
     pub(super) async fn require_still_primary(
         &self,
         connection: &mut PgConnection,
@@ -107,15 +109,15 @@ impl Timeline {
         Ok(())
     }
 
-    /// Whether a higher one was seen.
+    /// Returns whether a higher timeline than this one was seen.
     pub(super) fn is_superseded(&self, timeline: Option<i64>) -> bool {
         timeline.is_some_and(|timeline| timeline < self.highest.load(Ordering::Relaxed))
     }
 
-    /// Waits until a higher one was seen.
+    /// Waits until a higher timeline than this one was seen.
     pub(super) async fn wait_until_superseded(&self, timeline: Option<i64>) -> Obstacle {
         loop {
-            // Created before the load, or a notification between them would be lost.
+            // This is created before the load, because a notification between the two would otherwise be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
             if let Some(timeline) = timeline
@@ -128,7 +130,7 @@ impl Timeline {
     }
 }
 
-/// Whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
+/// Returns whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
 fn tells_no_timeline(error: &Error) -> bool {
     matches!(
         postgres_code(error),
@@ -147,7 +149,7 @@ async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> 
     }
 }
 
-/// The rows of a `SELECT`. Fails if they do not count.
+/// Returns the rows of a `SELECT`, with the time. Fails with an [`Obstacle`] if the rows do not count.
 pub(crate) async fn fetch_from_primary(
     statement: Statement,
     connection: &mut PgConnection,
@@ -159,9 +161,11 @@ pub(crate) async fn fetch_from_primary(
     check_rows(query_with(sql, values).fetch_all(connection).await?)
 }
 
-/// The statement with two more columns: the obstacle if there is one, and the time. It returns at least
-/// one row: without rows of `select`, one whose other columns are NULL. `now()` is before the snapshot,
-/// so nothing that was read is older. `OFFSET 0`: both are evaluated once, not for each row.
+/// Adds two columns to a statement: the obstacle if there is one, and the time.
+///
+/// The result has at least one row: if `select` has none, it is a row whose other columns are NULL. `now()` is
+/// the time before the snapshot, so nothing that was read is older than it. `OFFSET 0` makes the server
+/// evaluate both columns once and not for each row.
 fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     format!(
         "SELECT r.*, server.obstacle, server.seconds FROM (
@@ -199,13 +203,13 @@ impl From<Obstacle> for Error {
     }
 }
 
-/// Why the rows of the server did not count; `None` for other errors.
+/// Returns the reason why the rows of the server did not count; `None` for other errors.
 pub(super) fn find_obstacle(error: &Error) -> Option<Obstacle> {
     let Error::Io(error) = error else { return None };
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Whether the server is a standby, or may have become one.
+/// Returns whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
     matches!(
         find_obstacle(error),

@@ -1,4 +1,4 @@
-//! What a server must have before a database on it is opened.
+//! Checks that a server is suitable before a database on it is opened.
 
 use crate::{
     ReadConsistency, STATEMENT_TIMEOUT, error::OpenFailure, retry::within,
@@ -6,8 +6,8 @@ use crate::{
 };
 use sqlx::{Connection, PgConnection, Row as _};
 
-/// Returns one of two connections, unless they do not keep a server process each, or the server does not
-/// have what these reads need.
+/// Returns one of two connections to a suitable server. It fails if the two do not keep a server process each,
+/// or if the server lacks what reads with a quorum need.
 pub(super) async fn require_suitable_server(
     mut connection: PgConnection,
     mut other: PgConnection,
@@ -23,13 +23,14 @@ pub(super) async fn require_suitable_server(
     Ok(connection)
 }
 
-/// Fails if a pooler gives the sessions of the two connections to other clients.
+/// Fails if a pooler shares the sessions of the two connections with other clients.
 async fn require_own_sessions(
     connection: &mut PgConnection,
     other: &mut PgConnection,
 ) -> Result<(), OpenFailure> {
     let before = fetch_pid(connection, "SELECT pg_backend_pid()").await?;
-    // The transaction takes the process of the other connection, or that one gets another.
+    // Behind a pooler, this transaction takes the server process of the first connection, or the first
+    // connection continues on another process.
     let taken = fetch_pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
     let after = fetch_pid(connection, "SELECT pg_backend_pid()").await?;
     sqlx::raw_sql("ROLLBACK").execute(other).await?;
@@ -39,7 +40,8 @@ async fn require_own_sessions(
     Ok(())
 }
 
-/// Reads the id of the server process. The statement is sent as text: a prepared one would fail.
+/// Reads the id of the server process. The statement is sent as text, because a prepared one would fail behind
+/// a pooler.
 async fn fetch_pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
     sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
 }

@@ -1,18 +1,23 @@
-//! The settings of a session on which the programs rely. `ALTER ROLE … SET`, `ALTER DATABASE … SET` and the file of the
-//! server can each change their defaults, perhaps for the sake of another application.
+//! Sets the settings of a session on which the programs rely.
 //!
-//! `default_transaction_read_only` is respected: operators and providers set it while nothing may be written.
+//! `ALTER ROLE … SET`, `ALTER DATABASE … SET` and the server's configuration file can each change the defaults
+//! of these settings, perhaps for the sake of another application. `default_transaction_read_only` is
+//! respected, because operators and providers set it while nothing may be written.
 
 use sqlx::PgConnection;
 
-/// Sets each of these settings that has another default in this session. The server may be too old to know a name. What
-/// was sent when the session began stays: it is of these programs, or of the database URL.
+/// Sets each of these settings in this session if its default was changed.
 ///
-/// - Transactions lock rows and then read what others have committed meanwhile, which needs `READ COMMITTED`: at a
-///   higher level they fail with SQLSTATE 40001.
-/// - Each statement has a deadline here, which leaves room for what is known to take long, and the pool ends connections.
-/// - `session_replication_role` could switch foreign keys off, by which the keys of a deleted user are deleted.
-/// - A confirmed change is stored. Whoever gives up that for a whole server has decided it.
+/// A server that is too old to know a setting is not asked to change it. Settings that the client sent when the
+/// session began stay, because they come from these programs or from the database URL.
+///
+/// - Transactions lock rows and then read what others have committed meanwhile. This needs `READ COMMITTED`: at
+///   a higher level such transactions fail with SQLSTATE 40001.
+/// - The programs give each statement a deadline, which leaves room for statements that are known to take long,
+///   and the pool ends connections. So timeouts that were set on the server are turned off.
+/// - `session_replication_role` could switch off foreign keys, which delete the keys of a deleted user.
+/// - `synchronous_commit` makes sure that a confirmed change is stored. If an operator has turned it off for
+///   the whole server, that decision is respected.
 const REQUIRE: &str = "SELECT set_config(s.name, required.setting, false)
     FROM (VALUES ('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'),
         ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'),

@@ -1,10 +1,13 @@
-//! The servers of one database, of which one is the primary.
+//! Finds the primary among the servers of one database.
 //!
-//! A server that does not answer must not delay the others: each has a head start before the next one
-//! is tried beside it, and the first connection to a primary wins. The server that was the primary
-//! last comes first. Once another one has been found, connections to the old one no longer count, also
-//! those that are being opened: a primary that was frozen may return and not know its successor. Its
-//! timeline shows that: a server with a lower one than was seen counts as a standby.
+//! A server that does not answer must not delay the others. So each server has a head start before the next one
+//! is tried beside it, and the first connection to a primary wins. The server that was the primary last is
+//! tried first.
+//!
+//! Once another server has been found to be the primary, connections to the old one no longer count, including
+//! those that are still being opened. The reason is a primary that was frozen: it may come back without knowing
+//! its successor. Its timeline reveals it: a server whose timeline is lower than the highest one seen counts as
+//! a standby.
 
 use super::{Connector, PrimaryConnection};
 use crate::{
@@ -17,38 +20,39 @@ use sqlx::{ConnectOptions as _, Error, PgConnection};
 use std::{io::ErrorKind, sync::atomic::Ordering::SeqCst, time::Duration};
 use tokio::time::timeout;
 
-/// For a connection, with its TLS handshake and its login.
+/// The time limit of opening a connection, including the TLS handshake and the login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// After this time without an answer the next server is tried too.
+/// If a server has not answered after this time, the next one is tried too.
 const NEXT_SERVER_DELAY: Duration = Duration::from_millis(200);
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// How often each server is tried.
+/// Says how often each server is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tries {
     Once,
-    /// Again and again while it may become the primary.
+    /// The server is tried again while it may still become the primary.
     Repeated,
 }
 
 impl Connector {
-    /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
-    /// TLS mismatch only if all have one.
+    /// Tries each server once. If all fail, the error of a standby is preferred over others. A TLS mismatch is
+    /// returned only if every server has one.
     pub(in crate::postgres) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
         Ok(self.find_primary(0, Tries::Once).await?.connection)
     }
 
-    /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
-    /// timeout of the statement ends it. Discards idle connections if the primary is another server than
-    /// before.
+    /// Connects to the primary, and keeps trying while a server starts, does not answer, or is a standby, which
+    /// may be promoted. The timeout of the statement ends the attempts.
+    ///
+    /// Discards idle connections if the primary is another server than before.
     pub(super) async fn connect(&self) -> sqlx::Result<PrimaryConnection> {
         loop {
             let before = self.last_primary.load(SeqCst);
-            // The suspicion counts for one connection only, so that a hiccup of a standby does not slow down all later
-            // ones.
+            // The suspicion counts for one connection only, so that a hiccup of a standby does not slow down
+            // all later connections.
             let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
             let primary = self.find_primary(first, Tries::Repeated).await?;
@@ -58,7 +62,7 @@ impl Connector {
                 .compare_exchange(before, index, SeqCst, SeqCst)
             {
                 Ok(_) if index != before => self.discard_idle(),
-                // Another caller has found another primary meanwhile.
+                // Meanwhile another caller has found another primary, so this one is tried again.
                 Err(now) if index != now => continue,
                 _ => {}
             }
@@ -66,7 +70,7 @@ impl Connector {
         }
     }
 
-    /// A connection to the first server that accepts it, even if it is a standby.
+    /// Connects to the first server that accepts a connection, even if it is a standby.
     pub(in crate::postgres) async fn connect_to_any(&self) -> sqlx::Result<PgConnection> {
         let mut outcome = Err(Error::RowNotFound);
         for options in &self.servers {
@@ -78,7 +82,7 @@ impl Connector {
         outcome
     }
 
-    /// Searches all servers, beginning with the one of this index.
+    /// Searches all servers for the primary, beginning with the server of this index.
     async fn find_primary(&self, first: usize, tries: Tries) -> sqlx::Result<PrimaryConnection> {
         let count = self.servers.len();
         let mut untried = (first..first + count).map(|index| self.connect_to(index % count, tries));
@@ -135,7 +139,8 @@ fn can_become_primary(error: &Error) -> bool {
     is_standby(error) || is_starting(error)
 }
 
-/// A server that does not listen yet, does not answer, or does not accept connections now.
+/// Returns whether the server is perhaps starting: it does not listen yet, does not answer, or does not accept
+/// connections now.
 fn is_starting(error: &Error) -> bool {
     match error {
         Error::Io(error) => matches!(
@@ -147,7 +152,8 @@ fn is_starting(error: &Error) -> bool {
     }
 }
 
-/// Orders the errors of several servers. The one with the lowest rank is reported, because it says most.
+/// Orders the errors of several servers. The error with the lowest rank is reported, because it is the most
+/// useful to the operator.
 fn rank(error: &Error) -> u8 {
     if is_standby(error) {
         0

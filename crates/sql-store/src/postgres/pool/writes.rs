@@ -1,5 +1,9 @@
-//! Writes, which may wait for their commits without an end: while a synchronous standby is lost, the
-//! server answers none.
+//! Runs writes, whose commits may wait without end: while a synchronous standby is lost, the server answers no
+//! commit.
+//!
+//! A write holds one of a limited number of permits, and continues in a task after its caller has timed out
+//! (`write.rs`). Two checks run beside it. One ends the write when another server was promoted, and the other
+//! one when the connection turns out to be dead.
 
 use super::Pool;
 use crate::{
@@ -23,27 +27,28 @@ use tokio::{
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-/// How often the server is asked about a commit without an answer.
+/// The interval at which the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a commit may stay unanswered before one write searches for a new primary, and the pause
-/// between searches.
+/// The time that a commit may stay unanswered before one write looks for a new primary, and the pause before
+/// the next one does.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Whether this server process is busy for so long that it may wait for a commit.
+/// Asks whether a server process has been busy with one statement for so long that it may be waiting for a
+/// commit.
 const IS_BUSY: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
     AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
 
-/// The delays before a transaction that the server rolled back runs again.
+/// The shortest and the longest delay before a transaction that the server rolled back runs again.
 const MIN_ROLLBACK_DELAY: Duration = Duration::from_millis(5);
 const MAX_ROLLBACK_DELAY: Duration = Duration::from_millis(200);
 
-/// Stands for the id of a server process before there is a connection.
+/// Stands for the id of a server process while there is no connection yet.
 const NOT_CONNECTED: i32 = 0;
 
 impl Pool {
-    /// Runs a statement or a transaction that writes and calls [`Commit::mark_sent`] before its commit,
-    /// within [`STATEMENT_TIMEOUT`]. Writes hold at most half of the connections.
+    /// Runs a statement or a transaction that writes, within [`STATEMENT_TIMEOUT`]. It must call
+    /// [`Commit::mark_sent`] before its commit. Writes hold at most half of the connections.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         statement: impl for<'c> FnOnce(&'c mut PgConnection, Commit) -> QueryFuture<'c, T>
@@ -84,8 +89,8 @@ impl Pool {
         task.run(&self.health).await
     }
 
-    /// Like [`Self::write`], but runs it again while the server rolls it back because of another transaction. Nothing
-    /// of it was done then.
+    /// Does the same as [`Self::write`], but runs the write again while the server rolls it back because of
+    /// another transaction. A write that was rolled back has changed nothing.
     pub(crate) async fn write_with_retries<T: Send + 'static>(
         &self,
         statement: impl for<'c> Fn(&'c mut PgConnection, Commit) -> QueryFuture<'c, T>
@@ -109,7 +114,7 @@ impl Pool {
         write.await
     }
 
-    /// Waits for a permit to write; refused at once while a commit is overdue.
+    /// Waits for a permit to write. While a commit is overdue, the write is refused at once.
     async fn acquire_write_permit(
         &self,
         deadline: Instant,
@@ -129,8 +134,10 @@ impl Pool {
     }
 }
 
-/// Ends when another server was promoted after the one of this timeline. An old primary that lives
-/// answers no commit and does not say why, so while this one is unanswered a successor is searched for.
+/// Ends when another server was promoted after the one with this timeline.
+///
+/// An old primary that is still alive answers no commit and does not say why. So while this commit is
+/// unanswered, one write at a time looks for a successor.
 async fn wait_until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit) -> Obstacle {
     let mut superseded = pin!(pool.connector().timeline.wait_until_superseded(timeline));
     loop {
@@ -147,13 +154,15 @@ async fn wait_until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit
     }
 }
 
-/// Ends when the server has no such process, or an idle one: then the connection is dead, or leads to
-/// a server that is not the primary any more. Asks on new connections, because an old primary may be
-/// alive and not know its successor.
+/// Ends when the server has no process with this id, or the process is idle. The connection is then dead, or
+/// leads to a server that is no longer the primary.
+///
+/// It asks on new connections, because an old primary may be alive and not know its successor.
 async fn wait_until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
-        // Serialized: without a primary, every waiting write would keep connecting to all servers.
+        // Only one write asks at a time. Otherwise, without a primary, every waiting write would keep
+        // connecting to all servers.
         let _search = pool.last_search.lock().await;
         pool.connector().suspect_server();
         let check = sqlx::query_scalar(IS_BUSY).bind(pid.load(Ordering::Relaxed));

@@ -46,7 +46,8 @@ async fn a_higher_timeline_ends_the_wait_for_it() {
     );
 }
 
-/// Functions of this database that hide those of the server, as a managed one refuses them.
+/// Creates functions in this database that hide those of the server. They fail with the code that a managed
+/// server would return.
 const SHADOWS: &str = "CREATE SCHEMA IF NOT EXISTS shadow;
     CREATE OR REPLACE FUNCTION shadow.pg_current_wal_insert_lsn() RETURNS pg_lsn LANGUAGE plpgsql
         AS $$ BEGIN RAISE EXCEPTION 'not here' USING ERRCODE = '{code}'; END $$;

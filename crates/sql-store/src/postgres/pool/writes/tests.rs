@@ -1,4 +1,4 @@
-//! Transactions that PostgreSQL rolls back because of another one.
+//! Tests of transactions that PostgreSQL rolls back because of another one.
 
 use crate::{
     Database, DatabaseUrl, FollowUp, STATEMENT_TIMEOUT, Store as _, StoreError,
@@ -6,8 +6,8 @@ use crate::{
 };
 use std::time::Instant;
 
-/// Each insertion of a negative number fails with the SQLSTATE in the table `state`, as often as that table says. A
-/// sequence counts, because it is not rolled back.
+/// Creates a table in which each insertion of a negative number fails with the SQLSTATE in the table `state`,
+/// as often as that table says. A sequence counts the failures, because a sequence is not rolled back.
 const SCHEMA: &str = "CREATE TABLE t (i bigint);
     CREATE TABLE state (code text, failures bigint);
     CREATE SEQUENCE tries;
@@ -31,7 +31,7 @@ async fn open() -> (postgres_cluster::Database, Database) {
     (database, store)
 }
 
-/// Lets the next insertions fail.
+/// Makes the next insertions fail.
 async fn plan(store: &Database, code: &str, failures: i64) {
     let forget = store.statement("DELETE FROM state RETURNING failures");
     store.write::<i64>(forget).await.expect("forgotten");
@@ -44,7 +44,7 @@ async fn plan(store: &Database, code: &str, failures: i64) {
     store.write::<i64>(plan).await.expect("planned");
 }
 
-/// Inserts a number alone, or in a transaction that locks the plan before and inserts another number behind.
+/// Inserts a number alone, or in a transaction that locks the plan first and inserts another number afterwards.
 async fn insert(store: &Database, number: i64, is_alone: bool) -> Result<usize, StoreError> {
     let insert = |number: i64| {
         let insert = store.statement("INSERT INTO t VALUES ($1) RETURNING i");
