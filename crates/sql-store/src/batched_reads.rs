@@ -1,9 +1,10 @@
-//! Concurrent reads by key share one statement.
+//! Lets concurrent reads by key share one statement.
 //!
-//! A row or a key that the database or this program cannot read fails only its own read.
+//! If the statement fails because of one row or one key, its keys are read again in halves, so that only the
+//! read of that key fails.
 //!
-//! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its
-//! row is never older than the read.
+//! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its row is
+//! never older than the read.
 
 use crate::{StoreError, Timed, metrics::READ_BATCHES};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
@@ -12,35 +13,35 @@ use rolegate_telemetry::metrics::observe_size;
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 const LIMITS: Limits = Limits {
-    // Enough for every caller of a busy replica; the database reads that many rows by key in less than
+    // This is enough for every caller of a busy replica. The database reads that many rows by key in less than
     // a millisecond.
     max_batch_size: 512,
-    // Largest batches, which cost the database least for each row.
+    // One batch at a time makes the largest batches, which cost the database least for each row.
     max_in_flight: 1,
     stall_timeout: Duration::from_millis(20),
     max_in_flight_stalled: 4,
 };
 
-/// Statements at the same time for the parts of a batch that failed because of its data, so that a table full of
-/// unreadable rows leaves connections to others.
+/// The number of statements that run at the same time for the parts of a batch that failed because of its data.
+/// The limit leaves connections to other statements if a table is full of unreadable rows.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
-/// The labels of the batch-size metric.
+/// The labels of the metric of batch sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchLabels {
     /// The name of the store.
     pub store: &'static str,
-    /// The kind of key.
+    /// The kind of key, such as a user's id.
     pub key: &'static str,
 }
 
-/// Reads of rows `R` of a store `S` by unique keys `K`.
+/// Reads rows `R` of a store `S` by unique keys `K`.
 pub struct BatchedReads<S: ?Sized, K, R> {
     batcher: Batcher<K, Result<Timed<Option<R>>, StoreError>>,
     reader: Arc<Reader<S, K, R>>,
 }
 
-/// Returns the rows that exist, in any order; gets each key once.
+/// Reads the rows that exist for these keys, and returns them in any order. It gets each key once.
 pub type ReadByKeys<S, K, R> =
     for<'a> fn(&'a S, &'a [K]) -> BoxFuture<'a, Result<Timed<Vec<R>>, StoreError>>;
 
@@ -50,13 +51,13 @@ struct Reader<S: ?Sized, K, R> {
     key_of: fn(&R) -> K,
 }
 
-/// Keys that shared a statement, and its outcome.
+/// The keys that shared a statement, and the outcome of the statement.
 struct Part<'k, K, R> {
     keys: &'k [K],
     outcome: Result<Timed<Vec<R>>, StoreError>,
 }
 
-/// The rows by key, and their time; an error for a key that cannot be read.
+/// The rows by key, and their time. A key that cannot be read has an error. A key without a row is missing.
 pub type RowsByKey<K, R> = Timed<HashMap<K, Result<R, StoreError>>>;
 
 impl<S, K, R> BatchedReads<S, K, R>
@@ -65,7 +66,7 @@ where
     K: Ord + Hash + Clone + Send + Sync + 'static,
     R: Clone + Send + 'static,
 {
-    /// `key_of` returns the key of a row.
+    /// Creates the reads of a store. `read` runs the statement, and `key_of` returns the key of a row.
     pub fn new(
         labels: BatchLabels,
         store: &Arc<S>,
@@ -93,12 +94,12 @@ where
         Self { batcher, reader }
     }
 
-    /// The row of this key.
+    /// Reads the row of this key; `None` if there is none.
     pub async fn get(&self, key: K) -> Result<Timed<Option<R>>, StoreError> {
         self.batcher.submit(key).await?
     }
 
-    /// The rows of many keys, with a statement of their own.
+    /// Reads the rows of many keys with a statement that no other caller shares.
     pub async fn get_all(&self, keys: Vec<K>) -> Result<RowsByKey<K, R>, StoreError> {
         if keys.is_empty() {
             return Ok(Timed {
@@ -116,7 +117,7 @@ fn remove_duplicates<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
     keys
 }
 
-/// The row of one key among the rows of its batch.
+/// Finds the row of one key among the rows of its batch.
 fn find_row<K: Eq + Hash, R: Clone>(
     rows: Result<&RowsByKey<K, R>, &StoreError>,
     key: &K,
@@ -145,10 +146,12 @@ where
         }
     }
 
-    /// Reads the keys of a statement that failed because of its data in halves, down to the single keys that
-    /// are the reason. Any other error of a part is the error of all its keys.
+    /// Reads the keys of a statement that failed because of its data.
+    ///
+    /// The keys are read in halves, and those again in halves, until the keys that cause the failure are alone.
+    /// Any other error of a part is the error of all its keys.
     async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
-        // The earliest of the times is right for the rows of all parts.
+        // The parts are read at different times. The earliest is correct for the rows of all parts.
         let mut rows = Timed {
             at: u64::MAX,
             value: HashMap::with_capacity(keys.len()),

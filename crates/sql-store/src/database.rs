@@ -1,4 +1,7 @@
-//! An open database of either engine, and its reads.
+//! An open database of either engine, and its reads. Its writes are in `writes.rs`.
+//!
+//! A read on PostgreSQL goes through `postgres/primary.rs`, which refuses the rows of a standby. On SQLite it
+//! runs on a connection that only reads.
 
 mod writes;
 
@@ -18,18 +21,19 @@ use std::sync::Arc;
 /// An open database whose schema is up to date. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// Its connections.
+    /// The connections of the database.
     pub engine: Engine,
-    /// The statement of a readiness check. It reads a table, as requests do.
+    /// The statement of a readiness check. It reads a table, as requests do, so that it also fails if tables
+    /// cannot be read.
     ping: Arc<str>,
 }
 
-/// The connections of an open database.
+/// The connections of an open database, by its engine.
 #[derive(Clone, Debug)]
 pub enum Engine {
-    /// To a PostgreSQL server.
+    /// Connections to a PostgreSQL server.
     Postgres(Pool),
-    /// To an SQLite file.
+    /// Connections to an SQLite file.
     Sqlite(Pools),
 }
 
@@ -46,7 +50,7 @@ impl Database {
         }
     }
 
-    /// Whether it is on a PostgreSQL server.
+    /// Returns whether the database is on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
         self.dialect() == Dialect::Postgres
     }
@@ -58,12 +62,12 @@ impl Database {
         }
     }
 
-    /// A statement that starts with this SQL.
+    /// Begins a statement for this database with this SQL.
     pub fn statement(&self, sql: &'static str) -> Statement {
         Statement::new(sql, self.dialect())
     }
 
-    /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
+    /// Returns the rows of a `SELECT`. On PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
@@ -75,8 +79,8 @@ impl Database {
         }
     }
 
-    /// The rows of a `SELECT`, with the time. An SQLite file must have been opened with its clock: see
-    /// [`crate::FileClock`].
+    /// Returns the rows of a `SELECT`, with the time of the database. An SQLite file must have been opened with
+    /// its clock: see [`crate::FileClock`].
     pub async fn read_timed<R: TableRow>(
         &self,
         statement: Statement,
@@ -94,8 +98,10 @@ impl Database {
         })
     }
 
-    /// A read whose result is only a hint, such as whether to look again. The rows may be those of a primary
-    /// that was superseded a moment ago: with a quorum, no standby is asked.
+    /// Returns the rows of a `SELECT` whose result is only a hint, such as whether to look again.
+    ///
+    /// This read asks no standby even if reads need a quorum, so its rows may be those of a primary that was
+    /// superseded a moment ago.
     pub async fn read_hint<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let Engine::Postgres(pool) = &self.engine else {
             return self.read(statement).await;
@@ -110,7 +116,8 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
     if reads == ReadConsistency::Primary {
         return fetch_with(pool, statement, reads).await;
     }
-    // Its commit waits for the standby like that of a write, perhaps without an end.
+    // A read with a quorum commits, and its commit waits for the standby like the commit of a write, possibly
+    // without end. So it runs as a write.
     let read = pool.write(move |connection, commit| {
         Box::pin(async move {
             commit.mark_sent()?;

@@ -1,6 +1,6 @@
-//! What differs between the engines.
+//! Names the two engines, for code whose SQL differs between them.
 
-/// The SQL of an engine.
+/// The engine whose SQL a statement is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Postgres,

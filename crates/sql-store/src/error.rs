@@ -1,4 +1,4 @@
-//! Why a statement failed, or a database was not opened.
+//! The errors of statements, and of databases that cannot be opened.
 
 use crate::sql_error::{FULL, READONLY, is_transient, pooler_problem, postgres_code, sqlite_code};
 use rolegate_batcher::SubmitError;
@@ -6,23 +6,23 @@ use rolegate_proto::Reason;
 use sqlx::{Error, error::DatabaseError};
 use std::{io, sync::Arc};
 
-/// Why a statement failed.
+/// The reason why a statement failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database is unreachable or overloaded; a retry may succeed.
     #[error("the database is unavailable")]
     Unavailable(#[source] Arc<Error>),
-    /// No response within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
+    /// The database did not respond within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
     #[error("the database did not respond in time")]
     TimedOut,
-    /// The database cannot write now. This write was not done.
+    /// The database cannot write now, so this write was not done.
     #[error("the database cannot write: {0}")]
     ReadOnly(Arc<str>),
-    /// The commit was sent, and not answered: within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT), or
-    /// because the connection or the disk failed. The write may be done, also later.
+    /// The commit was sent and not answered: [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) has passed, or the
+    /// connection or the disk failed. The write may have been done, or may still be done later.
     #[error("{problem}; the outcome is unknown")]
     OutcomeUnknown {
-        /// Why there is no answer.
+        /// The reason why there is no answer.
         problem: &'static str,
         /// The error of the connection or the disk; `None` after a timeout.
         source: Option<Arc<Error>>,
@@ -30,31 +30,32 @@ pub enum StoreError {
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[source] SubmitError),
-    /// The database rejected the statement: a bug, or corrupt data.
+    /// The database rejected the statement, because of a bug or corrupt data.
     #[error("the database rejected the statement")]
     Failed(#[source] Arc<Error>),
 }
 
 impl StoreError {
-    /// A statement that always finds a row has found none: a bug, or somebody has deleted it.
+    /// Makes the error of a statement that always finds a row and has found none. Either there is a bug, or the
+    /// row was deleted by hand.
     pub fn row_not_found() -> Self {
         Self::Failed(Arc::new(Error::RowNotFound))
     }
 
-    /// Whether one value of the statement, or of the rows that it found, is the reason. The same
-    /// statement may succeed without it.
+    /// Returns whether the statement failed because of one of its values, or one of the rows that it found.
+    /// Without that value or row, it may succeed.
     pub(crate) fn is_data_error(&self) -> bool {
         let Self::Failed(error) = self else {
             return false;
         };
         match &**error {
             Error::Encode(_) | Error::Decode(_) | Error::ColumnDecode { .. } => true,
-            // "Data exception".
+            // Class 22 of the SQLSTATEs is "data exception".
             error => postgres_code(error).is_some_and(|code| code.starts_with("22")),
         }
     }
 
-    /// Whether another row has the same unique value.
+    /// Returns whether the statement failed because another row has the same unique value.
     pub fn is_unique_violation(&self) -> bool {
         let Self::Failed(error) = self else {
             return false;
@@ -64,7 +65,8 @@ impl StoreError {
             .is_some_and(DatabaseError::is_unique_violation)
     }
 
-    /// The error of a write that read: nothing of it is unknown.
+    /// Turns the error of a read that ran as a write into the error of a read: no outcome is unknown, because
+    /// nothing was changed.
     pub(crate) fn into_read_error(self) -> Self {
         match self {
             Self::OutcomeUnknown {
@@ -76,7 +78,7 @@ impl StoreError {
         }
     }
 
-    /// The reason of the contract.
+    /// Returns the reason that the gRPC contract has for this error.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Unavailable(_) | Self::TimedOut => Reason::StoreUnavailable,
@@ -86,12 +88,12 @@ impl StoreError {
         }
     }
 
-    /// Whether the write may be done nevertheless.
+    /// Returns whether the write may have been done although it failed.
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(self, Self::OutcomeUnknown { .. })
     }
 
-    /// Whether a retry may succeed.
+    /// Returns whether a retry may succeed.
     pub fn is_transient(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
@@ -100,7 +102,7 @@ impl StoreError {
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         if let Some(READONLY | FULL) = sqlite_code(&error) {
-            // SQLite has rolled back.
+            // SQLite has rolled the write back, so its outcome is known.
             return Self::ReadOnly(error.to_string().into());
         }
         if let Some(problem) = pooler_problem(&error) {
@@ -124,17 +126,17 @@ impl From<SubmitError> for StoreError {
     }
 }
 
-/// Why a database was not opened; does not know its setting yet.
+/// The reason why a database was not opened. It does not contain the name of the setting, which is added later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenFailure {
-    /// The problem, as it follows the name of the setting.
+    /// The setting is wrong. The text follows the name of the setting.
     #[error("{0}")]
     Setting(String),
-    /// Not a schema of this service, or a damaged one; migrations cannot fix it. The problem, as it
-    /// follows the name of the database.
+    /// The schema is damaged, or is not one of this service, so migrations cannot fix it. The text follows the
+    /// name of the database.
     #[error("{0}")]
     Unrecognized(String),
-    /// The problem of the setting `DATABASE_READS`.
+    /// The setting `DATABASE_READS` does not fit the server. The text follows the name of the setting.
     #[error("{0}")]
     Reads(&'static str),
     #[error(transparent)]

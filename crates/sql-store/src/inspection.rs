@@ -16,18 +16,18 @@ use sqlx::Connection as _;
 /// The state of a database.
 #[derive(Debug)]
 pub struct Inspection<F = ()> {
-    /// Its schema, compared with the tables of the service.
+    /// The schema, compared with the tables of the service.
     pub schema: Schema,
-    /// Seconds since 1970 by the clock of the database; `None` for a file that has none, or none since the
-    /// boot of the system.
+    /// The time of the database's clock in Unix seconds. `None` for an SQLite file that has no clock, or whose
+    /// clock was not started since the boot of the system.
     pub clock: Option<f64>,
-    /// Whether it accepts writes: a standby does not.
+    /// Says whether the database accepts writes. A standby and a read-only file do not.
     pub accepts_writes: bool,
-    /// What the service has read from its tables; the default without tables.
+    /// The facts that the service has read from its tables. Without tables, they have their defaults.
     pub facts: F,
 }
 
-/// What a service wants to know about the rows of its tables when its database is inspected.
+/// The facts that a service wants to know about the rows of its tables when its database is inspected.
 pub trait Facts: Default {
     /// Reads the facts from tables that exist.
     fn read(tables: &mut InspectedTables<'_, '_>) -> impl Future<Output = sqlx::Result<Self>>;
@@ -43,28 +43,28 @@ impl Facts for () {
 #[derive(Debug)]
 pub struct InspectedTables<'i, 'c> {
     connection: &'i mut Connection<'c>,
-    /// Whether every migration of this release is applied. An older schema may lack tables and columns.
+    /// Set if every migration of this release is applied. An older schema may lack tables and columns.
     pub is_up_to_date: bool,
-    /// The time of the database in Unix seconds; `None` for a file whose clock does not tell it.
+    /// The time of the database in Unix seconds; `None` for an SQLite file without a running clock.
     pub time: Option<i64>,
 }
 
 impl InspectedTables<'_, '_> {
-    /// A statement that starts with this SQL, which both engines understand.
+    /// Begins a statement with this SQL, which both engines must understand.
     pub fn statement(&self, sql: &'static str) -> Statement {
         self.connection.statement(sql)
     }
 
-    /// The rows of a statement.
+    /// Runs a statement and returns its rows.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> sqlx::Result<Vec<R>> {
         statement.fetch(self.connection).await?.decode()
     }
 }
 
 impl DatabaseUrl {
-    /// Inspects the database within [`STATEMENT_TIMEOUT`], and reads the facts if its tables exist. Does
-    /// not create an SQLite file. A schema of another program is an error, as in
-    /// [`DatabaseUrl::open`].
+    /// Inspects the database within [`STATEMENT_TIMEOUT`], and reads the facts if its tables exist.
+    ///
+    /// It does not create an SQLite file. As in [`DatabaseUrl::open`], a schema of another program is an error.
     #[must_use]
     pub fn inspect<'a, F: Facts + 'a>(
         &'a self,
@@ -139,7 +139,7 @@ impl DatabaseUrl {
     }
 }
 
-/// The time of the database in Unix seconds, to less than a millisecond.
+/// Reads the time of the database in Unix seconds, to less than a millisecond.
 async fn read_clock(connection: &mut Connection<'_>) -> sqlx::Result<Option<f64>> {
     match connection {
         Connection::Postgres(connection) => {

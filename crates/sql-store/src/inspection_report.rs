@@ -4,7 +4,8 @@ use crate::{DatabaseUrl, Inspection, Schema};
 use rolegate_program::{doctor::Doctor, failure::Failure};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Far more than time synchronization leaves, far less than the lifetime of an access token.
+/// The difference between two clocks that `doctor` tolerates. It is far more than time synchronization leaves,
+/// and far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
 /// Reports on a database that was inspected and not migrated, and on its clock.
@@ -38,7 +39,7 @@ pub fn check_database<F>(
     Some(inspection)
 }
 
-/// Whether a start would succeed on this database.
+/// Says in which state the schema is. The error says why a service could not start on this database.
 fn check_schema<F>(inspection: &Inspection<F>) -> Result<String, &'static str> {
     if !inspection.accepts_writes {
         return Err("accepts no writes (a standby, or a read-only file); use the primary");

@@ -1,21 +1,30 @@
-//! PostgreSQL and SQLite databases for stores; knows no tables.
+//! Opens PostgreSQL and SQLite databases for the stores of the services, and runs their statements. It knows no
+//! tables: each service passes its own.
 //!
-//! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated;
-//!   [`DatabaseSettings`]: its flags.
-//! - [`ReadConsistency`]: what rows of PostgreSQL must prove before they count.
-//! - [`Tables`], [`Schema`]: the tables of one service, as migrations, compared with those of a database.
-//! - [`DatabaseUrl::open`], [`Database`]: opens a database and migrates its schema.
-//! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the parts of one.
-//! - [`postgres`], [`sqlite`]: connection pools and files.
-//! - [`Inspection`]: the state of a database, read without changing it; [`Facts`]: what a service reads for it;
-//!   [`check_database`] reports on it for `doctor`.
-//! - [`Statement`]: SQL for either engine; [`row!`], [`TableRow`]: what it returns; [`LongTransaction`]: many of them,
-//!   for commands.
-//! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
-//!   classifies; `uptime`: the time since the boot.
-//! - `write`: writes without an answer, and whether the store can write.
-//! - [`Store`], [`register_metrics`]: what the stores of all services have in common, and their metrics.
-//! - [`BatchedReads`]: concurrent reads by key share one statement; [`Timed`]: the time of the database.
+//! How a database is opened:
+//!
+//! - [`DatabaseSettings`] has the flags; [`DatabaseUrl`] and [`DatabaseTarget`] (`url.rs`) are a setting such
+//!   as `DATABASE_URL`, parsed and validated.
+//! - [`Tables`] are the tables of one service, as migrations. [`Schema`] compares them with the tables of a
+//!   database.
+//! - [`DatabaseUrl::open`] (`open.rs`) opens the database, migrates its schema, and retries with [`Backoff`].
+//!   [`postgres`] and [`sqlite`] have the connection pools and the files.
+//! - [`DatabaseUrl::inspect`] reads the state of a database without changing it: see [`Inspection`] and
+//!   [`Facts`]. [`check_database`] reports on it for `doctor`.
+//!
+//! How a statement runs:
+//!
+//! - A store builds a [`Statement`], whose SQL both engines understand, and passes it to [`Database`]. The rows
+//!   become structs of [`row!`] or other [`TableRow`]s. [`Timed`] adds the time of the database.
+//! - [`BatchedReads`] lets concurrent reads by key share one statement. [`ReadConsistency`] says which server
+//!   may answer a read.
+//! - `span.rs` gives a statement its timeout and its span. `sql_error.rs` classifies errors, and [`StoreError`]
+//!   is what the caller gets.
+//! - `write.rs` follows a write whose commit is not answered, and remembers whether the store can write.
+//! - [`LongTransaction`] is for commands that move many rows.
+//!
+//! [`Store`] and [`register_metrics`] are what the host of a service uses. `uptime.rs` has the time since the
+//! boot, on which the clock of an SQLite file is based.
 
 #![cfg_attr(
     test,

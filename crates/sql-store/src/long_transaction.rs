@@ -1,7 +1,7 @@
-//! Transactions of commands that move many rows, which take longer than a request may.
+//! Transactions for commands that move many rows, which may take longer than a request may.
 //!
-//! Only an operator waits for them. They are no writes of the service, so they neither count for the
-//! health of the store nor need a permit of the pool to write.
+//! Only an operator waits for such a transaction. It is not a write of the service, so it neither counts for
+//! the health of the store nor needs one of the pool's permits to write.
 
 use crate::{
     Database, Engine, Statement, StoreError,
@@ -17,7 +17,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// For each statement, and for the commit.
+/// The time limit of each statement, and of the commit.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 const UNANSWERED: &str = "the database did not answer the commit";
@@ -25,11 +25,11 @@ const UNANSWERED: &str = "the database did not answer the commit";
 /// Begins a transaction whose reads all see the same state.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
-/// The limits of the session, which are those of requests, do not hold in this transaction.
+/// Replaces the time limits of the session, which are made for requests, in this transaction only.
 const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
-/// A transaction with a minute for each of its statements. Dropped, it is rolled back.
+/// A transaction whose statements may take a minute each. Dropping it rolls it back.
 #[derive(Debug)]
 pub struct LongTransaction {
     connection: OpenConnection,
@@ -37,7 +37,8 @@ pub struct LongTransaction {
 
 #[derive(Debug)]
 enum OpenConnection {
-    /// Not returned to the pool: the server rolls back when it is closed.
+    /// The connection is not returned to the pool. The server rolls the transaction back when the connection is
+    /// closed.
     Postgres(Box<PgConnection>),
     Sqlite {
         transaction: Transaction<'static, Sqlite>,
@@ -48,12 +49,12 @@ enum OpenConnection {
 #[derive(Clone, Copy)]
 enum Purpose {
     Write,
-    /// All reads see the same state.
+    /// The transaction only reads, and all its reads see the same state.
     Snapshot,
 }
 
 impl Database {
-    /// Begins a transaction that writes. On SQLite every other write waits for its end.
+    /// Begins a transaction that writes. On SQLite, every other write waits until it ends.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
         LongTransaction::begin(&self.engine, Purpose::Write).await
     }
@@ -75,12 +76,12 @@ impl LongTransaction {
         Ok(Self { connection })
     }
 
-    /// Whether it is on a PostgreSQL server.
+    /// Returns whether the database is on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
         matches!(self.connection, OpenConnection::Postgres(_))
     }
 
-    /// A statement that starts with this SQL.
+    /// Begins a statement for this database with this SQL.
     pub fn statement(&self, sql: &'static str) -> Statement {
         let dialect = match self.connection {
             OpenConnection::Postgres(_) => Dialect::Postgres,
@@ -89,12 +90,12 @@ impl LongTransaction {
         Statement::new(sql, dialect)
     }
 
-    /// The rows of a statement.
+    /// Runs a statement and returns its rows.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> Result<Vec<R>, StoreError> {
         Ok(self.run(statement).await?.decode()?)
     }
 
-    /// Runs a statement, and returns how many rows it returns.
+    /// Runs a statement, and returns the number of rows that it returns.
     pub async fn execute(&mut self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.run(statement).await?.len())
     }
@@ -112,8 +113,8 @@ impl LongTransaction {
         }
     }
 
-    /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if it is behind. The clock of a
-    /// PostgreSQL server is that of its machine.
+    /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if the clock is behind.
+    /// It does nothing on PostgreSQL, whose clock is that of the server's machine.
     pub async fn advance_clock(&mut self, time: i64) -> Result<(), StoreError> {
         if self.is_postgres() {
             return Ok(());
@@ -123,9 +124,12 @@ impl LongTransaction {
         self.execute(advance).await.map(drop)
     }
 
-    /// Skips at least `count` ids of a table: the next id is greater by more than that than the last one of this database,
-    /// and than `at_least`. How many exactly depends on the time, so that two restores of one backup skip differently. On
-    /// PostgreSQL this stays even if the transaction is rolled back.
+    /// Skips at least `count` ids of a table, so that ids which a lost state of the database had given out are
+    /// not used again.
+    ///
+    /// The next id is greater by more than `count` than the last id of this database, and than `at_least`. The
+    /// exact number depends on the time, so that two restores of one backup skip different numbers. On
+    /// PostgreSQL the ids stay skipped even if the transaction is rolled back.
     pub async fn skip_ids(
         &mut self,
         table: &'static str,
@@ -147,7 +151,7 @@ impl LongTransaction {
         self.execute(skip).await.map(drop)
     }
 
-    /// Adds the table to `sqlite_sequence`, where SQLite enters it only at the first insert.
+    /// Adds the table to `sqlite_sequence`. SQLite itself adds it only at the first insert.
     async fn add_sequence(&mut self, table: &'static str) -> Result<(), StoreError> {
         let add = "INSERT INTO sqlite_sequence (name, seq)
             SELECT $1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = $1) RETURNING seq";
@@ -155,7 +159,7 @@ impl LongTransaction {
         self.execute(add).await.map(drop)
     }
 
-    /// Commits. Without an answer the outcome is unknown.
+    /// Commits the transaction. Without an answer, the outcome is unknown.
     pub async fn commit(self) -> Result<(), StoreError> {
         let committed = match self.connection {
             OpenConnection::Postgres(mut connection) => {

@@ -1,4 +1,4 @@
-//! Metrics of stores. A process may have several; each has its own name.
+//! Metrics of stores. A process may have several stores, each with a name of its own.
 
 use crate::Store;
 use rolegate_telemetry::metrics::{

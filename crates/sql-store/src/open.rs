@@ -1,4 +1,7 @@
-//! Opens a database.
+//! Opens a database, and explains why it cannot be opened.
+//!
+//! [`DatabaseUrl::open`] tries until the database is open. It waits as long as an error may pass, such as a
+//! server that starts; any other error becomes the [`Failure`] that ends the program.
 
 use crate::{
     Database, DatabaseTarget, DatabaseUrl, Engine, FileClock, Tables,
@@ -18,18 +21,19 @@ use std::{fs::File, io, path::Path, time::Duration};
 use tempfile::tempfile_in;
 
 impl DatabaseUrl {
-    /// Opens the database and migrates its schema. While the server is unavailable or another process
-    /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
-    /// other error ends the opening.
+    /// Opens the database and migrates its schema.
     ///
-    /// `clock` is about an SQLite file; unless it is [`FileClock::Unused`], the tables must include `clock`.
+    /// While the server is unavailable or another process locks the database, it keeps trying. Each try ends at
+    /// a deadline, and a log line precedes the next one. Any other error ends the opening.
+    ///
+    /// `clock` is about an SQLite file. Unless it is [`FileClock::Unused`], the tables must include `clock`.
     #[must_use]
     pub fn open<'a>(
         &'a self,
         tables: &'a Tables,
         clock: FileClock,
     ) -> LocalBoxFuture<'a, Result<Database, Failure>> {
-        // Boxed: each crate that awaits an `async fn` compiles it anew, with all of sqlx.
+        // The future is boxed, because each crate that awaits an `async fn` compiles it anew, with all of sqlx.
         Box::pin(async move {
             let store = &self.target;
             let mut backoff = Backoff::default();
@@ -62,7 +66,7 @@ impl DatabaseUrl {
                     reads: self.reads,
                     sharing: self.sharing,
                 };
-                // Boxed, like those below: the migrator's future is large.
+                // This future and those below are boxed, because the future of the migrator is large.
                 let open = Box::pin(postgres::open(options, migration_timeout));
                 Ok(Engine::Postgres(open.await?))
             }
@@ -77,8 +81,10 @@ impl DatabaseUrl {
         }
     }
 
-    /// Names the setting or the database in one line, and tells a wrong setting, with which a retry does
-    /// not help, from a failure of the machine, the network or the server.
+    /// Turns a failure into one line that names the setting or the database.
+    ///
+    /// It also distinguishes a wrong setting, for which a retry does not help, from a failure of the machine,
+    /// the network or the server.
     pub(crate) fn failure(&self, failure: OpenFailure) -> Failure {
         let target = &self.target;
         let sqlite_problem = match &failure {
@@ -101,7 +107,8 @@ impl DatabaseUrl {
             && let Some(CANTOPEN | READONLY) = sqlite_problem
         {
             return match try_file(file) {
-                // Another moment: SQLite had no free descriptors perhaps.
+                // The file can be opened now, so the cause was temporary. SQLite may have run out of file
+                // descriptors.
                 Ok(()) => invalid.transient().into(),
                 Err(error) => invalid.transient_if_retryable(&error).into(),
             };
@@ -110,20 +117,23 @@ impl DatabaseUrl {
     }
 }
 
-/// Whether the file can be written and its folder can take another one. SQLite does not say why it cannot.
+/// Checks that the file can be written and that its folder can hold another file. The error says why not, which
+/// SQLite does not.
 fn try_file(file: &Path) -> io::Result<()> {
     File::options().read(true).write(true).open(file)?;
     tempfile_in(sqlite::folder(file)).map(drop)
 }
 
-/// Whether a later try may succeed. It does not if the server does not offer the TLS of the URL, or is a pooler. With
-/// an SQLite file it does only if another process holds a lock of it, or the disk does not answer.
+/// Returns whether a later try may succeed.
+///
+/// It cannot if the server does not offer the TLS of the URL, or if it is a pooler. With an SQLite file it can
+/// only if another process holds a lock on the file, or if the disk does not answer.
 fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {
             is_transient(error) && !is_tls_mismatch(error) && pooler_problem(error).is_none()
         }
-        // The pool gives up at the same time as the connection that it opens.
+        // The pool and the connection that it opens have the same timeout, so either error may come first.
         DatabaseTarget::Sqlite(_) => {
             matches!(error, sqlx::Error::PoolTimedOut)
                 || matches!(sqlite_code(cause(error)), Some(BUSY | LOCKED))
@@ -131,7 +141,7 @@ fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     }
 }
 
-/// What is wrong with the setting; `None` if the machine, the network or the server failed.
+/// Says what is wrong with the setting; `None` if the machine, the network or the server failed.
 fn find_setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
     match target {
         DatabaseTarget::Postgres(_) if let Some(problem) = pooler_problem(error) => {
@@ -157,7 +167,7 @@ fn explain(error: &sqlx::Error) -> String {
         return format!("another session holds a lock that the migration needs: {error}");
     }
     if matches!(error, sqlx::Error::PoolTimedOut) {
-        // Only SQLite: the pool of PostgreSQL returns another error.
+        // This can only be SQLite: the pool of PostgreSQL returns another error.
         return "another process locks the file, or the disk does not answer".to_owned();
     }
     error.to_string()

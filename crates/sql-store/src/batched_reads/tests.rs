@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep};
 
 const ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// The keys 5 and from 1000 on spoil a statement, and the statement of this number fails for a reason
-/// of its own.
+/// A store whose statements fail because of their data if they contain the key 5 or a key from 1000 on. The
+/// statement with the number `outage` fails because the database does not answer.
 #[derive(Default)]
 struct Store {
     statements: AtomicUsize,
@@ -99,7 +99,7 @@ async fn outage_fails_the_keys_of_its_statement() {
     let (_, reads) = reads(1);
     let found = reads.get_all((0..64).collect()).await;
     assert!(matches!(found, Err(StoreError::TimedOut)), "{found:?}");
-    // The second statement is that of the first half, and the third that of the second.
+    // The second statement reads the first half, and the third statement reads the second half.
     let (_, reads) = self::reads(3);
     let found = reads
         .get_all((0..64).collect())

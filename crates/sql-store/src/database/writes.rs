@@ -1,4 +1,4 @@
-//! The writes of a database. Each is one transaction:
+//! Runs the writes of a database. Each write is one transaction:
 //!
 //! | Function | Statements |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | [`Database::write_locked`] | the same after a lock, which orders concurrent writes |
 //! | [`Database::write_if`] | the same after a lock, if the locked rows pass a check |
 //!
-//! Each of them decodes its rows, and leaves the rest to a private function, which is not compiled again for each type
-//! of row.
+//! The functions that return rows are generic over the type of the rows, and only decode them. The rest is in
+//! private functions without that type, so that the compiler builds it only once.
 
 use super::{Database, Engine};
 use crate::{
@@ -21,19 +21,19 @@ use crate::{
 use sqlx::Connection as _;
 use std::{marker::PhantomData, sync::Arc};
 
-/// Makes the statements that follow a write in its transaction, if the write returns rows. They are made anew if the
-/// transaction is retried.
+/// Makes the statements that follow a write in its transaction, if the write returns rows. They are made again
+/// if the transaction is retried.
 pub struct FollowUp<R> {
     make_statements: Arc<MakeStatements>,
-    /// The rows of the write.
+    /// The type of the rows of the write.
     rows: PhantomData<fn(R)>,
 }
 
-/// Makes the statements from the rows of the write. An error rolls back the transaction.
+/// A function that makes the statements from the rows of the write. Its error rolls back the transaction.
 type MakeStatements = dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync;
 
 impl<R: TableRow> FollowUp<R> {
-    /// Follows a write with the statements that `statements` makes from its rows. An error rolls back the transaction.
+    /// Makes the statements with `statements`, from the rows of the write. An error rolls back the transaction.
     pub fn new(
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
@@ -43,7 +43,7 @@ impl<R: TableRow> FollowUp<R> {
         }
     }
 
-    /// Follows a write with no statement.
+    /// Makes no statements.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -60,7 +60,7 @@ impl<R: TableRow> FollowUp<R> {
     }
 }
 
-/// A write and the statements that follow it. Each attempt at a transaction runs a clone.
+/// A write and the statements that follow it. Each attempt at the transaction runs a clone.
 #[derive(Clone)]
 struct FollowedWrite {
     write: Statement,
@@ -68,7 +68,7 @@ struct FollowedWrite {
 }
 
 impl FollowedWrite {
-    /// Returns the rows of the write.
+    /// Runs the write and the statements that follow it, and returns the rows of the write.
     async fn run(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         let rows = self.write.fetch(connection).await?;
         if rows.len() > 0 {
@@ -80,8 +80,10 @@ impl FollowedWrite {
     }
 }
 
-/// Checks the rows that a transaction has locked. The outer error rolls back the transaction; the inner one is a
-/// refusal, with which the transaction ends without the write.
+/// A function that checks the rows that a transaction has locked.
+///
+/// Its outer error rolls back the transaction. Its inner error is a refusal: the transaction ends without the
+/// write, and the caller gets the refusal.
 type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
 
 impl Database {
@@ -90,13 +92,16 @@ impl Database {
         Ok(self.write_statement(statement).await?.decode()?)
     }
 
-    /// Runs a statement that writes, and returns the number of its rows. Without a `RETURNING` clause it has none.
+    /// Runs a statement that writes, and returns the number of its rows. Rows are counted only if the statement
+    /// has a `RETURNING` clause.
     pub async fn execute(&self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.write_statement(statement).await?.len())
     }
 
-    /// Runs one statement that writes. PostgreSQL runs it without the round trips of `BEGIN` and `COMMIT`, unless reads
-    /// need a quorum ([`ReadConsistency::begin`]).
+    /// Runs one statement that writes.
+    ///
+    /// On PostgreSQL it runs without the round trips of `BEGIN` and `COMMIT`, unless reads need a quorum
+    /// ([`ReadConsistency::begin`]).
     async fn write_statement(&self, statement: Statement) -> Result<Rows, StoreError> {
         if let Engine::Postgres(pool) = &self.engine
             && pool.read_consistency() == ReadConsistency::Primary
@@ -110,8 +115,8 @@ impl Database {
         .await
     }
 
-    /// Runs a statement that writes, and returns its rows. If there are any, `follow_up` runs in the same
-    /// transaction.
+    /// Runs a statement that writes, and returns its rows. If there are any, the statements of `follow_up` run
+    /// in the same transaction.
     pub async fn write_with<R: TableRow>(
         &self,
         write: Statement,
@@ -129,7 +134,8 @@ impl Database {
         .await
     }
 
-    /// Like [`Self::write_with`], but first locks the rows that `lock` selects, which only orders the writes.
+    /// Does the same as [`Self::write_with`], but first locks the rows that `lock` selects. The lock only
+    /// orders concurrent writes.
     pub async fn write_locked<R: TableRow>(
         &self,
         lock: Statement,
@@ -156,8 +162,8 @@ impl Database {
         .await
     }
 
-    /// Like [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked. All of it is one
-    /// transaction.
+    /// Does the same as [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked. All
+    /// of it is one transaction.
     pub async fn write_if<L: TableRow, R: TableRow, E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
@@ -185,7 +191,7 @@ impl Database {
             Box::pin(async move {
                 let locked = lock.lock(&mut connection).await?;
                 if let Err(refusal) = check(locked)? {
-                    // The transaction commits, but it has only locked rows.
+                    // The transaction commits, but it has only locked rows and changed nothing.
                     return Ok(Err(refusal));
                 }
                 Ok(Ok(write.run(&mut connection).await?))
@@ -196,14 +202,14 @@ impl Database {
 
     /// Runs statements as one transaction. An error rolls it back.
     ///
-    /// If PostgreSQL itself rolls it back because of a conflict with another transaction, it is retried until
-    /// [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`). Writes of SQLite wait for
-    /// one another, so there is no such conflict and no retry.
+    /// PostgreSQL itself may roll the transaction back because of a conflict with another one. It is then
+    /// retried until [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`). Writes of
+    /// SQLite wait for one another, so they have no such conflict and no retry.
     async fn transaction<T: Send + 'static>(
         &self,
         statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,
     ) -> Result<T, StoreError> {
-        // Shared, because each attempt is a future that holds the statements.
+        // The statements are shared, because each attempt is a future that holds them.
         let statements = Arc::new(statements);
         match &self.engine {
             Engine::Postgres(pool) => {
@@ -233,7 +239,8 @@ async fn write_without_begin(pool: &Pool, statement: Statement) -> Result<Rows, 
     let write = pool.write_with_retries(move |connection, commit| {
         let statement = statement.clone();
         Box::pin(async move {
-            // Without a `BEGIN`, the server commits the statement with its execution.
+            // This must come before the statement: without a `BEGIN`, the server commits the statement when it
+            // executes it.
             commit.mark_sent()?;
             statement.fetch(&mut Connection::Postgres(connection)).await
         })
