@@ -1,20 +1,21 @@
-//! The actor of a request: the bearer of a credential.
+//! The actor of a request: the user who makes it, and the credential that the user presented.
 
 use crate::{opaque_token::TokenKind, user::User};
 use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// The user has the stored role here, or that of the key if it is lower.
+    /// The user, whose role here is the one that counts: the stored role, or that of the API key if
+    /// it is lower.
     pub(crate) user: User,
-    /// The stored role if it has no effect: this service does not have it, or it needs a second factor that the user does
-    /// not have. The role of `user` is [`Role::USER`] then.
+    /// The user's role, if it has no effect: either this service does not have the role, or it
+    /// needs a second factor that the user lacks. `user` then has the role [`Role::USER`].
     pub(crate) ineffective_role: Option<Role>,
-    /// The opaque token by which the user acts; `None` for an access token.
+    /// The API key or session that was presented; `None` for an access token.
     pub(crate) token: Option<ActorToken>,
-    /// When the credential ends, in Unix seconds; `None` for never.
+    /// When the credential expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<u64>,
-    /// When the user was read, in Unix seconds.
+    /// When the user was read, in Unix seconds by the clock of the database.
     pub(crate) at: u64,
 }
 
@@ -26,12 +27,12 @@ pub(crate) struct ActorToken {
 }
 
 impl Actor {
-    /// The id of the API key by which the user acts.
+    /// The id of the API key that was presented; `None` for another credential.
     pub(crate) fn key_id(&self) -> Option<i64> {
         self.token_id(TokenKind::ApiKey)
     }
 
-    /// The id of the session by which the user acts.
+    /// The id of the session that was presented; `None` for another credential.
     pub(crate) fn session_id(&self) -> Option<i64> {
         self.token_id(TokenKind::Session)
     }
@@ -41,7 +42,7 @@ impl Actor {
         Some(token.id)
     }
 
-    /// Refuses an API key, for what only a person may do.
+    /// Refuses an API key, for actions that only a person may take.
     pub(crate) fn require_person(self) -> Result<Self, Reason> {
         if self.key_id().is_some() {
             return Err(Reason::RoleInsufficient);
@@ -49,7 +50,8 @@ impl Actor {
         Ok(self)
     }
 
-    /// Refuses a change of this user by one of the user's own API keys, which must not lock the user out.
+    /// Refuses an API key that would change its own user, because a leaked key must not lock the
+    /// user out.
     pub(crate) fn refuse_own_key(&self, user_id: i64) -> Result<(), Reason> {
         if self.key_id().is_some() && user_id == self.user.id {
             return Err(Reason::RoleInsufficient);

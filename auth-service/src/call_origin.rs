@@ -1,4 +1,4 @@
-//! The client address and the deadline of a call.
+//! Where a call comes from, and how long its caller waits for the answer.
 
 use rolegate_http_server::clients::client_key;
 use std::{
@@ -8,14 +8,15 @@ use std::{
 
 #[derive(Clone, Copy)]
 pub(crate) struct CallOrigin {
-    /// The address of the end user, if known.
+    /// The address of the end user; `None` if the caller did not report one.
     pub(crate) client_address: Option<IpAddr>,
-    /// When the caller stops waiting.
+    /// The time at which the caller stops waiting.
     pub(crate) deadline: Instant,
 }
 
 impl CallOrigin {
-    /// The origin of work that this process does for itself, such as hashing the password of the first admin.
+    /// The origin of work that this process does for itself, such as hashing the password of the
+    /// first admin.
     pub(crate) fn internal(timeout: Duration) -> Self {
         Self {
             client_address: None,
@@ -23,8 +24,8 @@ impl CallOrigin {
         }
     }
 
-    /// Identifies the client to rate limits and the fairness of the password engine, as
-    /// [`client_key`] does.
+    /// Identifies the client for rate limits, and for sharing the password engine fairly. See
+    /// [`client_key`].
     pub(crate) fn client_key(&self) -> IpAddr {
         client_key(self.client_address)
     }

@@ -1,4 +1,9 @@
-//! The service on its host, for this program and for rolegate.
+//! Builds the service from its configuration, for the program `auth-service` and for rolegate.
+//!
+//! [`AuthService::open`] reads keys and files, opens and migrates the database, checks that the
+//! settings fit the stored users, and creates the user `admin`. It binds no socket: the caller
+//! serves [`AuthService::server`]. [`AuthService::reload`] reads keys and the blocklist again after
+//! SIGHUP.
 
 use crate::{
     accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
@@ -26,39 +31,40 @@ use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
-/// The methods with long messages.
+/// The methods whose messages may be long, because they carry many requests.
 const BATCH_METHODS: [&str; 2] = [
     "/rolegate.auth.v1.AuthService/BatchAuthorize",
     "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
 ];
 
-/// The configuration of the service.
+/// Everything that the service needs to start; the settings are already parsed and checked.
 pub struct Config {
     pub(crate) database: DatabaseUrl,
     pub(crate) keys: KeySource,
-    /// The source of the password of the seeded admin.
+    /// Where the password of a new user `admin` comes from.
     pub admin_password: AdminPassword,
-    /// The file of a generated password, removed when `admin` gets another password.
+    /// The file with a generated password of `admin`, which is removed when `admin` gets another
+    /// password.
     pub initial_password: InitialPassword,
-    /// The cost of new password hashes: base-2 logarithm of the rounds.
+    /// The bcrypt cost of new password hashes, as a base-2 logarithm of the rounds.
     pub(crate) bcrypt_cost: u32,
     pub(crate) peppers: Peppers,
     pub(crate) engine: rolegate_bcrypt_lanes::Settings,
     pub(crate) policy: Policy,
     pub(crate) blocklist: Option<PathBuf>,
-    /// Callers whose request ids, client addresses and traces are accepted.
+    /// The networks of callers whose request ids, client addresses and traces are accepted.
     pub(crate) trusted_gateways: CidrSet,
-    /// How people sign in whose requests Envoy asks about; `None` if they cannot.
+    /// How people sign in at the applications that Envoy asks about; `None` if they cannot sign in.
     pub(crate) sign_in: Option<SignIn>,
-    /// Names in certificates of services that may follow the changes of users.
+    /// The DNS names in client certificates of services that may follow the changes of users.
     pub(crate) watchers: Vec<String>,
-    /// The age after which rows of the record are removed.
+    /// The age, in days, after which rows of the record are removed.
     pub(crate) audit_retention_days: u32,
 }
 
-/// The service: its database is migrated, its admin exists.
+/// The service, ready to be served: its database is migrated, and the user `admin` exists.
 pub struct AuthService {
-    /// Serves the service and closes its store.
+    /// Serves the calls, and closes the store at the end.
     pub server: GrpcServer,
     keys: KeySource,
     tokens: Tokens,
@@ -66,11 +72,11 @@ pub struct AuthService {
 }
 
 impl AuthService {
-    /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, migrates
-    /// it and creates the admin. Binds no socket.
+    /// Opens the database, migrates it and creates the user `admin`. Waits for a PostgreSQL that
+    /// does not accept connections yet. Binds no socket.
     #[must_use]
     pub fn open(config: Config) -> Pin<Box<dyn Future<Output = Result<Self, Failure>>>> {
-        // Boxed, so that no other crate compiles the service again.
+        // The future is boxed, so that crates which call this do not compile the service again.
         Box::pin(Self::start(config))
     }
 
@@ -127,11 +133,12 @@ impl AuthService {
         })
     }
 
-    /// Reads the files again: the keys of access tokens at once, the passwords that are refused in the
-    /// background. On an error the old ones stay.
+    /// Reads the files again after SIGHUP: the keys of access tokens at once, and the blocklist of
+    /// passwords in the background. If a file cannot be read, what was read before stays in use.
     pub fn reload(&self) {
         if let Some(blocklist) = self.blocklist.clone() {
-            // No task: the end of the program would wait for it.
+            // A thread and not a blocking task of tokio: the end of the program would wait for a
+            // task.
             let thread = thread::Builder::new().name("blocklist".to_owned());
             if let Err(error) = thread.spawn(move || blocklist.reload()) {
                 tracing::error!(%error, "cannot reload the refused passwords; keeping the old ones");
@@ -163,11 +170,11 @@ fn register_metrics(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     rolegate_sql_store::register_metrics(store::NAME, store);
 }
 
-/// The services of this server, with the sizes of their messages.
+/// The gRPC services of this server, each with the largest message that it accepts.
 fn routes(calls: &AuthGrpc) -> Routes {
     let auth_service =
         |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
-    // All headers of a request are in a message, some of them several times.
+    // Envoy sends all headers of a request in one message, and some of them several times.
     let ext_authz =
         AuthorizationServer::new(calls.clone()).max_decoding_message_size(MAX_LONG_MESSAGE);
     let short = Routes::new(auth_service(MAX_MESSAGE));
@@ -183,8 +190,9 @@ async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure
     Ok(())
 }
 
-/// Keeps unknown names from being answered sooner than known ones after the cost was lowered. Those
-/// whose hashes cannot be read in time are noted when they log in.
+/// Makes a failed login for an unknown name take as long as one for a known name, even after the
+/// bcrypt cost was lowered. It asks the database for the highest stored cost. If that fails, the
+/// hasher learns higher costs when users log in.
 async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
         Ok(Some(cost)) => hasher.raise_failed_check_cost(cost),

@@ -1,21 +1,22 @@
-//! Users, password hashing, access tokens and role decisions over gRPC.
+//! auth-service: users, password hashing, access tokens and role decisions over gRPC.
 //!
-//! A call passes three layers: transport → use case → store.
+//! A call passes three layers, and each knows only those below it. `grpc` translates a message into
+//! a call of a use case, and the outcome into a status. [`accounts`] has the use cases with all
+//! rules, and knows neither tonic nor SQL. [`store`] is the trait of the database with its two
+//! engines, PostgreSQL and SQLite.
 //!
-//! - [`commands`]: the program and its commands, also for rolegate; [`host`]: the service for other
-//!   programs.
-//! - [`settings`]: flags and environment.
-//! - `grpc`: maps messages to use cases, and outcomes to statuses.
-//! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
-//! - [`store`]: the trait and its two engines.
-//! - [`opaque_token`]: the keys of programs and the sessions of people.
-//! - `password`: hashing and verifying; [`token`]: issuing and verifying access tokens;
-//!   [`secret_generation`]: random secrets.
-//! - `second_factor`: one-time codes and recovery codes.
-//! - `fuzzing`: what fuzz targets reach; compiled for them only.
-//! - `actor`: who acts; `audit`: the audit log; `metrics`: the metrics.
-//! - `call_origin`: client address and deadline of a call; [`user`]: the user types; `roles`: the roles
-//!   that exist.
+//! The use cases rely on these modules:
+//!
+//! - `password` hashes and verifies passwords; `second_factor` has one-time codes and recovery codes.
+//! - [`token`] issues and verifies access tokens; [`opaque_token`] has the API keys of programs and the
+//!   sessions of people; [`secret_generation`] makes random secrets.
+//! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline of a
+//!   call; [`user`] has the types of users; `roles` lists the roles that exist.
+//! - `audit` writes the audit log and describes changes for the record; `metrics` counts.
+//!
+//! [`settings`] reads flags and environment. [`host`] builds the service from them, for this
+//! program and for rolegate. [`commands`] has the commands of an operator, which both programs
+//! offer. `fuzzing` is what fuzz targets call; it is compiled only for them.
 
 #![cfg_attr(
     test,

@@ -1,14 +1,20 @@
-//! The program `auth-service`.
+//! The program `auth-service`: the command line and the life of a program, around the service of
+//! the library.
+//!
+//! `program::run` reads the settings, runs a command or serves, and turns the result into the exit
+//! code. Everything that is particular to the service is in `rolegate_auth_service`.
 
 use rolegate_auth_service::settings::Settings;
 use rolegate_program::program;
 use std::process::ExitCode;
 
-/// Requests allocate many small, short-lived buffers, often freed on another thread.
+/// Requests allocate many small, short-lived buffers, which another thread often frees. mimalloc is
+/// made for that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Read here, so that another commit compiles nothing else again.
+    // The commit is read here and not in the library, so that a new commit does not recompile the
+    // library.
     program::run::<Settings>(option_env!("GIT_COMMIT"), |_settings| {})
 }

@@ -1,4 +1,5 @@
-//! The roles of this service: the three that always exist, and those of the setting `EXTRA_ROLES`.
+//! The roles of this service: `user`, `author` and `admin`, which always exist, and those of the
+//! setting `EXTRA_ROLES`.
 
 use crate::store::RoleUsage;
 use rolegate_program::settings::SettingError;
@@ -10,30 +11,31 @@ const MAX_EXTRA_ROLES: usize = 32;
 /// The roles that users of this service can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roles {
-    /// The roles besides the three, in the order of the setting.
+    /// The extra roles, in the order of the setting.
     extra: Vec<Role>,
 }
 
 impl Roles {
-    /// The three that always exist.
+    /// Only the three roles that always exist.
     pub(crate) const BUILT_IN: Self = Self { extra: Vec::new() };
 
     pub(crate) fn contains(&self, role: &Role) -> bool {
         Role::BUILT_IN.contains(role) || self.extra.contains(role)
     }
 
-    /// Iterates over the three, then the others in the order of the setting.
+    /// Iterates over the three built-in roles, and then over the extra ones in the order of the
+    /// setting.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Role> {
         Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
     }
 
-    /// Finds the role of this name.
+    /// Finds the role with this name; `None` if this service does not have it.
     pub(crate) fn find(&self, name: &str) -> Option<Role> {
         let role = name.parse().ok()?;
         self.contains(&role).then_some(role)
     }
 
-    /// The length of the longest name, for columns.
+    /// The length of the longest role name in bytes, for the width of a column.
     pub(crate) fn max_name_len(&self) -> usize {
         self.iter()
             .map(|role| role.as_str().len())
@@ -41,7 +43,8 @@ impl Roles {
             .unwrap_or_default()
     }
 
-    /// Fails if one of these roles in use is missing: the users and API keys that have it would act as `user`.
+    /// Fails if a stored user or API key has a role that is not configured, because it would act as
+    /// `user` without notice.
     pub(crate) fn check(&self, in_use: Vec<RoleUsage>) -> Result<(), SettingError> {
         let mut names = Vec::new();
         let mut users = 0;
@@ -65,12 +68,12 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
-    /// The error of a command that names a role which does not exist.
+    /// The error of a command whose argument names a role that does not exist.
     pub(crate) fn unknown_role(&self) -> SettingError {
         SettingError::new("ROLE", format!("must be one of: {}", self.join_names()))
     }
 
-    /// Lists the names for people.
+    /// Joins the role names with commas, for messages.
     pub(crate) fn join_names(&self) -> String {
         self.iter()
             .map(|role| role.to_string())
@@ -82,7 +85,7 @@ impl Roles {
 impl FromStr for Roles {
     type Err = &'static str;
 
-    /// Parses the extra roles: names separated by commas. Empty text is none.
+    /// Parses the setting `EXTRA_ROLES`: names separated by commas. Empty entries are skipped.
     fn from_str(text: &str) -> Result<Self, &'static str> {
         let invalid = "must be at most 32 names separated by commas, each once and [a-z][a-z0-9_-]{0,31}, \
                     without user, author, admin";

@@ -1,4 +1,8 @@
-//! Flags and environment of auth-service.
+//! The settings of auth-service: flags and environment variables.
+//!
+//! [`Settings`] is the command line of the program auth-service. [`ServiceSettings`] is the part
+//! that rolegate has, too, and becomes the `Config` of the service. `secrets` reads the secrets
+//! among them, also from files. Each field's comment is the text of `--help`.
 
 #![expect(
     clippy::doc_markdown,
@@ -41,20 +45,20 @@ pub struct Settings {
     #[arg(long, env = "OPS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// The database.
+    /// The database of users.
     #[command(flatten)]
     pub database: DatabaseSettings,
 
-    /// Shared with rolegate.
+    /// The settings that rolegate has, too.
     #[command(flatten)]
     pub service: ServiceSettings,
 
-    /// Shared by gRPC services.
+    /// The settings that every gRPC service has.
     #[command(flatten)]
     pub host: HostSettings,
 }
 
-/// Settings of the service, here and in rolegate.
+/// The settings of the service, which auth-service and rolegate have in common.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
     /// Reads that count on PostgreSQL: of the primary, or those that a synchronous standby acknowledges (quorum)

@@ -1,41 +1,50 @@
-//! Stored users.
+//! The types of stored users.
 
 use rolegate_proto::Role;
 use secrecy::SecretString;
 
-/// How far ahead of the clock tokens are issued, in seconds: revocations in a row move
-/// `tokens_not_before` ahead, and a login waits until it is this near.
+/// How far ahead of the clock a token may be issued, in seconds.
+///
+/// Each revocation moves `tokens_not_before` ahead of the clock, so several in a row add up. A
+/// login then waits until that time is no further ahead than this.
 pub(crate) const MAX_ISSUE_AHEAD_SECONDS: u64 = 30;
 
-/// How far a failover to another server may set the clock back, in seconds.
+/// How many seconds the clock may go back when PostgreSQL fails over to another server.
 pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 
-/// How far ahead of the clock a revocation stores its time, in seconds: later than every token issued so far,
-/// in the current second and by the clock before a failover.
+/// How far ahead of the clock a revocation sets `tokens_not_before`, in seconds.
+///
+/// That is later than every token issued so far: those of the current second, and those issued by a
+/// server whose clock was ahead before a failover.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
 
-/// A user without secrets.
+/// A stored user, without the password hash and other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Assigned by the database, at least 1. Given out twice only by `user import --reuse-ids`, or after a restore without
-    /// `user end-all`; [`User::created_at`] tells such users apart.
+    /// Assigned by the database, at least 1.
+    ///
+    /// Two users get the same id only by `user import --reuse-ids`, or after a restore without
+    /// `user end-all`. [`User::created_at`] tells such users apart.
     pub id: i64,
-    /// Unique, compared byte for byte.
+    /// The username, which is unique and compared byte for byte.
     pub username: String,
-    /// The stored role.
+    /// The stored role, which need not have an effect: see `Actor::ineffective_role`.
     pub role: Role,
-    /// Tokens issued before this time are revoked, in Unix seconds. Every change of the password
+    /// Tokens issued before this time, in Unix seconds, are revoked. Every change of the password
     /// increases it, so it also identifies the version of the password.
     pub tokens_not_before: u64,
-    /// Whether every credential of the user is refused, as if the user did not exist.
+    /// True if every credential of the user is refused, as if the user did not exist.
     pub disabled: bool,
-    /// The stored part of `User::marked_until`, in Unix seconds: set when a revocation lowers `tokens_not_before`,
-    /// otherwise 0.
+    /// The stored part of `User::marked_until`, in Unix seconds; 0 if there is none.
+    ///
+    /// A revocation sets it when it lowers a `tokens_not_before` that is far in the future. The
+    /// clock was ahead when that time was stored, so tokens that were issued by the same clock must
+    /// not become valid again.
     pub tokens_marked_until: u64,
-    /// Whether a password needs a one-time code beside it.
+    /// True if a login with the password also needs a one-time code.
     pub second_factor: bool,
-    /// When the user was created, in Unix seconds; `None` if it is not known: for users from before it was kept, and for
-    /// users who were moved here with their tokens.
+    /// When the user was created, in Unix seconds. `None` for users who were created by a version
+    /// that did not store it, and for users who were imported with their tokens.
     pub created_at: Option<u64>,
 }
 
@@ -44,29 +53,32 @@ impl User {
         self.role == Role::ADMIN && !self.disabled
     }
 
-    /// The time, in Unix seconds, before which a token must be marked: one that was issued earlier is valid only if its
-    /// header has exactly this `marked_until`. It is at least `created_at`, so a token that was issued to an earlier user
-    /// with the same id is refused. Tokens that are issued while the clock is behind `created_at` are marked, and valid.
+    /// The time, in Unix seconds, before which a token is valid only with a mark: its header must
+    /// have exactly this `marked_until`.
+    ///
+    /// It is at least `created_at`, so a token of an earlier user with the same id is refused.
+    /// Tokens that are issued while the clock is behind `created_at` carry the mark, and are valid.
     pub(crate) fn marked_until(&self) -> u64 {
         self.tokens_marked_until
             .max(self.created_at.unwrap_or_default())
     }
 }
 
-/// A user in a list, and when they last logged in, in Unix seconds.
+/// A user as lists show it, with the last login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedUser {
     /// The user.
     pub user: User,
-    /// The last login with a password; `None` for none since it is kept.
+    /// When the user last logged in with the password, in Unix seconds; `None` if no login was
+    /// stored.
     pub last_login_at: Option<u64>,
 }
 
-/// A user with the password hash, which is not printed.
+/// A user with the password hash, which `Debug` does not print.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// The user.
     pub user: User,
-    /// A bcrypt hash, `$2b$12$…`.
+    /// The stored hash, such as `$2b$12$…`.
     pub password_hash: SecretString,
 }

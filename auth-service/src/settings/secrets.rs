@@ -1,4 +1,4 @@
-//! Reads the secrets from their settings.
+//! Reads the secrets of the service from their settings: from variables, flags or files.
 
 use super::ServiceSettings;
 use crate::{
@@ -14,7 +14,8 @@ use rolegate_program::{
 use std::sync::Arc;
 
 impl ServiceSettings {
-    /// The keys of access tokens; `default` is the source of an unset `SIGNING_SECRET`.
+    /// The keys of access tokens. `default` supplies the signing key if `SIGNING_SECRET` is not
+    /// set.
     pub fn key_source(
         &self,
         default: impl FnOnce() -> Result<SecretSource, SettingError>,
@@ -33,7 +34,7 @@ impl ServiceSettings {
         Ok(KeySource { signing, accepted })
     }
 
-    /// The policy of second factors, with the keys that encrypt their secrets.
+    /// The policy of second factors, with the keys that encrypt their secrets in the database.
     pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
         const NAME: &str = "SECOND_FACTOR_KEY";
         let file = self.second_factor_key_file.as_deref();
@@ -59,7 +60,7 @@ impl ServiceSettings {
         })
     }
 
-    /// The secrets that go into password hashes.
+    /// The secrets that go into password hashes; none if `PASSWORD_PEPPER` is not set.
     pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
         let file = self.password_pepper_file.as_deref();
         let source =
@@ -70,8 +71,8 @@ impl ServiceSettings {
         }
     }
 
-    /// The password of the seeded admin. Validated even if the admin exists, because a value that
-    /// could never be used is a mistake.
+    /// The password of the user `admin`, if it has to be created. The rules are checked even if
+    /// `admin` exists, because a password that breaks them could never be used and is a mistake.
     pub fn admin_password(&self) -> Result<AdminPassword, SettingError> {
         const NAME: &str = "DEFAULT_ADMIN_PASSWORD";
         let file = self.default_admin_password_file.as_deref();
@@ -95,7 +96,7 @@ mod tests {
         service: ServiceSettings,
     }
 
-    /// Who has a second factor, and whether there are keys.
+    /// Reads the policy from these flags: returns its mode, and whether there are keys.
     fn second_factors(flags: &[&str]) -> Result<(Mode, bool), String> {
         let line = Line::try_parse_from([&["test"], flags].concat()).expect("valid flags");
         let policy = line
