@@ -1,18 +1,24 @@
-//! The use cases. They depend on neither tonic nor SQL and fail with `AccountError`.
+//! The use cases of auth-service. They have all rules, know neither tonic nor SQL, and fail with
+//! `AccountError`.
 //!
-//! - `Accounts`, in `service`: what they share.
-//! - `authorize`: access tokens, sessions and API keys; `requirement`: what is required of their users; `roles`: which
-//!   roles have an effect.
-//! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
-//!   `rate_limit`.
-//! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`:
-//!   reads and changes, by topic; `paging`, `searches`: pages of them; `session_creation`: how people sign in;
-//!   `sign_out`: how sessions and access tokens end; `write`: the one way to make a change.
-//! - `sign_ins`: puts sign-ins and refusals into the record.
-//! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
-//!   follow them.
-//! - `seed`: the first admin; `initial_password`: the file with its generated password.
-//! - `username`: the rules of a username.
+//! A request becomes a method of `Accounts`. The method authorizes the actor, checks the arguments,
+//! and reads or writes through the trait `UserStore`. A change runs as a `write::Write`, whose
+//! transaction also records it.
+//!
+//! - `service` has `Accounts`, the state that all use cases share; `error` has their error.
+//! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a request
+//!   needs, and `roles` which roles have an effect.
+//! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and the
+//!   limits in `rate_limit`.
+//! - `session_creation` signs people in; `sign_out` ends sessions and revokes access tokens; `sessions`
+//!   lists sessions and ends idle ones.
+//! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor` and
+//!   `opaque_tokens` read and change what their names say. `username` has the rules of a username.
+//!   `paging` and `searches` serve the lists.
+//! - `write` is the only way to make a change.
+//! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read it, seals
+//!   it and removes old rows. `watch` sends the changes of users to other services.
+//! - `seed` creates the first admin; `initial_password` is the file with a generated password.
 
 mod authorize;
 mod credentials;

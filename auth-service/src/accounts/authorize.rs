@@ -1,7 +1,9 @@
-//! Authorizes the bearer of an access token, a session or an API key.
+//! Decides whether the bearer of an access token, a session or an API key may do what a request
+//! asks for.
 //!
-//! - `admission`: checks a credential against the stored token and user.
-//! - `batch`: many authorizations with few statements.
+//! A credential is first parsed here, without the database. Then the stored user or token is read,
+//! alone or by `batch` together with those of other requests. Last, `admission` checks the
+//! credential against what was read, and the role against the requirement.
 
 mod admission;
 mod batch;
@@ -20,18 +22,19 @@ use rolegate_sql_store::Timed;
 /// Where a token was presented.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenSource {
-    /// It was presented as a bearer token.
+    /// It was sent as a bearer token.
     Bearer,
-    /// It was presented in a cookie, which may hold a session and nothing else.
+    /// It was sent in a cookie, which may hold a session and nothing else.
     Cookie,
 }
 
-/// A credential that may be valid, except for a malformed opaque token.
+/// A parsed credential that may be valid. An opaque token can also be malformed, and is then
+/// refused like an unknown one.
 enum Credential {
     AccessToken(VerifiedToken),
     Opaque {
         token: PresentedToken,
-        /// The digest by which the token is found; `None` for a malformed one.
+        /// The digest by which the token is found; `None` if the token is malformed.
         digest: Option<String>,
     },
 }
@@ -41,17 +44,20 @@ enum Credential {
 struct PresentedToken {
     kind: TokenKind,
     source: TokenSource,
-    /// Set for a token in a cookie that may have been made as a bearer token, which one for a domain never was.
+    /// True if the token is in a cookie but may also be good as a bearer token. Only tokens with
+    /// the prefix of a domain were never made as bearer tokens.
     may_be_unrestricted: bool,
 }
 
 impl Accounts {
-    /// Decides whether the bearer of this credential meets the requirement, and returns them with the stored role.
+    /// Decides whether the bearer of this credential meets the requirement, and returns the bearer
+    /// with the stored role.
     ///
-    /// It checks in this order: a token is valid at the time of the database, its user exists and is not disabled, the
-    /// user's tokens have not been revoked since it was issued, the requirement names roles of this service, and the
-    /// stored role meets it. The `role` claim is ignored. An API key has at most its own role. Anything wrong with a key
-    /// or a session is the same error, that it is invalid.
+    /// It checks in this order that the token is valid at the time of the database, the user exists
+    /// and is not disabled, and the token was not revoked. Then it checks that the requirement
+    /// names only roles of this service, and that the stored role meets it. The `role` claim of an
+    /// access token is ignored. An API key has at most its own role. Whatever is wrong with a key
+    /// or a session, the error is the same: it is invalid.
     pub(crate) fn authorize(
         &self,
         credential: &str,
@@ -81,7 +87,8 @@ impl Accounts {
                 if token.may_be_unrestricted {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
                     if !unrestricted.is_empty() {
-                        // Boxed because it is rare: otherwise the future of every decision would be larger.
+                        // The future is boxed because this is rare, and would make the future of
+                        // every decision larger.
                         Box::pin(self.restrict_to_cookies(&unrestricted)).await;
                     }
                 }
@@ -91,14 +98,15 @@ impl Accounts {
                 token,
                 digest: None,
             } => {
-                // A malformed token takes the way of an unknown one, and is counted and recorded like it.
+                // A malformed token is refused in the same way as an unknown one, so it is counted
+                // and recorded like it.
                 let nothing_found = Timed { at: 0, value: None };
                 self.admit_opaque_token(token, nothing_found, &[], requirement)
             }
         }
     }
 
-    /// Does the same as [`Self::authorize`] for what an API key may not do.
+    /// Does the same as [`Self::authorize`], and refuses an API key.
     pub(super) async fn authorize_person(
         &self,
         credential: &str,
@@ -112,8 +120,10 @@ impl Accounts {
         self.authorize(credential, &Requirement::admin()).await
     }
 
-    /// Tells which kind of credential this is. A cookie may hold a session and nothing else, and one for a domain may be
-    /// nowhere else. A token in a place where its kind is not allowed is treated as malformed.
+    /// Finds out which kind of credential this is, and verifies the signature of an access token.
+    ///
+    /// A cookie may hold a session and nothing else, and a session of a domain may be in a cookie
+    /// only. A token in a place where its kind is not allowed is treated as malformed.
     fn parse_credential(
         &self,
         source: TokenSource,

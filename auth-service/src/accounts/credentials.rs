@@ -1,4 +1,8 @@
-//! Checks a username and a password: for login, HTTP Basic and a change of one's own password.
+//! Checks a username and a password: for a login, for HTTP Basic, and when users confirm a change.
+//!
+//! `check_limit` comes first and refuses clients and names over their limit. `load_credentials`
+//! then reads the stored hash, and `check_hash_and_record` hashes the password, counts the attempt
+//! and records the outcome. `rehash` replaces an outdated hash later.
 
 use super::{
     error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
@@ -13,14 +17,15 @@ use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::time::Instant;
 
-/// A username and a password to check. An invalid one never matches, but is checked with the same work as a valid one.
+/// A username and a password to check. If one of them is malformed, they never match, but the check
+/// costs as much as any other.
 pub(super) struct PresentedCredentials<'a> {
     pub(super) username: &'a str,
     has_valid_username: bool,
-    /// `None` for an invalid password.
+    /// The password; `None` if it is malformed.
     pub(super) password: Option<PresentedPassword>,
     pub(super) origin: CallOrigin,
-    /// Names in the audit log what the password is checked for.
+    /// What the password is checked for, as the audit log names it.
     pub(super) method: &'static str,
     /// Set when a signed-in user re-enters the password to confirm a change.
     pub(super) confirms_change: bool,
@@ -45,7 +50,7 @@ impl<'a> PresentedCredentials<'a> {
 }
 
 impl Accounts {
-    /// The stored credentials of the username.
+    /// Reads the stored credentials of the username; `None` if the name is unknown or malformed.
     pub(super) async fn load_credentials(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -57,8 +62,10 @@ impl Accounts {
         Ok(self.reads.credentials.get(username).await?.value)
     }
 
-    /// Refuses a check over the limit. It counts nothing and comes before all other work, so that even
-    /// the correct password is refused, cached or not, and refusals cost little.
+    /// Refuses a check if the client or the name is over its limit. It counts nothing.
+    ///
+    /// It comes before all other work, so that refusals cost little in a flood. Over the limit,
+    /// even the correct password is refused, cached or not, so a guesser learns nothing.
     pub(super) async fn check_limit(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -67,7 +74,8 @@ impl Accounts {
         let Err(exceeded) = self.login_limiter.check(presented.username, client) else {
             return Ok(());
         };
-        // The audit names the user; a lookup that fails changes nothing about the refusal.
+        // The user is read only for the audit log, so a failed read changes nothing about the
+        // refusal.
         let stored = if exceeded.first_in_window {
             self.load_credentials(presented).await.ok().flatten()
         } else {
@@ -76,8 +84,8 @@ impl Accounts {
         Err(self.refuse_over_limit(exceeded, presented, stored.as_ref()))
     }
 
-    /// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
-    /// the log.
+    /// Counts a refused check. Only the first refusal of a window is recorded, because a flood of
+    /// refusals must not fill the log.
     fn refuse_over_limit(
         &self,
         exceeded: LimitExceeded,
@@ -94,9 +102,12 @@ impl Accounts {
         exceeded.into()
     }
 
-    /// Checks the password by the stored hash. The check counts as an attempt unless the password is correct or was not
-    /// checked. Records the sign-in, or the failure with its reason, such as `unknown_user`. An unknown user costs a
-    /// hash too.
+    /// Checks the password against the stored hash, and records the sign-in, or the failure with
+    /// its reason.
+    ///
+    /// The check counts as an attempt, unless the password is correct or could not be checked. An
+    /// unknown user costs a hash, too, so that the time of the answer does not tell which names
+    /// exist.
     pub(super) async fn check_hash_and_record(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -136,7 +147,8 @@ impl Accounts {
             return self.record_login_failure(None, method, "unknown_user");
         };
         if is_match {
-            // The sign-in of a user with a second factor is not complete yet: the check of the code records it.
+            // The sign-in of a user with a second factor is not complete yet; the check of the code
+            // records it.
             if !user.second_factor || presented.confirms_change {
                 self.record_login(user, method);
             }
@@ -150,8 +162,10 @@ impl Accounts {
         self.record_login_failure(Some(user), method, reason);
     }
 
-    /// Replaces a hash of another algorithm, cost or pepper, unless the password has changed meanwhile. In the
-    /// background, because the caller has already waited for one hash.
+    /// Replaces an outdated hash in the background: one whose algorithm, cost or pepper is not that
+    /// of new hashes. A password that has changed meanwhile stays.
+    ///
+    /// It does not keep the caller waiting, who has already waited for one hash.
     pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {

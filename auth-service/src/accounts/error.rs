@@ -1,4 +1,4 @@
-//! The error of the use cases.
+//! The error of the use cases, with the message that gRPC callers see.
 
 use super::rate_limit::LimitExceeded;
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{borrow::Cow, error::Error, time::Duration};
 
-/// A use case failed, for a reason of the contract.
+/// Why a use case failed. Each error has a [`Reason`] of the contract.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccountError {
     #[error("{}", message(*.0))]
     Refused(Reason),
-    /// An argument breaks this rule.
+    /// An argument is invalid; `rule` says which rule it breaks.
     #[error("{rule}")]
     Invalid {
         reason: Reason,
@@ -21,10 +21,10 @@ pub(crate) enum AccountError {
     },
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
-    /// A stream cannot go on behind this change, because its row was damaged.
+    /// A stream of changes cannot go on after this change, because its row was damaged.
     #[error("the change of revision {revision} cannot be read")]
     UnreadableChange { revision: i64 },
-    /// Refused for now.
+    /// The request is refused for now; it may be repeated after `retry_after`.
     #[error("{}", message(*.reason))]
     RetryLater {
         reason: Reason,
@@ -32,12 +32,12 @@ pub(crate) enum AccountError {
     },
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A bug or a failure of the system.
+    /// The cause is a bug, or a failure of the system such as missing randomness.
     #[error("internal error")]
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// The message for callers, who decide by the reason.
+/// The message for people. Programs decide by the reason instead.
 fn message(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
@@ -80,7 +80,8 @@ impl AccountError {
         Self::Internal(Box::new(cause))
     }
 
-    /// There is no room for the call now. It may be repeated after this time.
+    /// The error of a request for which there is no capacity now; it may be repeated after this
+    /// time.
     pub(super) fn overloaded(retry_after: Duration) -> Self {
         Self::RetryLater {
             reason: Reason::Overloaded,
@@ -88,7 +89,7 @@ impl AccountError {
         }
     }
 
-    /// An argument breaks this rule.
+    /// The error of an argument that breaks this rule.
     pub(super) fn invalid(reason: Reason, rule: impl Into<Cow<'static, str>>) -> Self {
         Self::Invalid {
             reason,
@@ -96,12 +97,13 @@ impl AccountError {
         }
     }
 
-    /// The request breaks the contract.
+    /// The error of a request that breaks the contract.
     pub(crate) fn invalid_request(rule: &'static str) -> Self {
         Self::invalid(Reason::RequestInvalid, rule)
     }
 
-    /// A second factor is in another state than a request needs.
+    /// The error of a request for which the second factor would have to be in another state, such
+    /// as on instead of off.
     pub(super) fn second_factor_state(state: &'static str) -> Self {
         Self::invalid(Reason::SecondFactorState, state)
     }
@@ -118,7 +120,8 @@ impl AccountError {
         }
     }
 
-    /// When to retry.
+    /// How long the client should wait before it repeats the request; `None` if repeating does not
+    /// help.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RetryLater { retry_after, .. } => Some(*retry_after),

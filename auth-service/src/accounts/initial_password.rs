@@ -1,10 +1,10 @@
-//! The file with the generated password of the first admin.
+//! The file with the generated password of the first admin, in which the operator finds it.
 
 use rolegate_program::secret;
 use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// The file with the generated password, if one is generated here.
+/// The file with the generated password of `admin`; without a path if no password is generated.
 #[derive(Clone, Debug, Default)]
 pub struct InitialPassword {
     path: Option<Arc<PathBuf>>,
@@ -14,14 +14,14 @@ impl InitialPassword {
     /// The name of the file in `DATA_DIR`.
     pub const NAME: &str = "initial-admin-password";
 
-    /// The file, which need not exist.
+    /// Names the file, which need not exist.
     pub fn in_file(path: PathBuf) -> Self {
         Self {
             path: Some(Arc::new(path)),
         }
     }
 
-    /// The password in the file; `None` without a file.
+    /// Reads the password; `None` if there is no file.
     pub(super) fn read(&self) -> Option<io::Result<SecretString>> {
         match secret::read_file(self.path.as_deref()?) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -1,4 +1,8 @@
 //! Exchanges a username and a password for an access token.
+//!
+//! `check_password` is the part that sign-ins at a page share: it checks the limit, admits the job
+//! to the password engine, verifies the hash and reads the user again. `login` then checks the code
+//! of a second factor, and issues the token.
 
 use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
 use crate::{
@@ -14,13 +18,14 @@ use rolegate_telemetry::log_limiter::LogLimiter;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 
-/// Limits how often the warning about the clock is logged: a client can repeat a login that the clock refuses.
+/// Limits how often the warning about the clock is logged: a client can repeat a login that the
+/// clock refuses.
 static CLOCK_BEHIND: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(10));
 
-/// How often a login looks whether the clock has reached the time of the last revocation.
+/// How often a waiting login checks whether the clock has reached the time of the last revocation.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A login's access token, and its user.
+/// An access token from a login, and its user.
 pub(crate) struct IssuedToken {
     pub(crate) access_token: SecretString,
     pub(crate) user: User,
@@ -28,16 +33,17 @@ pub(crate) struct IssuedToken {
 
 /// A user whose password was correct.
 pub(super) struct PasswordLogin {
-    /// The credentials with which the password was checked.
+    /// The credentials against which the password was checked.
     pub(super) stored: Credentials,
     pub(super) needs_rehash: bool,
-    /// The user as stored after the check.
+    /// The user as read after the check.
     pub(super) user: Timed<User>,
 }
 
 impl Accounts {
-    /// Issues an access token to the user of this name, if the password is correct. Always runs
-    /// bcrypt; the credential cache is for HTTP Basic only.
+    /// Issues an access token to the user with this name, if the password is correct and the code
+    /// is, where one is needed. It always runs bcrypt, because the cache of verified passwords is
+    /// for HTTP Basic only.
     pub(crate) async fn login(
         &self,
         username: &str,
@@ -69,14 +75,14 @@ impl Accounts {
         })
     }
 
-    /// Checks a password and reads its user again.
+    /// Checks a password, and reads its user again after the check.
     pub(super) async fn check_password(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<PasswordLogin, AccountError> {
         let origin = presented.origin;
         self.check_limit(presented).await?;
-        // Before the query, so that refusals in a flood are cheap.
+        // The engine is asked before the query, so that refusals are cheap in a flood.
         let slot = self.hasher.admit(origin).await?;
         let stored = self.load_credentials(presented).await?;
         let verification = self
@@ -94,14 +100,17 @@ impl Accounts {
         })
     }
 
-    /// Stores the time of a login, which lists of users show, in the background.
+    /// Stores the time of a login in the background; lists of users show it.
     pub(super) fn update_last_login(&self, user: &Timed<User>) {
         self.store
             .note_use(UsageKind::Password, user.value.id, user.at);
     }
 
-    /// The user as stored when a token can be issued: at once, except a few seconds after dozens of
-    /// revocations in a row. What happens to the user during the wait counts.
+    /// Waits until a token can be issued to the user, and returns the user as stored then.
+    ///
+    /// Usually it returns at once. Only after dozens of revocations in a row is `tokens_not_before`
+    /// so far ahead that a login waits a few seconds. The user is read again and again, so changes
+    /// during the wait count.
     async fn wait_to_issue(
         &self,
         checked: &Credentials,
@@ -125,8 +134,8 @@ impl Accounts {
         }
     }
 
-    /// The user as stored now, unless the password was changed, or the user was deleted or disabled,
-    /// since these credentials were read.
+    /// Reads the user again. Fails if, since these credentials were read, the password was changed
+    /// or the user was deleted or disabled.
     async fn reload_user(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
         let Timed { at, value } = self.reads.users.get(checked.user.id).await?;
         let user = value
@@ -135,7 +144,8 @@ impl Accounts {
         if user.tokens_not_before == checked.user.tokens_not_before {
             return Ok(Timed { at, value: user });
         }
-        // A logout elsewhere moves that time too, and is no reason to refuse the correct password.
+        // A logout elsewhere also moves `tokens_not_before`, and is no reason to refuse the correct
+        // password. So the hash decides.
         let Timed { at, value } = self.reads.credentials.get(user.username).await?;
         let stored = value.ok_or(Reason::CredentialsInvalid)?;
         let has_same_hash =

@@ -1,4 +1,7 @@
 //! Creates API keys, and lists and deletes API keys and sessions.
+//!
+//! Sessions are created in `session_creation`, because that needs a password instead of a
+//! credential.
 
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
@@ -14,18 +17,19 @@ use secrecy::SecretString;
 
 #[derive(Default)]
 pub(crate) struct ApiKeyRequest {
-    /// The user who acts by it; `None` for the actor.
+    /// The user as whom the key acts; `None` for the actor.
     pub(crate) user_id: Option<i64>,
-    /// The name that its user gave it.
+    /// The name that the key's user sees in lists.
     pub(crate) name: String,
-    /// The highest role that it grants: `None` for the user's, an error for a malformed one.
+    /// The highest role that the key grants. `None` means the user's own role, and an error that
+    /// the role is malformed.
     pub(crate) role: Option<Result<Role, UnknownRole>>,
-    /// When it ends, in Unix seconds; `None` for never.
+    /// When the key expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<i64>,
 }
 
 pub(crate) struct CreatedApiKey {
-    /// The key itself.
+    /// The key itself, which is shown once and not stored.
     pub(crate) key: SecretString,
     pub(crate) stored: OpaqueToken,
 }
@@ -35,24 +39,26 @@ pub(crate) struct ListedTokens {
     pub(crate) actor: Actor,
     /// The user of the tokens.
     pub(super) user: User,
-    /// When they were read, in Unix seconds.
+    /// When the tokens were read, in Unix seconds.
     pub(super) read_at: u64,
     pub(crate) tokens: Vec<OpaqueToken>,
 }
 
-/// Which tokens of a user a request deletes.
+/// Selects the tokens of a user that a request deletes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokensToDelete {
-    /// The one with this id.
+    /// The token with this id.
     One(i64),
-    /// All but the session by which the actor acts.
+    /// All tokens, except for the session by which the actor acts.
     All,
 }
 
 impl Accounts {
-    /// Creates a key of the actor, or for an admin one of another user, and returns the key itself with its stored part.
-    /// An API key cannot create keys, so that a leaked one has no successors; nor can a credential that is revoked
-    /// meanwhile.
+    /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
+    /// key itself with its stored part.
+    ///
+    /// An API key cannot create keys, because otherwise a leaked key could make itself successors.
+    /// A credential that is revoked while the key is created cannot create it either.
     pub(crate) async fn create_api_key(
         &self,
         credential: &str,
@@ -123,7 +129,7 @@ impl Accounts {
         Ok(new)
     }
 
-    /// The user with this id, or the actor.
+    /// Finds the user with this id; without an id it is the actor.
     async fn find_user_or_actor(
         &self,
         user_id: Option<i64>,
@@ -135,7 +141,7 @@ impl Accounts {
         }
     }
 
-    /// The tokens of the actor, or of the user with this id, for an admin.
+    /// Lists the tokens of the actor, or those of the user with this id if the actor is an admin.
     pub(crate) async fn list_tokens(
         &self,
         kind: TokenKind,
@@ -155,8 +161,10 @@ impl Accounts {
         })
     }
 
-    /// Deletes tokens of the actor, or of the user with this id, for an admin. A leaked key can, of its own user's tokens,
-    /// only delete itself.
+    /// Deletes tokens of the actor, or those of the user with this id if the actor is an admin.
+    ///
+    /// Among the tokens of its own user, an API key may delete only itself, so that a leaked one
+    /// can do little harm.
     pub(crate) async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -181,7 +189,7 @@ impl Accounts {
         Ok(deleted)
     }
 
-    /// Deletes tokens for an actor who was authorized to delete them.
+    /// Deletes tokens for an actor who is already authorized to delete them.
     pub(super) async fn delete_tokens_by(
         &self,
         actor: Actor,
@@ -212,7 +220,7 @@ impl Accounts {
     }
 }
 
-/// Checks the rules of a new token's name, which is one line that looks like no other name.
+/// Checks the rules for the name of a new token: one line that cannot be mistaken for another name.
 pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError> {
     let broken = if name.is_empty() || name.chars().nth(100).is_some() {
         "have 1 to 100 characters"
@@ -229,10 +237,10 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
     Err(AccountError::invalid(kind.invalid_reason(), rule))
 }
 
-/// Checks when a new key ends, in Unix seconds.
+/// Checks the expiry of a new key, and returns it; all times are in Unix seconds.
 pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
     let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
-    // RFC 3339 cannot write later times.
+    // RFC 3339 has no notation for later times.
     if expires_at > END_OF_9999 {
         return Err(broken("API key expiry must be before the year 10000."));
     }

@@ -1,6 +1,7 @@
-//! Pages of lists: one row more than a page has is read, and tells whether there is a next page.
+//! Cuts lists into pages. A query reads one row more than a page has; that row tells whether there
+//! is a next page.
 
-/// Removes the row behind a page of this size, and returns whether there was one.
+/// Removes the row after a page of this size, and returns whether there was one.
 pub(super) fn truncate_page<R>(rows: &mut Vec<R>, size: i64) -> bool {
     let has_next = i64::try_from(rows.len()).is_ok_and(|found| found > size);
     if has_next {

@@ -1,4 +1,8 @@
-//! Links by which users choose a password themselves.
+//! Password links: addresses at which users choose a password that nobody else knows.
+//!
+//! An admin creates a link for a user, or a new user together with a link. The page of the link
+//! calls `find_password_link` to show whose link it is, and `redeem_password_link` to set the
+//! password, which uses the link up.
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
@@ -16,30 +20,32 @@ use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{io, time::Instant};
 
-/// The reason for refusing a link that is not stored: it is malformed, was used or replaced, or never existed.
+/// The reason in the record when no such link is stored: the token is malformed, was used or
+/// replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
-/// A new link for its user.
+/// A new password link, for the admin to pass on.
 pub(crate) struct PasswordLink {
     pub(crate) token: SecretString,
-    /// When it ends, in Unix seconds.
+    /// When the link expires, in Unix seconds.
     pub(crate) expires_at: u64,
 }
 
-/// A stored link that may still be used.
+/// A stored link that may still be used, and the digest of its token.
 pub(crate) struct FoundLink {
     digest: String,
     pub(crate) stored: StoredPasswordLink,
 }
 
-/// A user without a password, and the link by which the user chooses one.
+/// A new user without a password, and the link at which the user chooses one.
 pub(crate) struct UserWithLink {
     pub(crate) user: NewUser,
     pub(crate) link: PasswordLink,
 }
 
 impl UserWithLink {
-    /// Generates the link at this time, in Unix seconds. Fails only without system randomness.
+    /// Generates a user with a link that begins at this time, in Unix seconds. Fails only if the
+    /// system has no randomness.
     pub(crate) fn generate(username: &str, role: Role, now: u64) -> io::Result<Self> {
         let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
         let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
@@ -56,8 +62,10 @@ impl UserWithLink {
 }
 
 impl Accounts {
-    /// Creates a link for another user, which replaces the one before. As with a password that an admin sets, the actor
-    /// must be a person other than that user, because the link gives access to the account.
+    /// Creates a link for another user, which replaces an earlier link of that user.
+    ///
+    /// The link gives access to the account, so the rules are those for setting a password: the
+    /// actor must be an admin, a person and not the user.
     pub(crate) async fn create_password_link(
         &self,
         credential: &str,
@@ -82,8 +90,8 @@ impl Accounts {
         Ok(PasswordLink { token, expires_at })
     }
 
-    /// Finds a link that may be used, and does not use it up. Tokens of no such link count towards a limit of the client's
-    /// address.
+    /// Finds a link that may be used, without using it up. A token without such a link counts
+    /// towards a limit of the client's address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,
@@ -94,7 +102,8 @@ impl Accounts {
             .acquire("", origin.client_key(), Instant::now())
             .inspect_err(|exceeded| {
                 metrics::count_limit_refusal("password_link");
-                // Further refusals of the window are only counted: a flood of them must not fill the log.
+                // Further refusals in the window are only counted, because a flood of them must not
+                // fill the log.
                 if exceeded.first_in_window {
                     self.record_link_refusal(None, "too_many_attempts");
                 } else {
@@ -104,7 +113,8 @@ impl Accounts {
         let Some(digest) = password_link_digest(token) else {
             return Err(self.refuse_link(None, UNKNOWN));
         };
-        // One read for every link that is refused, so that its time does not tell why.
+        // A refused link costs one read whatever the reason is, so the time of the answer does not
+        // tell the reason.
         let found = self.store.password_link(&digest).await?;
         let Some(stored) = found.value else {
             return Err(self.refuse_link(None, UNKNOWN));
@@ -116,7 +126,7 @@ impl Accounts {
         Ok(FoundLink { digest, stored })
     }
 
-    /// Sets the password of the user of a link.
+    /// Sets the password of the link's user, and uses the link up.
     pub(crate) async fn redeem_password_link(
         &self,
         token: &str,
@@ -135,13 +145,13 @@ impl Accounts {
         let writer = Writer::Link(link.digest);
         let hash = self.hasher.hash(&password, origin).await?;
         match self.replace_password(user.id, hash, writer, write).await {
-            // The link was used or replaced meanwhile.
+            // The link was used or replaced after it was found.
             Err(WriteError::UserNotFound) => Err(self.refuse_link(Some(&user), UNKNOWN)),
             set => Ok(set?),
         }
     }
 
-    /// Records the refusal. The client does not learn the reason.
+    /// Records the refusal of a link with its reason, which the client does not learn.
     fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
         self.record_link_refusal(user, reason);
         Reason::LinkInvalid.into()

@@ -1,4 +1,4 @@
-//! Replaces passwords: for their owners, and for admins.
+//! Replaces passwords: users change their own, and admins set those of others.
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, requirement::Requirement,
@@ -16,23 +16,25 @@ use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::{ops::RangeInclusive, time::Instant};
 
-/// The stored credentials of a user who has confirmed a change by the current password.
+/// The stored credentials of a user who has confirmed a change by entering the current password.
 pub(super) struct ConfirmedPassword {
     pub(super) stored: Credentials,
-    /// The client's place for hashes, for as long as this is kept.
+    /// The client's place in the password engine, which is held for the hash of the new password.
     _slot: ClientSlot,
 }
 
 impl Accounts {
-    /// How many bytes a new password may have.
+    /// The lengths in bytes that a new password may have.
     pub(crate) fn password_lengths(&self) -> RangeInclusive<usize> {
         self.policy.passwords.lengths()
     }
 
-    /// Replaces the password of the bearer, who must present the current one, and revokes their
-    /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because
-    /// that needs no hash. A check of the current password counts as a login attempt, so that a stolen token does not
-    /// bypass the rate limit. An API key cannot do this: it acts for a program, which has no password.
+    /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
+    /// tokens and sessions, except for the session that was presented.
+    ///
+    /// The new password is checked against the rules first, because that needs no hash. The check
+    /// of the current password counts as a login attempt, so that a stolen token does not get
+    /// around the rate limit. An API key is refused: it acts for a program, which has no password.
     pub(crate) async fn change_password(
         &self,
         credential: &str,
@@ -47,7 +49,8 @@ impl Accounts {
             .confirm_password(&actor.user, current, "password_change", origin)
             .await?;
         let write = Write::by_owner(&actor, Change::PasswordChanged);
-        // The store writes only if the password is still the one checked: of two concurrent changes, one fails.
+        // The store writes only if the password is still the one that was checked, so one of two
+        // concurrent changes fails.
         let owner = Writer::Owner {
             tokens_not_before: confirmed.stored.user.tokens_not_before,
             session_id: actor.session_id(),
@@ -73,7 +76,7 @@ impl Accounts {
         presented.confirms_change = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
-        // A deleted user's name may have been registered again.
+        // The user may have been deleted, and another user may have registered the name since.
         let stored = self
             .load_credentials(&presented)
             .await?
@@ -92,8 +95,8 @@ impl Accounts {
         })
     }
 
-    /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
-    /// of the checks: the actor's token, the actor's role, the user, the password.
+    /// Replaces the password of another user, and revokes the user's tokens. The contract fixes the
+    /// order of the checks: the actor's token, the actor's role, the user, the password.
     pub(crate) async fn set_password(
         &self,
         credential: &str,
@@ -105,7 +108,8 @@ impl Accounts {
         self.require_admins_set_passwords()?;
         self.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
-        // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
+        // Hashing can take seconds under load, so the write checks again that the actor is an
+        // admin.
         let writer = Writer::Admin(actor.user.id);
         let write = Write::by_actor(actor, Change::PasswordSet, user_id);
         let hash = self.hasher.hash(&password, origin).await?;
@@ -121,18 +125,19 @@ impl Accounts {
         user_id: i64,
         credential: &str,
     ) -> Result<Actor, AccountError> {
-        // An API key may not do this either: a stolen one could then log in.
+        // An API key is refused, because a stolen one could otherwise get a password and log in.
         let actor = self
             .authorize_person(credential, &Requirement::admin())
             .await?;
         if user_id == actor.user.id {
-            // A stolen token must not become an account: the own password needs the current one.
+            // Admins change their own password with the current one. Otherwise a stolen token could
+            // take over the account.
             return Err(Reason::OwnPassword.into());
         }
         Ok(actor)
     }
 
-    /// Refuses a password from an admin where admins only make links.
+    /// Refuses a password from an admin if the settings allow admins only to create links.
     pub(super) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
         if self.policy.admins_set_passwords {
             return Ok(());
@@ -140,7 +145,8 @@ impl Accounts {
         Err(Reason::PasswordLinkRequired.into())
     }
 
-    /// Replaces a password by the one with this hash. Cache entries of the old hash no longer match.
+    /// Stores a new password by its hash. Entries of the old hash in the Basic cache no longer
+    /// match after that.
     pub(super) async fn replace_password(
         &self,
         user_id: i64,
@@ -166,7 +172,7 @@ impl Accounts {
     }
 }
 
-/// Sets a password and revokes the tokens, after a slow write once more.
+/// Sets a password and revokes the user's tokens, a second time if the write was slow.
 pub(crate) async fn set_password(
     store: &dyn UserStore,
     user_id: i64,

@@ -1,11 +1,15 @@
-//! Limits login failures and registrations.
+//! Limits login failures, registrations and bad password links per client address.
 //!
-//! An attempt is acquired before the password is hashed and refunded when the password is correct or
-//! was not checked, so concurrent guesses count as sequential ones do. Attempts count for a username
-//! at an address, for the address, and for the username at all addresses where its user never logged
-//! in, whether the username exists or not, in fixed windows of one minute from the first attempt. A
-//! lockout therefore lasts a minute at most, and does not affect the user at addresses where they
-//! have logged in before. Each replica counts separately.
+//! An attempt is acquired before the password is hashed. It is refunded if the password is correct
+//! or was not checked. So guesses that run at the same time count like guesses one after the other.
+//!
+//! An attempt counts in several windows: for the username at the address, for the address, and for
+//! the username at all addresses where its user never logged in. It makes no difference whether the
+//! username exists. A window is one minute long and opens with its first attempt. A lockout
+//! therefore lasts at most a minute, and does not affect users at addresses where they have logged
+//! in before.
+//!
+//! `windows` has the counters. Each replica counts separately.
 
 #[cfg(test)]
 mod tests;
@@ -28,32 +32,34 @@ use windows::{CheckMode, CountedWindow, NameDigest, WindowKey, WindowLimit, Wind
 
 pub(crate) use windows::LimitExceeded;
 
-/// Many users can share an address, and many guessers a username.
+/// Multiplies the limit for a whole address, because many users can share one. The limit for a
+/// username over all addresses gets the same factor.
 const SHARED_FACTOR: u32 = 15;
-/// How many logins of users at addresses are remembered.
+/// How many pairs of a user and an address with a login are remembered.
 const MAX_KNOWN_LOGINS: u64 = 100_000;
 const KNOWN_LOGIN_TTL: Duration = Duration::from_hours(30 * 24);
 
 pub(crate) struct RateLimiter {
-    /// The attempts per username and address; `None` for no limit.
+    /// The attempts per minute for a username at an address; `None` for no limit.
     limit: Option<NonZero<u32>>,
-    /// Whether a username is also limited over all addresses.
+    /// True if a username is also limited over all addresses.
     limits_names: bool,
     windows: Mutex<Windows>,
-    /// False while no window is full, so that [`RateLimiter::check`] costs nothing.
+    /// False while no window is full, so that [`RateLimiter::check`] then costs nothing.
     has_full_window: AtomicBool,
-    /// Where users have logged in.
+    /// The addresses at which each user has logged in.
     known_logins: Cache<NameAtAddress, ()>,
 }
 
-/// A username at an address.
+/// A username at a client address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct NameAtAddress {
     name: NameDigest,
     address: IpAddr,
 }
 
-/// A counted attempt. It stays counted when dropped, so cancelling a request does not undo a guess.
+/// A counted attempt. It stays counted when dropped, so that a client cannot undo a guess by
+/// cancelling the request.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
     limiter: Arc<RateLimiter>,
@@ -63,12 +69,14 @@ pub(crate) struct Attempt {
 }
 
 impl RateLimiter {
-    /// Limits attempts per minute for a username at an address, and to 15 times that for an address; 0 is no limit.
+    /// Limits attempts per minute: to `limit` for a username at an address, and to 15 times that
+    /// for an address. 0 means no limit.
     pub(crate) fn per_address(limit: u32) -> Arc<Self> {
         Arc::new(Self::new(limit, false))
     }
 
-    /// Limits the same, and to 15 times that a username at addresses where its user never logged in.
+    /// Limits the same, and also a username over all addresses where its user never logged in, to
+    /// 15 times `limit`.
     pub(crate) fn per_address_and_name(limit: u32) -> Arc<Self> {
         Arc::new(Self::new(limit, true))
     }
@@ -86,7 +94,7 @@ impl RateLimiter {
         }
     }
 
-    /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
+    /// Refuses an attempt that [`Self::acquire`] would refuse, and counts nothing.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
         match self.refusal(username, client, Instant::now, CheckMode::Refuse) {
             Some(exceeded) => Err(exceeded),
@@ -94,7 +102,8 @@ impl RateLimiter {
         }
     }
 
-    /// Whether [`Self::check`] would refuse. The next refusal of `check` still counts as the first of its window.
+    /// Returns true if [`Self::check`] would refuse. The next refusal of `check` still counts as
+    /// the first in its window.
     pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
         self.refusal(username, client, Instant::now, CheckMode::Peek)
             .is_some()
@@ -146,7 +155,7 @@ impl RateLimiter {
         })
     }
 
-    /// The windows that count an attempt, with their limits.
+    /// Lists the windows that count an attempt, with their limits.
     fn window_limits(&self, origin: NameAtAddress, limit: u32) -> Vec<WindowLimit> {
         let mut limits = Vec::with_capacity(7);
         let name = Some(origin.name);
@@ -191,9 +200,10 @@ impl Attempt {
         self.is_refunded = true;
     }
 
-    /// Undoes the attempt of a user whose password was correct, and remembers where it was.
+    /// Refunds the attempt of a user whose password was correct, and remembers the address of this
+    /// login.
     pub(crate) fn succeed(self) {
-        // `get` counts as a use, which keeps the entry.
+        // `get` counts as a use, which keeps the entry from being evicted.
         let known_logins = &self.limiter.known_logins;
         if known_logins.get(&self.origin).is_none() {
             known_logins.insert(self.origin, ());

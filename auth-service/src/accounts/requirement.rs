@@ -1,13 +1,13 @@
-//! The requirement of a request: which roles the user who acts may have.
+//! The requirement of a request: which roles the acting user may have.
 
 use rolegate_proto::{Reason, Role};
 
-/// The roles that may pass.
+/// Which users meet a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
-    /// Every user with a valid token.
+    /// Every user with a valid credential meets it.
     AnyAuthenticated,
-    /// Users whose stored role is listed.
+    /// Users whose stored role is in this list meet it.
     Roles(Vec<Role>),
 }
 
@@ -16,7 +16,8 @@ impl Requirement {
         Self::Roles(vec![Role::ADMIN])
     }
 
-    /// Requires an admin to act on the user with this id, and nothing of users who act on themselves.
+    /// The requirement for acting on the user with this id, which only an admin may. Without an id
+    /// users act on themselves, which all may.
     pub(super) fn to_act_on(user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::admin(),
@@ -31,8 +32,8 @@ impl Requirement {
         }
     }
 
-    /// The reason for refusing a user. If the requirement admits the role that has no effect, the user lacks the second
-    /// factor that this role needs.
+    /// The reason for refusing a user. If the ineffective role would meet the requirement, the user
+    /// lacks only the second factor that this role needs.
     pub(crate) fn refusal(&self, ineffective_role: Option<Role>) -> Reason {
         match ineffective_role {
             Some(role) if self.admits(role) => Reason::SecondFactorRequired,

@@ -1,4 +1,4 @@
-//! Which roles have an effect at this service.
+//! Decides which roles have an effect at this service.
 
 use super::{error::AccountError, service::Accounts};
 use crate::user::User;
@@ -6,7 +6,8 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use std::mem;
 
 impl Accounts {
-    /// Rejects a requirement that names a role which this service does not have, and which would admit nobody.
+    /// Rejects a requirement that names a role which this service does not have: no user could meet
+    /// it.
     pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
         if required.iter().all(|role| self.policy.roles.contains(role)) {
             return Ok(());
@@ -16,7 +17,7 @@ impl Accounts {
         ))
     }
 
-    /// Rejects the role of a request if it is malformed, or this service does not have it.
+    /// Rejects the role in a request if it is malformed or this service does not have it.
     pub(super) fn require_known_role(
         &self,
         role: Result<Role, UnknownRole>,
@@ -27,8 +28,8 @@ impl Accounts {
         }
     }
 
-    /// Replaces a role that has no effect at this service by what any user may do, and returns it. The settings do not name
-    /// the role, or it needs a second factor that the user does not have.
+    /// Replaces a role that has no effect by `user`, and returns it. A role has no effect if the
+    /// settings do not name it, or if it needs a second factor that the user does not have.
     pub(super) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
         if is_known && !self.policy.second_factor.is_required_but_missing(user) {

@@ -1,9 +1,8 @@
-//! Verifies usernames and passwords, for each request of HTTP Basic.
+//! Verifies the username and the password of each HTTP Basic request.
 //!
-//! `verify_credentials` tries an API key, then `verify_password` the cache, and `verify_uncached` the stored hash; only the
-//! last counts attempts.
-//!
-//! - `recall`: batches of those that need no hash.
+//! `verify_credentials` first tries the password as an API key. Then `verify_password` looks for a
+//! cached success, and `verify_uncached` checks the stored hash. Only the last step counts an
+//! attempt. `recall` answers those requests of a batch that need no hash.
 
 mod recall;
 
@@ -22,12 +21,12 @@ use rolegate_proto::{Reason, Role, authorization::is_api_key};
 use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A username and a password, and who presents them.
+/// A username and a password, and where they were presented.
 #[derive(Clone)]
 pub(crate) struct BasicCredentials {
     pub(crate) username: String,
     pub(crate) password: SecretString,
-    /// Whether a live API key of the user stands for the password.
+    /// True if an API key of the user may take the place of the password.
     pub(crate) accept_api_keys: bool,
     pub(crate) origin: CallOrigin,
 }
@@ -49,7 +48,7 @@ impl From<Actor> for AuthenticatedUser {
 }
 
 impl BasicCredentials {
-    /// The digest of a password that may be an API key, because it has exactly the form of one.
+    /// The digest of the password, if it has exactly the form of an API key and may be one.
     fn key_digest(&self) -> Option<String> {
         let password = self.password.expose_secret();
         if !self.accept_api_keys || !is_api_key(password) {
@@ -60,17 +59,18 @@ impl BasicCredentials {
 }
 
 impl Accounts {
-    /// Returns the user of this name if the password matches or is a live API key of that user.
+    /// Returns the user with this name, if the password matches or is a valid API key of that user.
     ///
-    /// An API key is looked up before the limit is asked. Anything of that form that is not a live key of this user is
-    /// checked as a password, so that a guess costs and counts the same whether or not it was a key. An unknown user
-    /// costs the same, too: [`Self::check_hash_and_record`] hashes without a stored hash.
+    /// An API key is looked up before the limit is checked. A password that has the form of a key,
+    /// but is no valid key of this user, is checked as a password. So a guess costs and counts the
+    /// same, whether or not it is a key. An unknown user costs the same, too, because
+    /// [`Self::check_hash_and_record`] hashes without a stored hash.
     pub(crate) async fn verify_credentials(
         &self,
         credentials: BasicCredentials,
     ) -> Result<AuthenticatedUser, AccountError> {
         if let Some(digest) = credentials.key_digest() {
-            // Boxed to keep the future of a request with a password small.
+            // The future is boxed, so that the future of a request with a password stays small.
             let found = Box::pin(self.reads.tokens.get(digest)).await?;
             if let Some(user) = self.accept_api_key(&credentials.username, found) {
                 return Ok(user);
@@ -81,7 +81,8 @@ impl Accounts {
         verified
     }
 
-    /// Accepts a key that is active and of the user of this name: counts, logs and notes its use.
+    /// Accepts an API key if it is active and belongs to the user with this name: counts, logs and
+    /// notes its use.
     fn accept_api_key(
         &self,
         username: &str,
@@ -95,9 +96,12 @@ impl Accounts {
         Some(self.with_effective_role(key.into_bounded_user()))
     }
 
-    /// Returns the user of this name if the password is correct. Every call reads the stored hash; a success
-    /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
-    /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
+    /// Returns the user with this name, if the password is correct. Every call reads the stored
+    /// hash.
+    ///
+    /// A success that is cached for this client needs no bcrypt and does not count as an attempt.
+    /// The limit is checked first, because a cached success must not tell a guesser over the limit
+    /// which guess is right.
     async fn verify_password(
         &self,
         credentials: BasicCredentials,
@@ -114,7 +118,8 @@ impl Accounts {
             self.cache
                 .key(username, hash, password, origin.client_key())
         });
-        // Basic has no second step: users with a second factor are checked at the same cost, then refused.
+        // HTTP Basic has no second step, so users with a second factor are checked at the same cost
+        // and then refused.
         let cacheable = active.filter(|stored| !stored.user.second_factor);
         let user = if let (Some(cache_key), Some(stored)) = (&cache_key, cacheable)
             && let Some(hit) = self.cache.get(cache_key, origin.deadline)
@@ -125,14 +130,15 @@ impl Accounts {
             }
             stored.user.clone()
         } else {
-            // Boxed to keep the future of a request that the cache answers small.
+            // The future is boxed, so that the future of a request that the cache answers stays
+            // small.
             Box::pin(self.verify_uncached(&presented, stored, cache_key)).await?
         };
         Ok(self.with_effective_role(user))
     }
 
-    /// Verifies a password by its hash, and remembers it. Identical checks at the same time count as one attempt,
-    /// because their clients learn one result.
+    /// Verifies a password against the stored hash, and caches a success. Identical checks at the
+    /// same time count as one attempt, because all of them learn one result.
     async fn verify_uncached(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -155,7 +161,7 @@ impl Accounts {
             .filter(|_| is_match)
             .ok_or(Reason::CredentialsInvalid)?
             .user;
-        // Basic has no field for a code, so this refuses every user with a second factor.
+        // HTTP Basic has no field for a code, so this refuses every user with a second factor.
         let code = None;
         self.check_second_factor(&user, code, presented.method)
             .await?;

@@ -1,4 +1,5 @@
-//! Decides whether a credential is valid, by the stored token and user.
+//! Decides whether a credential is valid, by the stored user or token, and whether its role meets
+//! the requirement.
 
 use super::{PresentedToken, TokenSource};
 use crate::{
@@ -17,7 +18,7 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 
 impl Accounts {
-    /// Checks a signed token by its stored user.
+    /// Checks an access token, whose signature was verified, against its stored user.
     pub(super) fn admit_access_token(
         &self,
         token: &VerifiedToken,
@@ -44,7 +45,7 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks a stored opaque token and notes its use.
+    /// Checks an opaque token against its stored row, and notes the use of a valid one.
     pub(super) fn admit_opaque_token(
         &self,
         presented: PresentedToken,
@@ -97,7 +98,7 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks the role. One that has no effect here grants what any user may do.
+    /// Checks the role against the requirement. A role that has no effect counts as `user`.
     fn admit_role(
         &self,
         mut actor: Actor,

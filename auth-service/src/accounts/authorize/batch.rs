@@ -1,4 +1,4 @@
-//! Authorizes many bearers with one statement for users and one for opaque tokens.
+//! Authorizes many bearers with one statement for users and another for opaque tokens.
 
 use super::{Credential, TokenSource};
 use crate::{
@@ -14,32 +14,33 @@ use rolegate_sql_store::{RowsByKey, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
 
-/// One authorization of a batch.
+/// One request of a batch.
 pub(crate) struct AuthorizationRequest {
     /// The access token, the session or the API key.
     pub(crate) credential: String,
     pub(crate) source: TokenSource,
     pub(crate) requirement: Requirement,
-    /// The address of the end user, for the audit log; `None` if it is the client address of the call.
+    /// The address of the end user, for the audit log; `None` if it is the client address of the
+    /// call.
     pub(crate) client_address: Option<IpAddr>,
 }
 
-/// A request whose credential may be valid.
+/// A request whose credential was parsed and may be valid.
 struct ParsedRequest {
     request: AuthorizationRequest,
     credential: Credential,
 }
 
-/// The keys by which users and tokens are read for the requests of a batch.
+/// The ids and digests by which the users and tokens of a batch are read.
 #[derive(Default)]
 struct BatchKeys {
     user_ids: Vec<i64>,
     digests: Vec<String>,
-    /// A part of `digests`: tokens in cookies that may have been made as bearer tokens.
+    /// The subset of `digests` whose tokens are in cookies but may also be good as bearer tokens.
     digests_in_cookies: Vec<String>,
 }
 
-/// The rows that were read for the requests of a batch.
+/// The rows that were read for a batch.
 struct BatchRows {
     users: RowsByKey<i64, User>,
     tokens: RowsByKey<String, TokenBearer>,
@@ -47,9 +48,11 @@ struct BatchRows {
 }
 
 impl Accounts {
-    /// Does the same as [`Self::authorize`] for many bearers with one query for users and one for opaque tokens, at the
-    /// same time, in the same order. Requests that are `Err` stay so. Fails as a whole only when a query
-    /// fails, and not because of one of the users.
+    /// Does the same as [`Self::authorize`] for many requests, and returns the outcomes in their
+    /// order. It runs one query for users and one for opaque tokens, at the same time.
+    ///
+    /// A request that is already an `Err` stays one. The batch fails as a whole only if a query
+    /// fails; an unreadable row fails only its own requests.
     pub(crate) async fn authorize_batch(
         &self,
         requests: Vec<Result<AuthorizationRequest, AccountError>>,
@@ -73,7 +76,7 @@ impl Accounts {
         Ok(outcomes)
     }
 
-    /// Adds to `keys` what has to be read for this request.
+    /// Parses the credential of a request, and adds to `keys` what has to be read for it.
     fn parse_request(
         &self,
         request: AuthorizationRequest,
@@ -95,7 +98,8 @@ impl Accounts {
         })
     }
 
-    /// Reads the users and the tokens, ends idle sessions among them and restricts those that cookies presented.
+    /// Reads the users and the tokens. Ends the idle sessions among them, and restricts sessions to
+    /// cookies that were presented in cookies.
     async fn read_batch(&self, keys: BatchKeys) -> Result<BatchRows, AccountError> {
         let (users, tokens) = tokio::try_join!(
             self.reads.users.get_all(keys.user_ids),

@@ -1,4 +1,5 @@
-//! Counts in windows of one minute, for networks.
+//! Counts attempts in windows of one minute. A window belongs to a network, alone or with a
+//! username.
 
 use rolegate_http_server::clients::Network;
 use std::{
@@ -7,13 +8,15 @@ use std::{
 };
 
 pub(super) const WINDOW: Duration = Duration::from_mins(1);
-/// The windows that are open at the same time, of about 64 bytes each. An attacker with more addresses can evict windows,
-/// which allows one more window of guesses.
+/// How many windows may be open at the same time; each takes about 64 bytes.
+///
+/// An attacker with more addresses than that can evict windows, and gets one more window of guesses
+/// by it.
 pub(super) const MAX_WINDOWS: usize = 100_000;
-/// When to retry if a window is full only until attempts in progress end.
+/// The time after which to retry if attempts that are still in progress fill a window.
 const PENDING_RETRY: Duration = Duration::from_secs(1);
 
-/// Stands for a username, so that long ones take no more memory.
+/// The digest of a username, which takes the same memory for long names.
 pub(super) type NameDigest = [u8; 16];
 
 /// Identifies a window: a network, alone or with a username.
@@ -23,24 +26,25 @@ pub(super) struct WindowKey {
     pub(super) name: Option<NameDigest>,
 }
 
-/// A window that counts an attempt, and how many attempts it has room for.
+/// A window that counts an attempt, and how many attempts it allows.
 pub(super) struct WindowLimit {
     pub(super) key: WindowKey,
     pub(super) limit: u32,
 }
 
-/// A window that has counted an attempt, by the time when it was opened.
+/// A window that has counted an attempt. The time when it opened tells it from a later window with
+/// the same key.
 pub(super) struct CountedWindow {
     key: WindowKey,
     opened: Instant,
 }
 
-/// Tells what a check of a full window does.
+/// What happens when a check finds a full window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckMode {
-    /// An attempt is refused, so the next refusal is not the first of the window.
+    /// The attempt is refused, so the next refusal is not the first in the window.
     Refuse,
-    /// Nothing: the caller only wants to know.
+    /// Nothing changes, because the caller only asks whether the window is full.
     Peek,
 }
 
@@ -53,7 +57,7 @@ pub(crate) struct LimitExceeded {
 struct Window {
     opened: Instant,
     attempts: u32,
-    /// How many of `attempts` are in progress.
+    /// How many of the `attempts` are still in progress.
     pending: u32,
     has_refused: bool,
 }
@@ -61,17 +65,17 @@ struct Window {
 #[derive(Default)]
 pub(super) struct Windows {
     open: HashMap<WindowKey, Window>,
-    /// The end of the last full window.
+    /// When the last of the full windows ends; `None` if no window was ever full.
     full_until: Option<Instant>,
 }
 
 impl Windows {
-    /// Whether a window may be full.
+    /// Returns true if some window may be full.
     pub(super) fn has_full_window(&self, now: Instant) -> bool {
         self.full_until.is_some_and(|until| now < until)
     }
 
-    /// The refusal of an attempt that one of these windows has no room for.
+    /// Returns the refusal of an attempt, if one of these windows is full.
     pub(super) fn refusal(
         &mut self,
         limits: &[WindowLimit],
@@ -97,7 +101,7 @@ impl Windows {
         })
     }
 
-    /// Counts an attempt in progress; returns the windows that counted it.
+    /// Counts an attempt as being in progress, and returns the windows that counted it.
     pub(super) fn count(&mut self, limits: &[WindowLimit], now: Instant) -> Vec<CountedWindow> {
         self.evict(now);
         let mut counted = Vec::with_capacity(limits.len());
@@ -119,7 +123,7 @@ impl Windows {
         counted
     }
 
-    /// Ends an attempt, in the windows that counted it.
+    /// Ends an attempt in the windows that counted it, and takes it back if it is refunded.
     pub(super) fn settle(&mut self, counted: &[CountedWindow], is_refunded: bool) {
         for CountedWindow { key, opened } in counted {
             if let Some(window) = self.open.get_mut(key)
@@ -131,8 +135,8 @@ impl Windows {
         }
     }
 
-    /// Bounds the map: removes closed windows, then those with few attempts, then all, down to half
-    /// of the bound, so that evictions are rare.
+    /// Bounds the map when it is full. Removes closed windows, then those with at most one attempt,
+    /// then all of them, until half of the bound is free. So evictions are rare.
     fn evict(&mut self, now: Instant) {
         if self.open.len() < MAX_WINDOWS {
             return;
@@ -167,7 +171,7 @@ impl Window {
         now.saturating_duration_since(self.opened) < WINDOW
     }
 
-    /// When an open window that is full has room again.
+    /// The time after which a full window has room again.
     fn retry_after(&self, limit: u32, now: Instant) -> Duration {
         let rest = WINDOW.saturating_sub(now - self.opened);
         let is_full_of_failures = self.attempts - self.pending >= limit;

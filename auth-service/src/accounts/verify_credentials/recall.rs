@@ -1,4 +1,4 @@
-//! Answers those checks of a batch that need no hash: of passwords in the cache, and of API keys.
+//! Answers the requests of a batch that need no hash: those with a cached password or an API key.
 
 use super::{AuthenticatedUser, BasicCredentials};
 use crate::{
@@ -16,18 +16,23 @@ use std::time::Duration;
 /// Limits how often it is logged that the password of a user is being guessed.
 static GUESSED: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
-/// A check that may be answered without a hash.
+/// Credentials that may be answered without a hash.
 struct RecallCheck {
     credentials: BasicCredentials,
-    /// The digest of a password that may be an API key; `None` for any other, which may be cached.
+    /// The digest of a password that may be an API key; `None` for any other password, which may be
+    /// cached.
     key_digest: Option<String>,
 }
 
 impl Accounts {
-    /// Finds the users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without
-    /// a line in the audit log, with one statement for passwords and one for keys. Nothing is refused here: every other
-    /// check is answered by `None`, and its caller asks `verify_credentials`. A password that is not cached counts as a
-    /// guess, and many of them end the entries of the name. One that may be a key does not count, as no key is cached.
+    /// Finds the users of those requests that need no hash, with one statement for passwords and
+    /// one for keys.
+    ///
+    /// It answers what [`Self::verify_credentials`] would answer by a key, or from the cache
+    /// without a line in the audit log. It refuses nothing: every other request gets `None`, and
+    /// the caller sends it to `verify_credentials`. A password that is not cached counts as a
+    /// guess, and many guesses evict the cached entries of that name. One that has the form of a
+    /// key does not count, because keys are never cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCredentials>>,
@@ -58,7 +63,7 @@ impl Accounts {
         Ok(recalled)
     }
 
-    /// Answers a check by the rows that were read for its batch.
+    /// Answers one request from the rows that were read for its batch.
     async fn answer(
         &self,
         check: RecallCheck,
@@ -80,7 +85,8 @@ impl Accounts {
         RequestContext::with_client_address(credentials.origin.client_address, admit).await
     }
 
-    /// The check of these credentials, unless they are invalid or `verify_credentials` would refuse them for a limit.
+    /// Prepares the check of these credentials; `None` if they are malformed, or if
+    /// `verify_credentials` would refuse them because of a limit.
     fn recall_check(&self, credentials: BasicCredentials) -> Option<RecallCheck> {
         let key_digest = credentials.key_digest();
         if key_digest.is_none() {
@@ -103,7 +109,7 @@ impl Accounts {
         stored: Option<&Credentials>,
     ) -> Option<AuthenticatedUser> {
         let active = stored.filter(|stored| !stored.user.disabled);
-        // The key is computed for an unknown name too, so that it costs as much as another.
+        // The key is computed for an unknown name, too, so that it costs as much as a known one.
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let password = credentials.password.expose_secret();
         let client = credentials.origin.client_key();
@@ -124,8 +130,8 @@ impl Accounts {
     }
 }
 
-/// Counts a guess, and warns about the first one of a user. A name that no user has is not logged: it is the text of a
-/// client, and may be a password.
+/// Counts a guess, and warns about the first one for a user. A name that no user has is not logged:
+/// a client chose the text, and it may be a password.
 fn count_guess(user: Option<&User>) {
     metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
