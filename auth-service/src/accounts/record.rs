@@ -1,6 +1,8 @@
-//! The record of what happened: read by admins, and by users about themselves.
+//! Reads the record of what happened: for admins all of it, for users what is about themselves.
 //!
-//! - `maintenance`: the record is sealed and shortened in the background.
+//! A reader first waits until the rows committed before the request are sealed, then reads a page
+//! with one of a few permits. A row that cannot be read becomes an entry that says so.
+//! `maintenance` seals the record and removes old rows in the background.
 
 mod maintenance;
 
@@ -14,18 +16,19 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a reader waits for rows to be sealed that were committed before.
+/// How long a reader waits until rows that were committed before the request are sealed.
 const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a reader waits for a permit to read a page.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Limits how often rows that cannot be read are logged, by their revisions: many of them must not fill the log.
+/// Limits how often each row that cannot be read is logged, because many of them must not fill the
+/// log.
 static UNREADABLE: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
-/// The event of an entry in place of a row that cannot be read.
+/// The event of the entry that stands for a row that cannot be read.
 const UNREADABLE_EVENT: &str = "audit_unreadable";
 
-/// Asks for a page of the record.
+/// A request for a page of the record.
 #[derive(Default)]
 pub(crate) struct AuditRequest {
     pub(crate) user_id: Option<i64>,
@@ -37,17 +40,17 @@ pub(crate) struct AuditRequest {
     pub(crate) own: bool,
 }
 
-/// A page of the record.
+/// A page of the record, the newest entry first.
 pub(crate) struct AuditPage {
     pub(crate) rows: Vec<AuditRow>,
-    /// The `after` of the next page.
+    /// The `after` of the request for the next page; `None` on the last page.
     pub(crate) next_after: Option<i64>,
-    /// Whether the page has every row that was committed before it was asked for.
+    /// True if the page includes every row that was committed before the request.
     pub(crate) is_complete: bool,
 }
 
 impl AuditRequest {
-    /// The size of the page, if the numbers of the request keep the contract.
+    /// Returns the size of the page. Fails if a number in the request breaks the contract.
     fn checked_size(&self) -> Result<i64, AccountError> {
         let numbers = [self.user_id, self.actor_id, self.after];
         match page_size(self.size) {
@@ -60,8 +63,10 @@ impl AuditRequest {
 }
 
 impl Accounts {
-    /// A page of the record, the newest first. The actor must be an admin,
-    /// or asks only about themselves: then the addresses of others are not shown.
+    /// Reads a page of the record, the newest entry first.
+    ///
+    /// The actor must be an admin, or ask only for entries about themselves. In the latter case the
+    /// addresses of other users are removed.
     pub(crate) async fn list_audit(
         &self,
         credential: &str,
@@ -78,7 +83,8 @@ impl Accounts {
         if own && request.user_id.is_some_and(|id| id != actor_id) {
             return Err(Reason::RoleInsufficient.into());
         }
-        // Rows that are sealed from now on come before the page that was read last.
+        // Only the first page waits for seals: rows that are sealed later are newer than every
+        // further page.
         let is_complete = request.after.is_some() || self.seal_for_reader().await;
         let filter = AuditFilter {
             user_id: if own { Some(actor_id) } else { request.user_id },
@@ -106,7 +112,8 @@ impl Accounts {
         })
     }
 
-    /// Seals the rows that were committed before this call. Returns whether the record now has all of them.
+    /// Seals the rows that were committed before this call. Returns true if the record now has all
+    /// of them.
     async fn seal_for_reader(&self) -> bool {
         match timeout(READER_SEAL_TIMEOUT, self.store.seal_all()).await {
             Ok(Ok(())) => true,
@@ -128,8 +135,10 @@ fn hide_addresses_of_others(rows: &mut [AuditRow], actor_id: i64) {
     }
 }
 
-/// Makes the row for clients. One that cannot be read is an entry that says so: it must not hide the others of its page, and a
-/// page without it would look complete.
+/// Makes the row that clients see.
+///
+/// A row that cannot be read becomes an entry that says so. It must not hide the other rows of the
+/// page, and without it the page would look complete.
 fn present(checked: CheckedRow) -> AuditRow {
     let revision = checked.revision;
     let at = checked.at.filter(|at| (0..=END_OF_9999).contains(at));
@@ -148,7 +157,7 @@ fn present(checked: CheckedRow) -> AuditRow {
     }
 }
 
-/// Names a row that cannot be read in the log.
+/// Logs a row that cannot be read, with its revision.
 pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
     if UNREADABLE.claim(revision) {
         let problem = problem.to_string();

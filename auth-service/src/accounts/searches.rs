@@ -1,4 +1,4 @@
-//! Limits searches for users: an admin has one at a time, because it reads all users.
+//! Limits searches for users. A search reads all users, so each admin may run only one at a time.
 
 use super::error::AccountError;
 use parking_lot::Mutex;
@@ -8,19 +8,20 @@ use std::{
     time::Duration,
 };
 
-/// The last search of each admin, by id: alive while it runs.
+/// The last search of each admin, by the admin's id. The `Weak` can be upgraded while the search
+/// runs.
 #[derive(Default)]
 pub(super) struct Searches {
     last: Mutex<HashMap<i64, Weak<()>>>,
 }
 
-/// A search, which runs until this is dropped.
+/// A search that is running; dropping this ends it.
 pub(super) struct RunningSearch {
     _alive: Arc<()>,
 }
 
 impl Searches {
-    /// Refuses a second search of an admin while one runs.
+    /// Begins a search, or refuses it while another search of this admin runs.
     pub(super) fn begin(&self, admin_id: i64) -> Result<RunningSearch, AccountError> {
         let mut searches = self.last.lock();
         let last = searches.entry(admin_id).or_default();

@@ -1,4 +1,5 @@
-//! Second factors: how they begin and end. `codes`: how they are asked for.
+//! Second factors: enrolling, turning on and off, and the status that the user sees. `codes` checks
+//! codes at sign-ins and limits wrong ones.
 
 mod codes;
 
@@ -19,11 +20,12 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::{mem, sync::Arc, time::Instant};
 
-/// Limits the wrong codes while a second factor is turned on. Recovery codes do not turn it on: they do not prove that
-/// the user has set up the device.
+/// The limit of wrong codes while a second factor is turned on.
+///
+/// Recovery codes cannot turn it on, because they do not prove that the user has set up the device.
 const TURN_ON_LIMIT: CodeLimit = CodeLimit::OneTime(CodePurpose::Confirmation);
 
-/// The second factor of a user, as the user sees it.
+/// The status of a second factor, as its user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SecondFactorStatus {
     pub(crate) is_on: bool,
@@ -32,8 +34,10 @@ pub(crate) struct SecondFactorStatus {
 }
 
 impl Accounts {
-    /// Begins a second factor of the bearer, who must present the current password. It replaces one that was begun before,
-    /// and logins do not ask for it until it is turned on.
+    /// Starts enrolling a second factor for the bearer, who must present the current password.
+    ///
+    /// It replaces an enrollment that was not finished. Logins do not ask for a code until the
+    /// second factor is turned on.
     pub(crate) async fn begin_second_factor(
         &self,
         credential: &str,
@@ -64,8 +68,11 @@ impl Accounts {
         Ok((enrolment, user))
     }
 
-    /// Turns on the bearer's second factor by a code, and ends every token and session, which were made without one. The
-    /// bearer's own session has now shown the code, so it stays, with the other one of its sign-in.
+    /// Turns on the bearer's second factor by a code, and ends every token and session, because
+    /// they were created without a code.
+    ///
+    /// The bearer's own session stays, with the other session of the same sign-in, because the
+    /// bearer has now presented a code.
     pub(crate) async fn turn_on_second_factor(
         &self,
         credential: &str,
@@ -104,7 +111,8 @@ impl Accounts {
         .await
     }
 
-    /// Turns off the bearer's second factor by a code, or that of the user with this id for an admin.
+    /// Turns off a second factor: the bearer's own by a code, or that of the user with this id if
+    /// the bearer is an admin.
     pub(crate) async fn turn_off_second_factor(
         &self,
         credential: &str,
@@ -141,7 +149,7 @@ impl Accounts {
             .await?)
     }
 
-    /// Tells whether the bearer's second factor is on, and how many recovery codes are left.
+    /// Returns whether the bearer's second factor is on, and how many recovery codes are left.
     pub(crate) async fn second_factor_status(
         &self,
         credential: &str,
@@ -161,7 +169,8 @@ impl Accounts {
         })
     }
 
-    /// The keys for the second factor of a user who may begin one or turn it on.
+    /// Returns the keys for a user who may enroll a second factor or turn one on. Fails if second
+    /// factors are not available, or the user already has one.
     fn enrolment_keys(&self, user: &User) -> Result<&SecondFactorKeys, AccountError> {
         let policy = &self.policy.second_factor;
         let keys = match &policy.keys {
@@ -176,7 +185,8 @@ impl Accounts {
         Ok(keys)
     }
 
-    /// Changes the second factor of the bearer, whose credential may have ended meanwhile.
+    /// Makes a change to the bearer's own second factor. If the user has changed meanwhile, it
+    /// checks whether the credential is still valid.
     async fn change_own_second_factor<W>(
         &self,
         credential: &str,

@@ -1,4 +1,4 @@
-//! Creates the first admin.
+//! Creates the user `admin` at the start, unless it exists.
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
@@ -16,25 +16,25 @@ use std::{error::Error, io, path::PathBuf, time::Duration};
 
 pub(crate) const ADMIN_USERNAME: &str = "admin";
 
-/// Enough for one hash of the highest cost on a slow machine.
+/// Enough time for one hash of the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
-/// Limits how long the start waits for a check of the file with the initial password.
+/// How long the start waits for the check of the file with the initial password.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The source of the password of the first admin.
+/// Where the password of the first admin comes from.
 #[derive(Clone, Debug)]
 pub enum AdminPassword {
-    /// The setting.
+    /// It is given in a setting.
     Given(SecretString),
-    /// Generated if the admin has to be created, and written to this file for the operator.
+    /// It is generated if the admin has to be created, and written to this file for the operator.
     GeneratedInto(PathBuf),
-    /// None: an error if the admin has to be created.
+    /// There is none, which is an error if the admin has to be created.
     Missing,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
-    /// The password is missing, or breaks this rule.
+    /// The password is missing or breaks a rule; the text says which.
     #[error("{0}")]
     Password(String),
     #[error("the generated admin password cannot be written to {}", path.display())]
@@ -44,8 +44,8 @@ pub(crate) enum SeedError {
 }
 
 impl Accounts {
-    /// Creates the user `admin` with the role `admin` unless it exists. Safe when several replicas
-    /// start at the same time. Removes the file with the initial password if it is outdated.
+    /// Creates the user `admin` with the role `admin` unless it exists. Several replicas may do so
+    /// at the same time. Also removes the file with the initial password if that is outdated.
     pub(crate) async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let found = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await;
         let exists = found.map_err(AccountError::from)?.value.is_some();
@@ -58,7 +58,8 @@ impl Accounts {
             .map_err(AccountError::from)?)
     }
 
-    /// Warns the operator, who demoted or disabled the last admin, that no user can manage others now.
+    /// Warns the operator if no enabled user has the role `admin`, because then no user can manage
+    /// others.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let admin = UserFilter {
             limit: 1,
@@ -75,7 +76,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Creates the admin, and returns whether this process did.
+    /// Creates the admin; returns false if another process was faster.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let password = self
             .policy
@@ -99,13 +100,14 @@ impl Accounts {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(true)
             }
-            // Another replica was faster, with the password of the same file or another one.
+            // Another replica was faster. Its password may come from the same file or from another
+            // one.
             Err(WriteError::UsernameTaken) => Ok(false),
             Err(error) => Err(AccountError::from(error).into()),
         }
     }
 
-    /// The password of the setting or of the file, which is generated if there is none.
+    /// Returns the password of the setting or of the file; generates the file if there is none.
     fn read_or_generate(&self, password: &AdminPassword) -> Result<SecretString, SeedError> {
         match password {
             AdminPassword::Missing => {
@@ -127,9 +129,11 @@ impl Accounts {
         }
     }
 
-    /// Removes the file with the initial password if `admin` has another one: it was set by another
-    /// process, or this one was killed before it removed the file. Only the hash tells: a logout moves
-    /// `tokens_not_before` too. A failure is only logged and keeps the file.
+    /// Removes the file with the initial password if `admin` has another password.
+    ///
+    /// Another process may have set the password, or this one may have been killed before it
+    /// removed the file. Only the hash tells, because a logout also moves `tokens_not_before`. A
+    /// failure is only logged, and the file stays.
     async fn remove_outdated_password_file(&self) {
         match self.is_password_file_outdated().await {
             Ok(true) => self.initial_password.remove(),

@@ -1,4 +1,4 @@
-//! The state and the settings that the use cases share.
+//! `Accounts`: the state and the settings that the use cases share.
 
 use super::{
     initial_password::InitialPassword, rate_limit::RateLimiter, searches::Searches,
@@ -15,25 +15,25 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-/// Pages of the record that are read at the same time. While the record is locked each waits with a connection, which
-/// changes need.
+/// How many pages of the record may be read at the same time. While the record is locked, each read
+/// holds a connection that changes need.
 const MAX_PAGE_READS: usize = 2;
 
-/// The settings of the operator.
+/// The settings of the operator that the use cases follow.
 #[derive(Clone)]
 pub(crate) struct Policy {
     pub(crate) passwords: PasswordRules,
-    /// How many logins may fail per minute for a username at an address; 15 times that for an address; 0 for
-    /// no limit.
+    /// How many logins may fail per minute for a username at an address, and 15 times that for an
+    /// address; 0 for no limit.
     pub(crate) login_failure_limit: u32,
-    /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
+    /// How long a verified password of HTTP Basic is cached; zero turns the cache off.
     pub(crate) basic_cache_ttl: Duration,
     pub(crate) registration_open: bool,
     /// How many users may be registered per minute from an address; 0 for no limit.
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
-    /// Whether admins may set passwords of others; otherwise they only create links.
+    /// True if admins may set passwords of other users; otherwise they only create links.
     pub(crate) admins_set_passwords: bool,
     pub(crate) second_factor: SecondFactorPolicy,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Policy {
 /// When sessions end, in seconds.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionLimits {
-    /// A session ends after this time without use; at most `max`.
+    /// A session ends after this time without use, which is at most `max`.
     pub(crate) idle: u64,
     /// A session ends at this age in any case.
     pub(crate) max: u64,
@@ -51,7 +51,7 @@ pub(crate) struct SessionLimits {
 #[derive(Clone)]
 pub(crate) struct Accounts {
     pub(super) store: Arc<dyn UserStore>,
-    /// Lookups of one user, which share statements.
+    /// Reads single users; concurrent reads share a statement.
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
@@ -60,19 +60,19 @@ pub(crate) struct Accounts {
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
     pub(super) registration_limiter: Arc<RateLimiter>,
-    /// Limits bad tokens of password links.
+    /// Limits tokens for which there is no password link.
     pub(super) link_limiter: Arc<RateLimiter>,
     pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Arc<Searches>,
     pub(super) watches: Arc<Watches>,
-    /// The permits for readers of pages of the record.
+    /// The permits for reading pages of the record.
     pub(super) page_reads: Arc<Semaphore>,
-    /// The permit for a write in the background that restricts sessions to cookies.
+    /// The permit for the background write that restricts sessions to cookies.
     pub(super) background_restriction: Arc<Semaphore>,
 }
 
 impl Accounts {
-    /// Fails only without system randomness.
+    /// Fails only if the system has no randomness.
     pub(crate) fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,

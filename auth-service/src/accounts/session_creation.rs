@@ -1,4 +1,10 @@
-//! Creates sessions: by a password and a code, or by the code for a pending sign-in, whose password was correct.
+//! Creates sessions: by a password, with a code if the user has a second factor, or by the code for
+//! a pending sign-in.
+//!
+//! `create_session` is the entry. With a username and a password, `sign_in` checks them like a
+//! login. If only the code is missing and another page asks for it, `begin_sign_in` stores a
+//! pending sign-in. The next request presents its token with the code, and `finish_sign_in` creates
+//! the sessions.
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, login::PasswordLogin,
@@ -22,34 +28,36 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::io;
 
-/// Names in the record what the password and the code are checked for.
+/// Names in the log and the record what the password and the code are checked for.
 const METHOD: &str = "session";
-/// How often a sign-in is tried: there may be a logout meanwhile, or another hash of the same password.
+/// How often a sign-in is tried. A logout at the same time, or a new hash of the same password,
+/// makes the first attempt fail.
 const MAX_SIGN_IN_ATTEMPTS: usize = 2;
-/// The bytes of a stored `User-Agent`.
+/// The longest stored `User-Agent`, in bytes; the rest is cut off.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionRequest {
-    /// The name that the client gave it.
+    /// The name that the client gives the session.
     pub(crate) name: Option<String>,
     pub(crate) user_agent: String,
     pub(crate) session_use: SessionUse,
-    /// The page that asks for the code after the password; empty if the code comes with the password.
+    /// The page that asks for the code after the password; empty if the code comes with the
+    /// password.
     pub(crate) place: String,
-    /// The token of a pending sign-in, in place of a username and a password.
+    /// The token of a pending sign-in, which replaces the username and the password.
     pub(crate) pending: Option<String>,
 }
 
-/// What a session is for.
+/// Where the tokens of a new session may be presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SessionUse {
-    /// It is a token of the API.
+    /// One session, which is a bearer token of the API.
     #[default]
     Api,
-    /// It is for the cookie of applications on one host, and counts in cookies only.
+    /// One session, for the cookie of applications on one host. It is refused outside of cookies.
     Application,
-    /// It is for the cookie of a domain, and counts in cookies only.
+    /// One session, for the cookie of a domain. It is refused outside of cookies.
     Domain,
     /// Two sessions: one for the API, and one for applications on the same host.
     ApiAndApplication,
@@ -58,7 +66,7 @@ pub(crate) enum SessionUse {
 }
 
 impl SessionUse {
-    /// The use of each session that is made.
+    /// Lists the use of each session that is created.
     fn sessions(self) -> Vec<Self> {
         match self {
             Self::ApiAndApplication => vec![Self::Api, Self::Application],
@@ -76,14 +84,15 @@ impl SessionUse {
 #[derive(Debug)]
 pub(crate) enum SessionOutcome {
     Created(CreatedSession),
-    /// The password was correct, and another page asks for the code.
+    /// The password was correct, and another page has to ask for the code.
     CodeRequired {
-        /// The token of the sign-in, which replaces the username and the password in the next request.
+        /// The token of the pending sign-in, which replaces the username and the password in the
+        /// next request.
         pending_sign_in: SecretString,
     },
 }
 
-/// A session that was made.
+/// A session that was created, or two of one sign-in.
 #[derive(Debug)]
 pub(crate) struct CreatedSession {
     pub(crate) token: SecretString,
@@ -94,12 +103,13 @@ pub(crate) struct CreatedSession {
 }
 
 impl SessionRequest {
-    /// The text to which a pending sign-in is bound: the sessions that it creates, and the page.
+    /// The text to which a pending sign-in is bound: which sessions it creates, and which page asks
+    /// for the code.
     fn binding(&self) -> String {
         format!("{:?} {}", self.session_use, self.place)
     }
 
-    /// The `User-Agent` as it is stored.
+    /// The `User-Agent` as it is stored: without control characters, and cut to the longest length.
     fn stored_user_agent(&self) -> Option<String> {
         let mut text: String = self
             .user_agent
@@ -112,9 +122,12 @@ impl SessionRequest {
 }
 
 impl Accounts {
-    /// Creates a session of the user of this name, or two, if the password is correct, with the checks of one login. If the
-    /// code of a second factor is missing and the request has a place, the outcome is [`SessionOutcome::CodeRequired`]. The
-    /// token of a pending sign-in replaces the name and the password.
+    /// Creates a session for the user with this name, or two, if the password is correct. The
+    /// checks are those of one login.
+    ///
+    /// If the code of a second factor is missing and the request has a `place`, the outcome is
+    /// [`SessionOutcome::CodeRequired`]. The token of a pending sign-in replaces the username and
+    /// the password.
     pub(crate) async fn create_session(
         &self,
         username: &str,
@@ -142,8 +155,11 @@ impl Accounts {
         Err(Reason::CredentialsInvalid.into())
     }
 
-    /// Checks the password and the code, and creates the sessions. Fails with [`Reason::UserNotFound`] if the user has
-    /// changed since the password was checked. `has_shown_code` keeps that the code was accepted: it cannot be used again.
+    /// Checks the password and the code, and creates the sessions. Fails with
+    /// [`Reason::UserNotFound`] if the user has changed since the password was checked.
+    ///
+    /// `has_shown_code` remembers for the next attempt that the code was accepted, because a code
+    /// cannot be used twice.
     async fn sign_in(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -185,7 +201,7 @@ impl Accounts {
         outcome
     }
 
-    /// Lets the sign-in of a user wait for its code.
+    /// Stores a pending sign-in, which waits for the user's code.
     async fn begin_sign_in(
         &self,
         user: &Timed<User>,
@@ -200,7 +216,8 @@ impl Accounts {
         })
     }
 
-    /// Creates the sessions of a pending sign-in by its code. After a wrong code it stays pending.
+    /// Creates the sessions of a pending sign-in if the code is right. After a wrong code it stays
+    /// pending.
     async fn finish_sign_in(
         &self,
         token: &str,
@@ -219,7 +236,7 @@ impl Accounts {
         };
         let user = Timed { at, value: user };
         match self.insert_sessions(user, request, writer, origin).await {
-            // It was used or has ended meanwhile.
+            // The pending sign-in was used, or has expired, since it was read.
             Err(error) if error.reason() == Reason::UserNotFound => {
                 Err(Reason::TokenInvalid.into())
             }
@@ -263,7 +280,8 @@ impl Accounts {
         })
     }
 
-    /// Generates the token of each session, as a pair if there are two. Fails only without system randomness.
+    /// Generates the token of each session, and links the two of a pair. Fails only if the system
+    /// has no randomness.
     fn generate_sessions(
         &self,
         user: &Timed<User>,

@@ -1,6 +1,7 @@
-//! Lists sessions, as their users know them, and restricts those that cookies present to cookies.
+//! Lists sessions as their users know them, and restricts sessions to cookies once a cookie has
+//! presented them.
 //!
-//! - `idle`: the end of sessions without use.
+//! `idle` ends sessions that were not used for too long.
 
 pub(super) mod idle;
 
@@ -15,24 +16,28 @@ use rolegate_telemetry::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// How long a decision waits for the end of an idle session, or until one in a cookie is restricted.
+/// How long a decision waits for a write: one that ends an idle session or restricts a session to
+/// cookies.
 const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
+/// Limits how often the log says that sessions cannot be restricted, because any client can present
+/// them again.
 static RESTRICTION_WARNING: LogLimiter<()> =
     LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 /// The sessions of a user that have not ended.
 pub(crate) struct ListedSessions {
-    /// The session by which the actor acts.
+    /// The session by which the actor acts; `None` if the actor presented another credential.
     pub(crate) current_id: Option<i64>,
     pub(crate) sessions: Vec<OpaqueToken>,
 }
 
 impl Accounts {
-    /// Lists the sessions of the actor, or for an admin of the user with this id, that have not ended. The two sessions of
-    /// one sign-in are listed as one, with the last use of either: people see where they are signed in, and end both at
-    /// once.
+    /// Lists the sessions of the actor, or those of the user with this id if the actor is an admin.
+    /// Sessions that have ended are left out.
+    ///
+    /// The two sessions of one sign-in are listed as one, with the later of their last uses. People
+    /// want to see where they are signed in, and end both sessions at once.
     pub(crate) async fn list_sessions(
         &self,
         credential: &str,
@@ -62,13 +67,16 @@ impl Accounts {
         })
     }
 
-    /// When a session ends unless it is used, in Unix seconds.
+    /// When the session expires if it is not used again, in Unix seconds.
     pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// The sessions among these tokens of cookies that also count as bearer tokens: a process of the previous release made
-    /// them, or they were made for the API. None while nothing can be written, because they could not be restricted.
+    /// Finds sessions among these tokens from cookies that are also good as bearer tokens. A
+    /// process of the previous release created them, or they were created for the API.
+    ///
+    /// Returns none while the database cannot be written, because then they could not be
+    /// restricted.
     pub(super) fn unrestricted_sessions<'t>(
         &self,
         at: u64,
@@ -87,9 +95,12 @@ impl Accounts {
         ids
     }
 
-    /// Restricts these sessions, which a cookie of applications presented, to cookies. An application can read its cookie,
-    /// and must not be able to use it as a bearer token of its visitor. A decision does not depend on this write, and does not wait long
-    /// for it: the next decision tries it again.
+    /// Restricts sessions that were presented in a cookie of applications to cookies. An
+    /// application can read its cookie, and must not be able to act as its visitor with a bearer
+    /// token.
+    ///
+    /// A decision does not depend on this write and waits only briefly for it: the next decision
+    /// tries again.
     pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
         let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
         if let Err(error) = restricted
@@ -100,8 +111,10 @@ impl Accounts {
         }
     }
 
-    /// Does the same without waiting, so that no other decision of a batch waits. While one such write runs, sessions of
-    /// other batches are left for their next decision: a store that is slow must not collect writes.
+    /// Restricts sessions in the background, so that the other decisions of a batch do not wait.
+    ///
+    /// Only one such write runs at a time, because writes must not pile up at a slow store.
+    /// Sessions of other batches are left to their next decision.
     pub(super) fn restrict_to_cookies_in_background(&self, ids: Vec<i64>) {
         let Ok(permit) = Arc::clone(&self.background_restriction).try_acquire_owned() else {
             return;
@@ -114,7 +127,7 @@ impl Accounts {
     }
 }
 
-/// Leaves the first session of each sign-in, with the last use of either.
+/// Keeps the first session of each sign-in, with the later of the last uses of its two sessions.
 fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     let mut sign_ins: Vec<OpaqueToken> = Vec::with_capacity(sessions.len());
     for session in sessions {

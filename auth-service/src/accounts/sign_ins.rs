@@ -1,4 +1,7 @@
-//! Puts sign-ins and refusals into the record, behind what the caller waits for.
+//! Puts sign-ins and refusals into the record, in the background.
+//!
+//! Each of them is a line in the log. In a flood, not every refusal gets a row in the record. Those
+//! without a row are counted, and their number is recorded a minute after the first.
 
 use super::service::Accounts;
 use crate::{
@@ -14,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 const COUNTING_TIME: Duration = Duration::from_mins(1);
 
 impl Accounts {
-    /// Records a sign-in by a correct password. `method` is what the password was checked for.
+    /// Records a sign-in with a correct password. `method` names what the password was checked for.
     pub(super) fn record_login(&self, user: &User, method: &'static str) {
         let entry = audit::log_login(user, method);
         if self.sign_in_rows.admit_sign_in(&entry) {
@@ -22,7 +25,8 @@ impl Accounts {
         }
     }
 
-    /// Records a password or a code that was wrong or not checked; `None` for an unknown user.
+    /// Records that a password or a code was wrong or not checked. `user` is `None` if the name is
+    /// unknown.
     pub(super) fn record_login_failure(
         &self,
         user: Option<&User>,
@@ -32,8 +36,8 @@ impl Accounts {
         self.record_refusal(audit::log_login_failure(user, method, reason));
     }
 
-    /// Records the refusal of a key; `None` for an unknown one. What has a row has a line, even if a flood of others
-    /// has used up the lines of this minute.
+    /// Records the refusal of an API key, which is `None` if it is unknown. A refusal with a row
+    /// also has a line in the log, even if a flood has used up the lines of this minute.
     pub(super) fn record_api_key_refusal(&self, key: Option<&TokenBearer>) {
         let refusal = audit::api_key_refusal(key);
         let is_line_due = audit::is_key_refusal_due(&refusal);
@@ -44,7 +48,7 @@ impl Accounts {
         self.record_if_admitted(refusal, admission);
     }
 
-    /// Records the refusal of a password link; `None` if the user is unknown.
+    /// Records the refusal of a password link; `user` is `None` if the link is unknown.
     pub(super) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
         self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
@@ -62,12 +66,13 @@ impl Accounts {
         }
     }
 
-    /// Counts a refusal that gets no row, as one of a flood.
+    /// Counts a refusal that gets no row, because it is one of a flood.
     pub(super) fn count_refusal(&self) {
         self.record_count_later(self.sign_in_rows.count_refusal());
     }
 
-    /// Records the number of refusals without a row a minute after the first, even if no other follows.
+    /// Makes sure that the number of refusals without a row is recorded a minute after the first,
+    /// even if no other event follows.
     fn record_count_later(&self, refusal: UnrecordedRefusal) {
         if refusal == UnrecordedRefusal::Further {
             return;

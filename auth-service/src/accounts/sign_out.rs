@@ -1,4 +1,4 @@
-//! Ends sessions and revokes access tokens: logout, for users themselves and for admins.
+//! Ends sessions and revokes access tokens, for users themselves and for admins.
 
 use super::{
     authorize::TokenSource, error::AccountError, opaque_tokens::TokensToDelete,
@@ -27,8 +27,10 @@ impl Accounts {
         self.end_session(actor, session).await
     }
 
-    /// Ends the sessions of these tokens, whichever user they are of: those in the cookies that a browser sent, of
-    /// which another host may have set some. Tokens of another kind, and of sessions that have ended, are passed over.
+    /// Ends the sessions of these tokens, whatever user they belong to. The tokens are from the
+    /// cookies that a browser sent, some of which another host may have set.
+    ///
+    /// Tokens that are no session, or whose session has ended, are ignored.
     pub(crate) async fn end_cookie_sessions(
         &self,
         tokens: &[String],
@@ -65,17 +67,20 @@ impl Accounts {
         let ended = self
             .delete_tokens_by(actor, TokenKind::Session, None, session)
             .await?;
-        // Another logout was first.
+        // Another logout ended the session first.
         if ended.is_empty() {
             return Err(Reason::TokenInvalid.into());
         }
         Ok(user)
     }
 
-    /// Ends the session of the actor. By an access token, or for an admin of the user with this id, revokes
-    /// every access token, and ends every session. Tokens of
-    /// logins that were answered before this call are refused once it is answered, on every replica;
-    /// those of later logins are valid. API keys stay, and cannot log their user out.
+    /// Logs a user out: ends the session that was presented, or else every session and access
+    /// token.
+    ///
+    /// A session ends only itself. An access token, and an admin for the user with this id, revoke
+    /// every access token and end every session of the user. Tokens that were issued before this
+    /// call are refused on every replica once it is answered; those of later logins are valid. API
+    /// keys stay, and cannot log their own user out.
     pub(crate) async fn revoke_tokens(
         &self,
         credential: &str,

@@ -1,5 +1,7 @@
-//! Creates users and changes them. The store checks the role of an admin again when it writes: of two admins who demote
-//! or delete each other at the same time, the second is refused.
+//! Creates users, changes their roles and deletes them.
+//!
+//! When the store writes, it checks the role of the admin again. If two admins demote or delete
+//! each other at the same time, the second is refused.
 
 use super::{
     error::AccountError,
@@ -20,15 +22,15 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use secrecy::SecretString;
 use std::time::Instant;
 
-/// A user whom an admin created.
+/// A user whom an admin has created.
 pub(crate) struct CreatedUser {
     pub(crate) user: User,
-    /// The link by which the user chooses a password, if the admin set none.
+    /// The link at which the user chooses a password; `None` if the admin set one.
     pub(crate) link: Option<PasswordLink>,
 }
 
 impl Accounts {
-    /// Creates a user with the role `user`.
+    /// Registers a user, who gets the role `user`.
     pub(crate) async fn register(
         &self,
         username: &str,
@@ -41,7 +43,8 @@ impl Accounts {
         check_new_username(username)?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit_registration(origin).await?;
-        // The limit counts per address, for all usernames. An attempt is never refunded, because each costs a hash.
+        // The limit counts per address, for all usernames. An attempt is never refunded, because
+        // each of them costs a hash.
         let attempt = self
             .registration_limiter
             .acquire("", origin.client_key(), Instant::now())
@@ -56,9 +59,12 @@ impl Accounts {
         self.insert_user(None, new).await
     }
 
-    /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,
-    /// and counts towards no limit. The contract fixes the order of the checks: the actor's token, the
-    /// actor's role, the username, the password, the role. Without a password the user gets a link to choose one.
+    /// Creates a user with a role; the actor must be an admin. Without a password the user gets a
+    /// link to choose one.
+    ///
+    /// It works while registration is closed, and counts towards no limit. The contract fixes the
+    /// order of the checks: the actor's token, the actor's role, the username, the password, the
+    /// role.
     pub(crate) async fn create_user(
         &self,
         credential: &str,
@@ -86,7 +92,8 @@ impl Accounts {
         Ok(CreatedUser { user, link: None })
     }
 
-    /// Creates a user without a password. An API key may do this: the link is of a new user, not of an existing one.
+    /// Creates a user without a password. An API key may do this, because the link gives access to
+    /// no existing account.
     async fn create_user_with_link(
         &self,
         actor: Actor,
@@ -102,10 +109,11 @@ impl Accounts {
         })
     }
 
-    /// Inserts a user for an admin, or without an actor a registration.
+    /// Inserts a user. With an actor, an admin creates the user; without one it is a registration.
     async fn insert_user(&self, actor: Option<Actor>, new: NewUser) -> Result<User, AccountError> {
-        // After `user delete admin` a stranger would have this name, and no admin could delete that user.
-        // After the hash, because the answer must not take less time than that for a taken name.
+        // The name `admin` is refused even if it is free, as it is after `user delete admin`. A
+        // stranger could take it, and no admin could delete that user. It is refused after the
+        // hash, so that the answer takes as long as for a name that is taken.
         if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
@@ -122,8 +130,8 @@ impl Accounts {
             .await?)
     }
 
-    /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
-    /// the actor's role, the user, the role.
+    /// Replaces the role of a user; the actor must be an admin. The contract fixes the order of the
+    /// checks: the actor's token, the actor's role, the user, the role.
     pub(crate) async fn set_user_role(
         &self,
         credential: &str,
@@ -145,8 +153,10 @@ impl Accounts {
             .await?)
     }
 
-    /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
-    /// so one always remains, nor the user named `admin`, whom the next start would create again.
+    /// Deletes a user and returns what was deleted; the actor must be an admin.
+    ///
+    /// Admins cannot delete themselves, so one always remains. The user named `admin` cannot be
+    /// deleted either, because the next start would create it again.
     pub(crate) async fn delete_user(
         &self,
         credential: &str,

@@ -1,4 +1,4 @@
-//! Renames, disables and enables users, for admins; and the renaming for operators.
+//! Renames, disables and enables users: for admins, and the renaming also for operators.
 
 use super::{
     error::AccountError, seed::ADMIN_USERNAME, service::Accounts, username::check_new_username,
@@ -12,21 +12,23 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
 
-/// How often a renaming is tried, because the user may have changed since they were read.
+/// How often a renaming is tried. An attempt fails if the user has changed since the user was read.
 const MAX_RENAME_ATTEMPTS: usize = 5;
 
-/// Asks for changes of a user; at least one must be given.
+/// The changes of a user that an admin asks for; at least one must be given.
 #[derive(Clone, Copy)]
 pub(crate) struct UserUpdateRequest<'a> {
-    /// The new name.
+    /// The new username; `None` to keep the present one.
     pub(crate) username: Option<&'a str>,
-    /// Whether the user is disabled from now on.
+    /// Disables the user if true, and enables the user if false.
     pub(crate) disabled: Option<bool>,
 }
 
 impl Accounts {
-    /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. The user's
-    /// present name counts as no new name.
+    /// Renames a user, disables or enables the user, or does both in one transaction; the actor
+    /// must be an admin.
+    ///
+    /// If the new name is the present one, the user is not renamed.
     pub(crate) async fn update_user(
         &self,
         credential: &str,
@@ -59,8 +61,10 @@ impl Accounts {
         Err(AccountError::overloaded(Duration::from_secs(1)))
     }
 
-    /// Disables or enables a user. Every read of the user sees it, so each credential is refused from the next request on.
-    /// Tokens issued before stay revoked when the user is enabled again: a thief may still have one.
+    /// Disables or enables a user. Every read of the user sees this, so every credential is refused
+    /// from the next request on.
+    ///
+    /// Enabling does not make revoked tokens valid again, because a thief may still have one.
     async fn set_disabled(
         &self,
         actor: Actor,
@@ -77,7 +81,7 @@ impl Accounts {
     }
 }
 
-/// Gives the user another name, and disables or enables the user in the same transaction. Fails with
+/// Renames the user, and disables or enables the user in the same transaction. Fails with
 /// [`Reason::UserNotFound`] if the user has changed since `user` was read.
 pub(crate) async fn rename(
     store: &Arc<dyn UserStore>,
@@ -87,11 +91,12 @@ pub(crate) async fn rename(
     disabled: Option<bool>,
 ) -> Result<User, AccountError> {
     check_new_username(to)?;
-    // The next start would create another admin, with the default password.
+    // `admin` keeps its name: the next start would create another `admin`, with the default
+    // password.
     if user.username == ADMIN_USERNAME {
         return Err(Reason::UserNotRenamable.into());
     }
-    // A new user cannot have this name either.
+    // No other user may take the name `admin`, as with new users.
     if to == ADMIN_USERNAME {
         return Err(Reason::UsernameTaken.into());
     }

@@ -1,4 +1,4 @@
-//! The rules of a username. Names are compared byte for byte.
+//! The rules for usernames. Names are compared byte for byte.
 
 use super::error::AccountError;
 use rolegate_proto::{Reason, has_blank};
@@ -26,10 +26,12 @@ pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     } else if text.chars().any(char::is_control) {
         Err(HAS_CONTROL_CHARACTER)
     } else if text.trim() != text {
-        // Displayed, it would look like another username; so would the names that the rules below refuse.
+        // On a page, the name would look like another one. The rules below refuse names for the
+        // same reason.
         Err(broken("Username must not begin or end with white space."))
     } else if text.contains(':') {
-        // HTTP Basic cannot transport it (RFC 7617).
+        // HTTP Basic separates the username from the password by a colon (RFC 7617), so it cannot
+        // transport this name.
         Err(broken("Username must not contain a colon."))
     } else if !is_nfc(text) {
         Err(broken("Username must be in Unicode normalization form C."))
@@ -38,7 +40,8 @@ pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     }
 }
 
-/// Checks the rules of a new user's name. Users whose names are older than a rule can still log in.
+/// Checks the rules for the name of a new user. Users whose name is older than a rule can still log
+/// in.
 pub(crate) fn check_new_username(text: &str) -> Result<(), AccountError> {
     check_username(text)?;
     if has_blank(text) {

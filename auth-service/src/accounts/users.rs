@@ -1,4 +1,4 @@
-//! Gets and lists users.
+//! Reads users: one, pages of them, and only their names.
 
 use super::{
     error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
@@ -13,38 +13,38 @@ use rolegate_proto::{
     limits::{MAX_USERNAME_BATCH, page_size},
 };
 
-/// Asks for a page of users.
+/// A request for a page of users.
 #[derive(Default)]
 pub(crate) struct UserPageRequest {
     /// The `page_size` of the contract.
     pub(crate) size: i32,
-    /// Restricts the page to greater ids; 0 for the first page.
+    /// Restricts the page to ids greater than this; 0 for the first page.
     pub(crate) after: i64,
-    /// Restricts the page to usernames that start with this, taken literally.
+    /// Restricts the page to usernames that start with this text, taken literally.
     pub(crate) username_prefix: String,
-    /// Restricts the page to this role; an error for a malformed one.
+    /// Restricts the page to users with this role; an error stands for a malformed role.
     pub(crate) role: Option<Result<Role, UnknownRole>>,
-    /// Restricts the page to users who are, or are not, disabled.
+    /// Restricts the page to users who are disabled (true) or are not (false).
     pub(crate) disabled: Option<bool>,
-    /// Restricts the page to usernames that contain this, whatever the case of its letters.
+    /// Restricts the page to usernames that contain this text, in upper or lower case.
     pub(crate) search: String,
 }
 
-/// A page of users by ascending id.
+/// A page of users, by ascending id.
 pub(crate) struct UserPage {
     pub(crate) users: Vec<ListedUser>,
-    /// The `after` of the next page; `None` on the last page.
+    /// The `after` of the request for the next page; `None` on the last page.
     pub(crate) next_after: Option<i64>,
 }
 
 impl Accounts {
-    /// The roles of this service; the actor must be an admin.
+    /// Lists the roles of this service; the actor must be an admin.
     pub(crate) async fn list_roles(&self, credential: &str) -> Result<Vec<Role>, AccountError> {
         self.authorize_admin(credential).await?;
         Ok(self.policy.roles.iter().collect())
     }
 
-    /// The user with this id; the actor must be an admin.
+    /// Returns the user with this id; the actor must be an admin.
     pub(crate) async fn get_user(
         &self,
         credential: &str,
@@ -89,8 +89,10 @@ impl Accounts {
         })
     }
 
-    /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
-    /// because callers see only usernames; a credential that is sent must be valid.
+    /// Returns the users with these ids, by ascending id, without duplicates and unknown ids.
+    ///
+    /// It needs no credential, because callers see only usernames. A credential that is sent must
+    /// be valid.
     pub(crate) async fn usernames(
         &self,
         credential: Option<&str>,
@@ -107,7 +109,7 @@ impl Accounts {
         ids.dedup();
         match ids[..] {
             [] => Ok(Vec::new()),
-            // A single lookup shares its statement with others.
+            // A lookup of one id shares its statement with other lookups.
             [id] => Ok(self.reads.users.get(id).await?.value.into_iter().collect()),
             _ => {
                 let mut users = self.store.users_by_id(&ids).await?.value;
@@ -117,7 +119,7 @@ impl Accounts {
         }
     }
 
-    /// Checks a request for a page, in the order of the contract.
+    /// Checks a request for a page, in the order that the contract fixes.
     fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
         let size = page_size(request.size)
             .ok_or_else(|| AccountError::invalid_request("page_size must be 0 to 200"))?;

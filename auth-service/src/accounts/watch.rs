@@ -1,9 +1,13 @@
-//! Streams of the changes of users, for other services.
+//! Streams the changes of users to other services.
 //!
-//! - `access`: who may watch, which is checked for as long as a stream runs.
-//! - `items`: the items that a stream sends, and their receiver.
-//! - `streams`: all streams of this replica, and how many there may be.
-//! - `stream`: one stream, which sends a snapshot and then changes.
+//! `watch_users` checks the caller and the place in the record where the stream begins. It then
+//! starts a task, which sends items until the caller leaves, loses the right to watch, or the
+//! replica stops.
+//!
+//! - `access` checks the right to watch, again and again while a stream runs.
+//! - `items` has the items of a stream and their receiver.
+//! - `streams` limits the streams of this replica and tells them about new changes.
+//! - `stream` is the task: it sends a snapshot of all users, and then changes.
 
 mod access;
 mod items;
@@ -25,20 +29,21 @@ use tokio::{
     time::timeout,
 };
 
-/// The items that wait for a slow caller.
+/// How many items wait for a slow caller.
 const MAX_WAITING_ITEMS: usize = 64;
-/// When a caller without a permit asks again.
+/// The time after which a caller for whom there is no permit should ask again.
 const BUSY_RETRY: Duration = Duration::from_secs(10);
 /// How long the start of a stream waits for a permit to read the record.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Accounts {
-    /// When the streams of this replica end.
+    /// Completes when the streams of this replica have to end.
     pub(crate) fn end_of_watches(&self) -> Shutdown {
         self.watches.end.clone()
     }
 
-    /// The changes of users behind the revision of `start`, or without one all users and then their changes.
+    /// Streams the changes after the revision of `start`. Without a revision it sends all users
+    /// first.
     pub(crate) async fn watch_users(
         &self,
         watcher: Watcher,
@@ -71,7 +76,8 @@ impl Accounts {
         Ok(WatchItems::new(item_receiver, error_receiver))
     }
 
-    /// Checks that the record has what follows the start, which gets the newest seal if it has none.
+    /// Checks that the record has everything after the start. A start without a seal gets the
+    /// newest one.
     async fn complete_start(&self, start: &mut WatchStart) -> Result<(), AccountError> {
         if start.revision.is_none() && start.seal.is_none() {
             return Ok(());

@@ -1,4 +1,7 @@
-//! The one way to change users and their API keys: for users, admins and operators.
+//! Makes changes of users and their API keys. Every change runs through `Write::run`, whether a
+//! user, an admin or an operator makes it.
+//!
+//! The transaction of a change also records it, and the line in the log follows the commit.
 
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
@@ -16,24 +19,28 @@ use std::{
 };
 
 impl Write {
-    /// A change of this user by the bearer of a token or a key.
+    /// A change of this user by the actor.
     pub(super) fn by_actor(actor: Actor, change: Change, user_id: i64) -> Self {
         Self::new(change, Initiator::Actor(actor), Some(user_id))
     }
 
-    /// A change that a user makes of themselves, whom the log names once.
+    /// A change that users make of themselves; the log then names the user only once.
     pub(super) fn by_owner(actor: &Actor, change: Change) -> Self {
         let session = actor.session_id();
         Self::new(change, Initiator::Owner { session }, Some(actor.user.id))
     }
 
-    /// A change by the operator, whom access to the database authorizes; `None` for a new user.
+    /// A change by the operator, who is authorized by access to the database. `user_id` is `None`
+    /// for a new user.
     pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
         Self::new(change, Initiator::Operator, user_id)
     }
 
-    /// Makes the change by `write`, whose transaction records it: to completion even if the caller leaves, so
-    /// that a committed change also has its line in the log, which `log` writes, as has one whose outcome is unknown.
+    /// Makes the change by calling `write`, whose transaction records it. Then calls `log`, which
+    /// writes the line in the log.
+    ///
+    /// It runs to completion even if the caller leaves, so that every committed change has its
+    /// line. A change whose outcome is unknown is logged, too.
     pub(crate) async fn run<T: Send + 'static, W>(
         self,
         store: &Arc<dyn UserStore>,
@@ -62,9 +69,11 @@ impl Write {
     }
 }
 
-/// Revokes the tokens of a user once more after a slow write: until it was done, logins by what was good before may have
-/// been issued tokens later than its revocation time. If that fails, such tokens may be left, so the outcome is
-/// unknown. The session by which the user acts stays.
+/// Revokes the tokens of a user a second time if a write was slow.
+///
+/// While the write was in progress, logins with the old credentials may have been issued tokens
+/// that are newer than the revocation. If the second revocation fails, such tokens may still be
+/// valid, so the outcome is unknown. The session by which the user acts stays.
 pub(super) async fn revoke_again(
     store: &dyn UserStore,
     began: Instant,
@@ -95,8 +104,8 @@ pub(super) async fn revoke_again(
 }
 
 impl Writer {
-    /// The admin who changes the user with this id. Without an id users change themselves, and must not have changed since
-    /// they were read.
+    /// The writer of a change: the admin if the change is about the user with this id, or else the
+    /// users themselves. They must not have changed since they were read.
     pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::Admin(actor.user.id),
@@ -121,8 +130,11 @@ impl Accounts {
         write.run(&self.store, change, Write::log_user).await
     }
 
-    /// The outcome of a write. One that found its user changed may have been the second of two by one
-    /// token, which the first has revoked; if the token is still good, the error is `otherwise`.
+    /// Finds the error for a user who changed between the decision and the write.
+    ///
+    /// Two requests with one token may have run at the same time, and the first may have revoked
+    /// the token. So the credential is authorized again; if it is still valid, the error is
+    /// `otherwise`.
     pub(super) async fn reauthorize_if_changed<T>(
         &self,
         outcome: Result<T, WriteError>,

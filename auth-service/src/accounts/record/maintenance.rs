@@ -1,4 +1,4 @@
-//! Seals the record and removes what is old, in the background.
+//! Seals the record, removes old rows and announces new changes to streams, in the background.
 
 use crate::{
     accounts::service::Accounts,
@@ -16,9 +16,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The time between two lines with the last seal.
+/// How often the last seal is written to the log.
 const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
-/// The time between two removals of old rows.
+/// How often old rows are removed.
 const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 
 static SEAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
@@ -26,7 +26,8 @@ static REMOVAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duratio
 static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 impl Accounts {
-    /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
+    /// Starts the task that seals the record and removes rows that are older than this number of
+    /// days. It ends when the store is no longer used.
     pub(crate) fn maintain_record(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
         let newest_change = self.watches.newest_change.clone();
@@ -43,7 +44,8 @@ async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retent
         let Some(store) = store.upgrade() else { return };
         let began = Instant::now();
         let sealed = seal_and_announce(&*store, &newest_change).await;
-        // After an import the database has as much time for others.
+        // More rows wait, for example after an import. The pause is as long as the work was, so
+        // that others can use the database.
         pause = if matches!(sealed, Ok(true)) {
             began.elapsed()
         } else {
@@ -60,19 +62,21 @@ async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retent
     }
 }
 
-/// Seals a batch and tells the streams of changes. Returns whether there may be more rows to seal.
+/// Seals a batch, and announces the newest change to the streams. Returns true if there may be more
+/// rows to seal.
 async fn seal_and_announce(
     store: &dyn UserStore,
     newest_change: &Sender<i64>,
 ) -> Result<bool, StoreError> {
     let has_more = store.seal().await?;
-    // This read is only a hint: with a quorum, one that finds nothing does not wait for the standby.
+    // This read is only a hint for the streams. With `DATABASE_READS=quorum`, a read that finds
+    // nothing does not wait for the standby.
     let newest = store.newest_change().await?;
     newest_change.send_if_modified(|last| mem::replace(last, newest) != newest);
     Ok(has_more)
 }
 
-/// Shows operators how long the oldest row waits that is not sealed.
+/// Sets the metric of how long the oldest unsealed row has waited, and warns if sealing failed.
 async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
     if matches!(sealed, Ok(false)) {
         return metrics::set_oldest_unsealed(None);
@@ -92,7 +96,8 @@ async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError
     }
 }
 
-/// Writes the newest seal to the log, where nobody with access to the database can change it.
+/// Writes the newest seal to the log, where no one who has access only to the database can change
+/// it.
 async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     let newest = store.seals().await?.newest;
     let revision = newest.revision;
@@ -101,7 +106,8 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets old additions and removes old rows. One is done even if the other fails, or the record cannot be sealed.
+/// Removes outdated counts of additions and old rows of the record. Each is tried even if the other
+/// fails, or if sealing failed.
 async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.claim(())

@@ -1,4 +1,5 @@
-//! The second step of a sign-in, or of a change: one-time codes and recovery codes, and the limits of wrong ones.
+//! Checks one-time codes and recovery codes, at a sign-in after the password or to confirm a
+//! change, and limits wrong ones.
 
 use crate::{
     accounts::{error::AccountError, service::Accounts},
@@ -12,12 +13,12 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use std::{io, time::Duration};
 
-/// Names, in the record, the check of a password or a code that confirms a change of the second factor.
+/// Names a check that confirms a change of the second factor, in the log and the record.
 pub(super) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
-    /// Checks the code of a user who has a second factor, after the password, and records the sign-in. Other users need no
-    /// code, and the check of the password has recorded theirs.
+    /// Checks the code of a user with a second factor after the password, and records the sign-in.
+    /// Other users need no code; their sign-in was recorded with the password.
     pub(crate) async fn check_second_factor(
         &self,
         user: &User,
@@ -37,7 +38,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Checks the code by which a user turns off the second factor.
+    /// Checks the code with which a user turns off the second factor.
     pub(super) async fn confirm_by_code(
         &self,
         user: &User,
@@ -51,7 +52,7 @@ impl Accounts {
             .await
     }
 
-    /// Uses up a code, or refuses it and records why.
+    /// Uses up a code. Refuses a wrong one, and records why.
     async fn accept_code(
         &self,
         user: &User,
@@ -73,7 +74,8 @@ impl Accounts {
         Err(self.refuse_wrong_code(user, method, reason))
     }
 
-    /// Uses up a code and returns true if it was right. A wrong one is counted, even a malformed one.
+    /// Uses up a code and returns true if it is right. A wrong code is counted, even if it is
+    /// malformed.
     async fn use_code(
         &self,
         user: &User,
@@ -133,7 +135,8 @@ impl Accounts {
             .await?)
     }
 
-    /// Counts a wrong code. Fails if so many others were counted meanwhile that the limit is reached.
+    /// Counts a wrong code. Fails if others were counted at the same time and the limit is now
+    /// reached.
     pub(super) async fn count_wrong_code(
         &self,
         user: &User,
@@ -149,7 +152,8 @@ impl Accounts {
         }
     }
 
-    /// Records that a code was not checked, if the error is that there were too many wrong ones before.
+    /// Records that a code was not checked, if the error says that there were too many wrong codes
+    /// before.
     pub(super) fn record_unchecked_code(
         &self,
         user: &User,
@@ -172,7 +176,7 @@ impl Accounts {
     }
 }
 
-/// Checks a one-time code; `None` if it is wrong or was used before.
+/// Matches a one-time code; `None` if it is wrong or was used before.
 pub(super) fn match_one_time_code(
     keys: &SecondFactorKeys,
     factor: &StoredSecondFactor,
@@ -188,8 +192,9 @@ pub(super) fn match_one_time_code(
     let Some(time_step) = matching_step(&secret, *code, at, last_step) else {
         return Ok(None);
     };
-    // The secret is encrypted anew only if its key is not the newest: of two codes at the same time, the second must
-    // find the secret that it read.
+    // The secret is encrypted again only if its key is not the newest. Otherwise the stored value
+    // stays the same: two codes may be checked at the same time, and the second must find the
+    // secret that it read.
     let new_secret = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {
@@ -203,7 +208,7 @@ pub(super) fn match_one_time_code(
     }))
 }
 
-/// Refuses any code while too many wrong ones of this limit were presented.
+/// Refuses every code while too many wrong ones were presented under this limit.
 pub(super) fn check_wrong_codes(
     factor: &StoredSecondFactor,
     limit: CodeLimit,
@@ -219,7 +224,8 @@ pub(super) fn check_wrong_codes(
     })
 }
 
-/// The error for a user of another replica: a service does not start without the keys of those who exist.
+/// The error if no key opens a second factor. Another replica enrolled the user with a key that
+/// this one lacks: a start checks the keys of all users who exist then.
 fn missing_key() -> AccountError {
     AccountError::internal(io::Error::other(
         "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",

@@ -8,10 +8,10 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A session without use for too long.
+/// A session that was not used for too long, and must be refused.
 pub(crate) struct IdleSession {
     pub(crate) id: i64,
-    /// Why it could not be ended.
+    /// Why the session could not be ended; `None` if it was.
     pub(crate) error: Option<StoreError>,
 }
 
@@ -22,10 +22,12 @@ struct LastUse {
 }
 
 impl Accounts {
-    /// Deletes the sessions among these tokens that were not used for too long, so that a clock that is set back later
-    /// does not make them valid again. Time during which uses could not be written does not count: later uses on other
-    /// replicas are unknown. Waits only briefly for a slow store, because a decision, or all those of a batch, wait for
-    /// it.
+    /// Deletes the sessions among these tokens that were not used for too long, and returns them.
+    /// They are deleted so that a clock that is set back later does not make them valid again.
+    ///
+    /// Time during which uses could not be written does not count, because this replica then does
+    /// not know of uses on others. It waits only briefly for a slow store: a decision waits for
+    /// this, or all decisions of a batch do.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
@@ -54,7 +56,8 @@ impl Accounts {
         }
     }
 
-    /// Ends the idle ones among these sessions. Pauses during which uses could not be written do not count.
+    /// Deletes the idle sessions among those that seem idle, without counting pauses during which
+    /// uses could not be written.
     async fn end_if_idle(
         &self,
         at: u64,
@@ -67,8 +70,8 @@ impl Accounts {
         }
         let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, active_range)).await {
             Ok(ended) => ended,
-            // This error is the first to tell that nothing can be written. Sessions that were idle before are refused all
-            // the same.
+            // This error may be the first sign that the database cannot be written. The pause
+            // begins only now, so sessions that were idle before are still refused.
             Err(StoreError::ReadOnly(_)) => {
                 let active_range = wait_briefly(self.active_last_use_range(at)).await?;
                 idle_ids(seem_idle, &active_range)
@@ -79,7 +82,8 @@ impl Accounts {
         Ok(ended.map(|id| IdleSession { id, error: None }).collect())
     }
 
-    /// A session is idle at this time if its last use is outside this range.
+    /// The range of times within which the last use of an active session lies. A session outside of
+    /// it is idle.
     pub(super) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         if let Some(began) = self.store.unwritten_since() {
@@ -89,7 +93,7 @@ impl Accounts {
     }
 }
 
-/// The sessions whose last use is outside this range.
+/// Returns the ids of the sessions whose last use is outside of this range.
 fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
     sessions
         .iter()
@@ -98,8 +102,8 @@ fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
         .collect()
 }
 
-/// Marks sessions that could not be ended. Their requests fail with a timeout whatever the error was: they only read, so
-/// the error of a write would mislead.
+/// Marks sessions that could not be ended. Their requests fail with a timeout, whatever the error
+/// was: a request that only reads must not report the error of a write.
 fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
     session_ids
         .map(|id| IdleSession {

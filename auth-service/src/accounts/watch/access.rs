@@ -1,4 +1,4 @@
-//! The right to watch, which is checked again for as long as a stream runs.
+//! The right to watch the changes of users, which is checked again and again while a stream runs.
 
 use crate::accounts::{error::AccountError, service::Accounts};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -8,16 +8,17 @@ use tokio::time::{Instant, timeout};
 /// How often a stream checks that its caller may still watch.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The caller of a stream.
+/// The caller of a stream, with what proves the right to watch.
 pub(crate) enum Watcher {
-    /// An admin.
+    /// An admin, by this credential.
     Bearer(SecretString),
-    /// A service that the operator trusts, by this name.
+    /// A service that the operator trusts, by the name in its certificate.
     Service(String),
 }
 
 impl Accounts {
-    /// The name under which the watcher's streams count, while the watcher may watch.
+    /// Checks that the watcher may watch, and returns the name under which the watcher's streams
+    /// are counted.
     pub(super) async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
         match watcher {
             Watcher::Bearer(token) => {
@@ -29,16 +30,16 @@ impl Accounts {
     }
 }
 
-/// The right of a caller to watch.
+/// The right of a caller to watch, and when it was last checked.
 pub(super) struct WatchAccess {
     accounts: Accounts,
     watcher: Watcher,
-    /// When a check last admitted the watcher.
+    /// When the last successful check was made.
     checked_at: Instant,
 }
 
 impl WatchAccess {
-    /// Creates the right of a watcher whom a check has just admitted.
+    /// Begins with a watcher whom a check has just admitted.
     pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
         Self {
             accounts,
@@ -54,7 +55,7 @@ impl WatchAccess {
         Ok(())
     }
 
-    /// Waits for `work`, however long it takes, but only while the watcher may watch.
+    /// Waits for `work`, however long it takes, as long as the watcher may watch.
     pub(super) async fn check_during<F: Future>(
         &mut self,
         work: F,

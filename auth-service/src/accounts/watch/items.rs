@@ -19,11 +19,11 @@ pub(crate) enum WatchItem {
     },
 }
 
-/// The items of a stream.
+/// Receives the items of a stream.
 pub(crate) struct WatchItems {
-    /// Behind the items there may be an error that does not overtake them.
+    /// The items; an error among them keeps its place behind the items before it.
     items: mpsc::Receiver<Result<WatchItem, AccountError>>,
-    /// Why the stream ends; `None` once that is known.
+    /// Why the stream ends; `None` once that is known. This error overtakes the waiting items.
     error: Option<oneshot::Receiver<AccountError>>,
 }
 
@@ -38,8 +38,10 @@ impl WatchItems {
         }
     }
 
-    /// The next item, or why there is none. An error overtakes the items that wait: a caller who may not watch any more
-    /// gets none of them. `None` if the replica stops.
+    /// Polls for the next item, or for the error that ends the stream; `None` if the replica stops.
+    ///
+    /// An error of the stream overtakes the waiting items, because a caller who may not watch any
+    /// more must get none of them.
     pub(crate) fn poll_next(
         &mut self,
         context: &mut Context<'_>,
@@ -54,7 +56,7 @@ impl WatchItems {
             }
         }
         match self.items.poll_recv(context) {
-            // The error may have been sent since it was asked for.
+            // The error may have been sent since it was polled above.
             Poll::Ready(None) => {
                 let error = self
                     .error

@@ -1,5 +1,7 @@
-//! One stream: a snapshot of all users, and then their changes. The reads check that the record is still the one that the
-//! stream began with.
+//! The task of one stream: it sends a snapshot of all users, and then their changes.
+//!
+//! Each read checks that the record is still the one with which the stream began, because another
+//! database may have taken its place.
 
 use super::{
     access::{WatchAccess, Watcher},
@@ -18,24 +20,27 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-/// A snapshot ends after this time, and one more second for each [`MIN_USERS_PER_SECOND`] users: a caller who takes them
-/// more slowly must keep neither its permit nor the state of the database.
+/// A snapshot ends with an error after this time, plus one second for each [`MIN_USERS_PER_SECOND`]
+/// users.
+///
+/// A caller who takes the users more slowly must not hold the permit and the state of the database.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
-/// How often a caller learns how far the record is, once more after the last change.
+/// How often a caller learns the position of the stream in the record, if it has moved since.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where a stream goes on.
+/// Where a stream begins.
 pub(crate) struct WatchStart {
-    /// The last revision that the caller has stored; `None` for all users first.
+    /// The last revision that the caller has stored; `None` to get all users first.
     pub(crate) revision: Option<i64>,
-    /// The last seal that the caller has seen: a record without it is not the one that the caller knows.
+    /// The last seal that the caller has seen. A record without this seal is not the one that the
+    /// caller knows.
     pub(crate) seal: Option<SealReference>,
 }
 
-/// How far a stream is in the record.
+/// How far a stream has come in the record.
 struct StreamPosition {
-    /// No change up to this revision is left to send.
+    /// Every change up to this revision was sent.
     revision: i64,
     /// The last seal that the stream has seen.
     seal: Option<SealReference>,
@@ -43,7 +48,7 @@ struct StreamPosition {
 
 /// Changes that were read together.
 struct ChangeBatch {
-    /// The newest seal before the changes were read.
+    /// The newest seal, read before the changes.
     newest: Seal,
     changes: Vec<CheckedChange>,
 }
@@ -67,7 +72,7 @@ impl WatchStream {
         }
     }
 
-    /// Sends until something fails.
+    /// Sends a snapshot if the start has no revision, and then changes until something fails.
     pub(super) async fn send_all(
         &mut self,
         start: WatchStart,
@@ -88,7 +93,7 @@ impl WatchStream {
         error
     }
 
-    /// Sends all users of one moment, and the revision of the last change that they show.
+    /// Sends all users as of one moment, and then the revision of the last change that they show.
     async fn send_snapshot(&mut self) -> Result<StreamPosition, AccountError> {
         let snapshot = self.accounts.store.snapshot();
         let mut snapshot = self.access.check_during(snapshot).await??;
@@ -113,8 +118,11 @@ impl WatchStream {
         Ok(position)
     }
 
-    /// Sends the changes behind a position, for as long as the watcher may watch and the record has the seals that were
-    /// seen: another database may take the place of the one that this stream began with.
+    /// Sends the changes after a position, as long as the watcher may watch and the record has the
+    /// seals that were seen.
+    ///
+    /// Without these seals, another database has taken the place of the one with which the stream
+    /// began.
     async fn send_changes(
         &mut self,
         mut position: StreamPosition,
@@ -140,8 +148,8 @@ impl WatchStream {
         }
     }
 
-    /// Sends the changes of one read, and moves the position behind them. Returns whether there were any, so there may be
-    /// more.
+    /// Sends the changes of one read, and moves the position past them. Returns true if there were
+    /// any, because then there may be more.
     async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
         let read = self
             .accounts
@@ -165,12 +173,13 @@ impl WatchStream {
         Ok(last.is_some())
     }
 
-    /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
+    /// Sends an item as soon as the caller has room for it, as long as the caller may watch.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
         self.send_result(Ok(item)).await
     }
 
-    /// Does the same within a deadline, so that a slow caller leaves the permit for snapshots to others.
+    /// Does the same until a deadline, so that a slow caller does not keep the permit for snapshots
+    /// from others.
     async fn send_by(&mut self, deadline: Instant, item: WatchItem) -> Result<(), AccountError> {
         timeout_at(deadline, self.send(item))
             .await
@@ -190,7 +199,8 @@ impl WatchStream {
         }
     }
 
-    /// Ends with an error behind the items that wait, which the caller takes for as long as it may watch.
+    /// Ends the stream with an error behind the waiting items, which the caller gets as long as it
+    /// may watch.
     async fn end_behind_items(&mut self, error: AccountError) -> Result<Infallible, AccountError> {
         self.send_result(Err(error)).await?;
         self.access.check_during(self.items.closed()).await?;
@@ -204,7 +214,8 @@ impl Accounts {
         Ok(found.is_some_and(|found| seal.refers_to(&found)))
     }
 
-    /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
+    /// Reads the changes after a revision. Fails if the record lacks some of them, or the seal that
+    /// was seen last.
     async fn read_changes(
         &self,
         revision: i64,
@@ -217,7 +228,8 @@ impl Accounts {
         // This seal is read before the changes, so that they include every change up to it.
         let newest = store.seals().await?.newest;
         let changes = store.changes_after(revision).await?;
-        // These checks come after the reads: no change was removed before it was read, and all reads are of one record.
+        // These checks come after the reads. They prove that no change was removed before it was
+        // read, and that all reads are of one record.
         let oldest = store.seals().await?.oldest;
         if oldest.revision > revision {
             return Err(Reason::SnapshotRequired.into());
@@ -240,7 +252,7 @@ impl StreamPosition {
     }
 }
 
-/// A user of a snapshot, as a change without a revision.
+/// Turns a user of a snapshot into a change without a revision.
 fn snapshot_item(user: User) -> WatchItem {
     WatchItem::Change(UserChange {
         revision: 0,

@@ -1,31 +1,33 @@
-//! All streams of this replica, and how many there may be.
+//! The streams of this replica, and how many there may be.
 
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{Semaphore, watch};
 
-/// The streams of one caller.
+/// How many streams one caller may have.
 const MAX_STREAMS_PER_CALLER: usize = 8;
 const MAX_STREAMS: usize = 256;
-/// The number of snapshots at the same time. Each keeps a state of the database.
+/// How many snapshots may be sent at the same time. Each of them keeps a state of the database
+/// alive.
 const MAX_SNAPSHOTS: usize = 2;
-/// The number of streams that read the record at the same time. While the record is locked each waits with a connection,
-/// which changes need.
+/// How many streams may read the record at the same time. While the record is locked, each read
+/// holds a connection that changes need.
 const MAX_RECORD_READS: usize = 2;
 
-/// The streams of this replica.
+/// The streams of this replica, with the permits that limit them.
 pub(crate) struct Watches {
-    /// The revision of the newest sealed change of a user. It tells streams when to read the record.
+    /// The revision of the newest sealed change of a user; a new one tells the streams to read the
+    /// record.
     pub(crate) newest_change: watch::Sender<i64>,
     streams_by_caller: Mutex<HashMap<String, usize>>,
     pub(super) snapshots: Arc<Semaphore>,
     pub(crate) record_reads: Semaphore,
-    /// Ends all streams when it stops.
+    /// Ends all streams when the replica stops.
     pub(super) end: Shutdown,
 }
 
-/// The permit of a stream, which counts among those of its caller until it is dropped.
+/// The permit of one stream, which counts for its caller until it is dropped.
 pub(super) struct StreamPermit {
     watches: Arc<Watches>,
     caller: String,
@@ -42,7 +44,7 @@ impl Watches {
         }
     }
 
-    /// Counts one more stream of this caller, unless there are too many.
+    /// Counts one more stream of this caller; `None` if there are too many.
     pub(super) fn try_acquire_stream(self: &Arc<Self>, caller: String) -> Option<StreamPermit> {
         let mut streams = self.streams_by_caller.lock();
         let total: usize = streams.values().sum();
