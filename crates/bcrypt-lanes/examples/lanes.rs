@@ -1,11 +1,10 @@
 //! Compares the throughput of the engine with the `bcrypt` crate on this machine.
 //!
-//! `cargo run --release -p rolegate-bcrypt-lanes --example lanes [cost [rounds]]`; the defaults are cost
-//! 10 and 5 rounds.
+//! Run it with `cargo run --release -p rolegate-bcrypt-lanes --example lanes [cost [rounds]]`. The defaults
+//! are cost 10 and 5 rounds.
 //!
-//! Every measurement uses all cores. Each load is measured between two measurements of the crate, and
-//! the output shows medians of the ratios to these neighbours, because load from other processes slows
-//! both.
+//! Every measurement uses all cores. Each load of the engine is measured between two measurements of the
+//! crate. The output shows medians of the ratios to these neighbors, because other processes slow both down.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -22,13 +21,13 @@ use std::time::{Duration, Instant};
 
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, Settings, self_test};
 
-/// Concurrent callers per core.
+/// The measured loads, each as a number of concurrent callers per core.
 const CALLERS: [usize; 6] = [1, 2, 4, 6, 8, 16];
 
-/// Hashes per core and measurement: eight times the number of lanes.
+/// The number of hashes per core and measurement, which is eight times the number of lanes.
 const HASHES: usize = 48;
 
-/// Hashes per second and core, and the median time of one hash in seconds.
+/// The result of one measurement: hashes per second and core, and the median time of one hash in seconds.
 #[derive(Clone, Copy)]
 struct Measured {
     rate: f64,
@@ -54,7 +53,7 @@ async fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
 
-    // For each load: the crate's rate, then the engine's rate and latency as ratios to the crate's.
+    // Each row has the crate's rate, then the engine's rate and latency as ratios to the crate's.
     let mut crates = Vec::new();
     let mut engines = CALLERS.map(|_| (Vec::new(), Vec::new()));
     let mut before = crate_on_all_cores(settings.threads, cost);
@@ -103,7 +102,7 @@ fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
         begun.elapsed().as_secs_f64()
     };
     let core = move || {
-        // The same priority as the engine's workers, so that other load slows both equally.
+        // The crate runs at the priority of the engine's workers, so that other load slows both equally.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::setpriority_process(None, 10);
         (0..8).map(|_| hash()).collect::<Vec<_>>()
@@ -140,7 +139,7 @@ async fn engine_under_load(
     Measured { rate, latency }
 }
 
-/// The time of each hash in seconds, until none is `left`.
+/// Hashes sequentially until no hash is `left`, and returns the time of each in seconds.
 async fn caller(engine: Arc<Engine>, left: Arc<AtomicUsize>, cost: Cost) -> Vec<f64> {
     let mut times = Vec::new();
     while left

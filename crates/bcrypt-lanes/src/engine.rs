@@ -18,9 +18,9 @@ use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
 ///
-/// The futures queue or refuse their job when they are first polled, block no thread, and do not borrow
-/// the engine. Dropping a future cancels the job and frees its lane within about a millisecond. Dropping
-/// the engine ends its threads and loses unfinished jobs.
+/// The returned futures block no thread and do not borrow the engine. A future submits its job when it is
+/// first polled, and the job is then queued or refused. Dropping a future cancels the job and frees its
+/// lane within about a millisecond. Dropping the engine ends its threads and loses unfinished jobs.
 ///
 /// ```
 /// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, ClientKey, Verdict};
@@ -39,20 +39,21 @@ pub struct Engine {
     pool: Arc<WorkerPool>,
     threads: Vec<JoinHandle<()>>,
     priority: io::Result<()>,
-    /// The highest cost of the hashes seen, at most [`Cost::MAX_FAILED`].
+    /// The highest cost of the stored hashes that the engine knows of, at most [`Cost::MAX_FAILED`]. A
+    /// failed verification does at least this much work.
     highest_cost: AtomicU32,
 }
 
-/// What a thread finds out before it serves.
+/// What a worker thread measures about itself before it takes jobs.
 struct ThreadMeasurement {
-    /// Whether it runs at the requested priority.
+    /// An error if the system refused the requested priority.
     priority: io::Result<()>,
-    /// How long it takes for [`CALIBRATION_ITERATIONS`].
+    /// The time that the thread took for [`CALIBRATION_ITERATIONS`].
     time: Duration,
 }
 
 impl ThreadMeasurement {
-    /// Lowers the priority of this thread, then measures its speed.
+    /// Lowers the priority of the calling thread, then measures its speed.
     fn take(lanes: usize) -> Self {
         let priority = if cfg!(simulation) {
             Ok(())
@@ -67,8 +68,8 @@ impl ThreadMeasurement {
 }
 
 impl Engine {
-    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, with settings clamped to valid values.
-    /// Fails when a thread cannot be created.
+    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, and clamps the settings to valid values.
+    /// Returns an error if a thread cannot be created.
     pub fn start(settings: Settings) -> io::Result<Self> {
         let settings = Settings {
             threads: settings.threads.max(1),
@@ -86,7 +87,7 @@ impl Engine {
             let pool = Arc::clone(&engine.pool);
             let sender = sender.clone();
             let measure = move || {
-                // The engine is gone if a later thread could not be created.
+                // Sending fails if a later thread could not be created, because `start` has then returned.
                 let _ = sender.send(ThreadMeasurement::take(settings.lanes));
                 drop(sender);
             };
@@ -121,32 +122,36 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Whether the threads run at the requested priority, or why not. Worth a warning: other threads
-    /// get less CPU time than intended.
+    /// Returns an error if the threads do not run at the requested low priority. Callers should log it as a
+    /// warning, because other threads then get less CPU time than intended.
     pub fn priority(&self) -> Result<(), &io::Error> {
         self.priority.as_ref().copied()
     }
 
-    /// A snapshot of the statistics.
+    /// Returns a snapshot of the statistics.
     pub fn stats(&self) -> Stats {
         self.pool.stats()
     }
 
-    /// Makes failed verifications cost at least this much, as one hash of this cost does. For the
-    /// hashes that were stored before this engine started; costs above 16 count as 16.
+    /// Tells the engine that a stored hash has this cost, so that failed verifications do at least as much work.
+    ///
+    /// The engine learns the costs of hashes that it verifies. Callers use this for hashes that were stored
+    /// before it started. Costs above 16 count as 16.
     pub fn note_stored_cost(&self, cost: Cost) {
         self.highest_cost
             .fetch_max(cost.min(Cost::MAX_FAILED).get(), Ordering::Relaxed);
     }
 
-    /// The cost of a failed verification where new hashes have the cost `current`.
+    /// Returns the cost of a failed verification if new hashes have the cost `current`.
     fn failed_cost(&self, current: Cost) -> Cost {
         Cost::new(self.highest_cost.load(Ordering::Relaxed))
             .map_or(current, |cost| cost.max(current))
     }
 
-    /// Whether a job of this cost would be admitted now. Lets callers avoid other work for a job that
-    /// would be refused; takes microseconds. `Ok` is not a reservation.
+    /// Checks whether a job of this cost would be admitted now, which takes microseconds.
+    ///
+    /// Callers use it to spare other work, such as a query, for a job that would be refused. `Ok` reserves
+    /// nothing: the job itself may still be refused.
     pub async fn check_admission(
         &self,
         cost: Cost,
@@ -161,9 +166,9 @@ impl Engine {
             .await
     }
 
-    /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.
+    /// Hashes a password with a fresh salt. The result is `$2b$…`, of 60 characters.
     ///
-    /// As in every bcrypt, only the first 72 bytes of the password count.
+    /// bcrypt ignores all bytes of a password after the 72nd.
     pub fn hash(
         &self,
         password: &[u8],
@@ -189,10 +194,10 @@ impl Engine {
 
     /// Checks a password against a stored hash (`$2a$`, `$2b$`, `$2x$` or `$2y$`).
     ///
-    /// Pass `None` for a user who does not exist: the same work is done and nothing matches. The same
-    /// holds for a malformed hash. The work of a failed verification is that of the highest cost among
-    /// `current`, the hashes that this engine has verified, and [`Self::note_stored_cost`]. Timing
-    /// therefore reveals neither case.
+    /// Callers pass `None` for a user who does not exist, so that timing does not reveal it: the same work is
+    /// done, and nothing matches. A malformed hash is treated alike. A failed verification does the work
+    /// of the highest cost among `current`, the hashes that this engine has verified, and
+    /// [`Self::note_stored_cost`].
     pub fn verify(
         &self,
         password: &[u8],
@@ -246,7 +251,7 @@ impl Engine {
             pool.locked_async(|scheduler| scheduler.submit(job, Instant::now()))
                 .await;
             pool.wake();
-            // Waiting jobs do not keep a dropped engine.
+            // A waiting future must not keep the pool of a dropped engine alive.
             drop(pool);
             answer.await.map_err(|_| EngineError::Lost)?
         }
@@ -257,7 +262,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.pool.stop();
         for thread in self.threads.drain(..) {
-            // A worker that panicked is counted and has completed its jobs by dropping them.
+            // The error of a panicked thread needs no handling: its jobs were completed when they were dropped.
             let _ = thread.join();
         }
     }

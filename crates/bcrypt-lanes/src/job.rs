@@ -1,4 +1,4 @@
-//! One hash computation, from the queue to its result.
+//! One hash computation: its password, its limits, and where its result is sent.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -10,12 +10,12 @@ use crate::lane::ExpandedPassword;
 use crate::stored::Digest;
 use crate::{EngineError, Stats, Timed};
 
-/// The client that a job is accounted to: waiting clients get equal shares of the engine, however
-/// many jobs each has.
+/// Identifies the client that a job belongs to, so that waiting clients get equal shares of the engine,
+/// however many jobs each has.
 ///
-/// Opaque to the engine. The service derives it from a client's address and decides what one client
-/// is, for example by masking IPv6 addresses to their /64. The default key is for the service's own
-/// work.
+/// The engine only compares keys. The service derives a key from a client's address and decides what one
+/// client is, for example by masking IPv6 addresses to their /64. The default key is for the service's
+/// own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientKey(pub u128);
 
@@ -28,11 +28,11 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
-/// What a job has computed.
+/// The result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashOutcome {
     pub(crate) digest: Digest,
-    /// Whether the digest equals the expected one.
+    /// True if the digest equals the expected one of the job.
     pub(crate) matches: bool,
 }
 
@@ -44,9 +44,11 @@ pub(crate) struct Job {
     pub(crate) salt: [u8; 16],
     /// 2^cost.
     pub(crate) iterations: u64,
-    /// Minimum work of a failed verification, so that timing does not reveal hashes of a lower cost.
+    /// The minimum number of iterations of a failed verification, so that timing does not reveal that the
+    /// stored hash has a lower cost.
     pub(crate) iterations_if_wrong: u64,
-    /// `None` for a new hash and for dummy work: nothing matches.
+    /// The digest of the stored hash. It is `None` for a new hash and for a user who does not exist: nothing
+    /// matches then.
     pub(crate) expected: Option<Digest>,
     pub(crate) client: ClientKey,
     pub(crate) submitted: Instant,
@@ -54,18 +56,19 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// What admission control must know about a job.
+/// The facts about a job that decide whether it is admitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionRequest {
     pub(crate) client: ClientKey,
-    /// Iterations.
+    /// The work of the job in iterations.
     pub(crate) work: u64,
     /// When the job should be finished: some time before its deadline.
     pub(crate) due: Instant,
 }
 
 impl AdmissionRequest {
-    /// Keeps a fifth of the time as a reserve for a machine that slows down after admission.
+    /// Sets `due` to four fifths of the time until the deadline. The last fifth is a reserve, because the
+    /// machine may slow down after admission.
     pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
         Self {
@@ -77,7 +80,8 @@ impl AdmissionRequest {
 }
 
 impl Job {
-    /// A hash with a salt of zeros to compute, and the receiver of its result.
+    /// Returns a job that hashes with a salt of zeros, and the receiver of its result. Callers set another salt
+    /// and what to expect.
     pub(crate) fn new(
         password: &[u8],
         iterations: u64,
@@ -99,28 +103,28 @@ impl Job {
         (job, receiver)
     }
 
-    /// What admission control needs to know about it.
+    /// Returns the facts about this job that decide whether it is admitted.
     pub(crate) fn admission_request(&self) -> AdmissionRequest {
         AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline)
     }
 
-    /// The maximum number of iterations, used for queueing and estimates.
+    /// Returns the maximum number of iterations, which queueing and estimates count with.
     pub(crate) fn work(&self) -> u64 {
         self.iterations.max(self.iterations_if_wrong)
     }
 
-    /// Whether `digest` is the expected one, in constant time.
+    /// Compares `digest` with the expected one, in constant time.
     pub(crate) fn matches(&self, digest: &Digest) -> bool {
         let same = self.expected.unwrap_or_default().ct_eq(digest);
         self.expected.is_some() & bool::from(same)
     }
 
-    /// Whether the caller waits for the job, and its deadline has not passed.
+    /// Returns `true` while the caller waits for the job and the deadline has not passed.
     pub(crate) fn is_live(&self, now: Instant) -> bool {
         !self.reply.is_canceled() && now < self.deadline
     }
 
-    /// Gives up a job that is not worth computing, and counts it.
+    /// Completes a job without computing it, and counts it as expired, or as dropped if its caller has left.
     pub(crate) fn discard(self, counters: &mut Stats) {
         match self.reply.send(Err(EngineError::DeadlinePassed)) {
             Ok(()) => counters.expired += 1,
@@ -129,7 +133,7 @@ impl Job {
         }
     }
 
-    /// Completes the job. The receiver may be gone.
+    /// Completes the job. The caller may have dropped the receiver, which is no error.
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }

@@ -1,8 +1,8 @@
 //! The hot loop: advances N independent Blowfish states, interleaved on one core.
 //!
-//! `EksBlowfish` is one long chain of dependent loads: a round takes about eleven cycles, most of
-//! them waiting for the first-level cache. Independent chains fill that time. There is no SIMD: the
-//! gain comes from out-of-order execution.
+//! `EksBlowfish` is one long chain of dependent loads: a round takes about eleven cycles, and the core
+//! spends most of them waiting for the first-level cache. Independent chains fill that time. There is no
+//! SIMD: the gain comes from out-of-order execution.
 #![expect(
     clippy::inline_always,
     reason = "each width must compile to one function with the halves of all lanes in registers"
@@ -12,17 +12,17 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Maximum number of lanes in one call of [`advance`].
+/// The maximum number of lanes in one call of [`advance`].
 pub(crate) const MAX_LANES: usize = 8;
 
 /// A Blowfish state (4 KiB) and the two keys that are mixed into it alternately.
 ///
-/// Lanes are adjacent in one array, so that each is at a constant offset from one base register.
+/// The lanes of a worker are adjacent in one array, so that each is at a constant offset from one base register.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Lane {
     pub(crate) boxes: [[u32; 256]; 4],
     pub(crate) subkeys: [u32; 18],
-    /// The password, then the salt, each repeated to 72 bytes, as big-endian words.
+    /// The key of the password, then that of the salt. Each is repeated to 72 bytes, as big-endian words.
     pub(crate) keys: [[u32; 18]; 2],
 }
 
@@ -34,12 +34,12 @@ impl Lane {
     };
 }
 
-/// Advances every lane by `iterations` of bcrypt's loop: expand with the password, then the salt.
-/// A hash of cost c takes 2^c of them.
+/// Advances every lane by `iterations` of bcrypt's loop. An iteration expands the state with the password,
+/// then with the salt; a hash of cost c takes 2^c iterations.
 ///
 /// # Panics
 ///
-/// With more than [`MAX_LANES`] lanes.
+/// Panics if there are more than [`MAX_LANES`] lanes.
 pub(crate) fn advance(lanes: &mut [Lane], iterations: u32) {
     match lanes.len() {
         0 => {}
@@ -67,9 +67,10 @@ fn step<const N: usize>(lanes: &mut [Lane], iterations: u32) {
     }
 }
 
-/// `ExpandKey`: mixes key number `key` into the subkeys, then replaces subkeys and boxes, two words
-/// at a time, by the chained encryption of zero. The very first expansion of a lane xors a `salt`
-/// into the chain as well.
+/// Runs `ExpandKey` in every lane. It mixes key number `key` into the subkeys, then replaces subkeys and
+/// boxes, two words at a time, by the chained encryption of zero.
+///
+/// Only the very first expansion of a lane has a `salt`, which is xored into the chain as well.
 #[inline(always)]
 pub(crate) fn expand<const N: usize>(lanes: &mut [Lane; N], key: usize, salt: Option<[u32; 4]>) {
     for lane in lanes.iter_mut() {
@@ -91,7 +92,7 @@ pub(crate) fn expand<const N: usize>(lanes: &mut [Lane; N], key: usize, salt: Op
     for table in 0..4 {
         for pair in 0..128 {
             if let Some(salt) = salt {
-                // The subkeys took nine pairs, an odd number: the boxes begin with the other half.
+                // The subkeys took nine pairs, an odd number, so the boxes begin with the other half of the salt.
                 mix(&mut left, &mut right, salt, pair + 1);
             }
             encrypt(lanes, &mut left, &mut right);
@@ -113,8 +114,8 @@ fn mix<const N: usize>(left: &mut [u32; N], right: &mut [u32; N], salt: [u32; 4]
 
 /// Encrypts one block in every lane.
 ///
-/// The rounds are unrolled: a loop would move registers in every iteration, which costs about 8 %
-/// with six lanes.
+/// The rounds are unrolled by hand, because a loop would move registers in every iteration, which costs
+/// about 8 % with six lanes.
 #[inline(always)]
 pub(crate) fn encrypt<const N: usize>(
     lanes: &[Lane; N],
@@ -156,8 +157,8 @@ fn two_rounds<const N: usize, const SUBKEY: usize>(
     }
 }
 
-/// Blowfish's F. A masked index needs no bounds check; the upper bytes are read from a byte-swapped
-/// copy because x86 accesses the two low bytes of a register without a shift.
+/// Computes Blowfish's function F. A masked index needs no bounds check. The upper bytes are read from a
+/// byte-swapped copy, because x86 accesses the two low bytes of a register without a shift.
 #[inline(always)]
 fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     let swapped = half.swap_bytes();
@@ -168,10 +169,10 @@ fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     (a.wrapping_add(b) ^ c).wrapping_add(d)
 }
 
-/// Keeps the loads of one lane before those of the next; compiles to no instruction.
+/// Keeps the compiler from moving the loads of one lane behind the loads of the next. It compiles to no instruction.
 ///
-/// Without it, LLVM interleaves the lanes until it runs out of registers, which costs 10 %; with
-/// AVX2 or AVX-512 enabled it uses gather instructions, which costs 60 %.
+/// Otherwise, LLVM interleaves the lanes until it runs out of registers, which costs 10 %. If AVX2 or
+/// AVX-512 is enabled, it uses gather instructions, which costs 60 %.
 #[inline(always)]
 fn keep_order() {
     compiler_fence(Ordering::SeqCst);

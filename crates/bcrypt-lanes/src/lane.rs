@@ -1,5 +1,6 @@
-//! One bcrypt computation: from password and salt to the 24 bytes of output. The engine keeps a password
-//! only as the key of bcrypt.
+//! Computes one bcrypt, from password and salt to the 24 bytes of output.
+//!
+//! The engine keeps a password only as the key of bcrypt ([`ExpandedPassword`]), never as text.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -9,7 +10,7 @@ use crate::kernel::{self, Lane};
 const TEXT: [u8; 24] = *b"OrpheanBeholderScryDoubt";
 
 impl Lane {
-    /// Starts a hash: `EksBlowfishSetup` up to its loop.
+    /// Starts a hash: runs `EksBlowfishSetup` up to its loop, which the kernel runs.
     pub(crate) fn start(&mut self, password: &ExpandedPassword, salt: [u8; 16]) {
         let salt = salt.as_chunks::<4>().0;
         let salt = std::array::from_fn(|i| u32::from_be_bytes(salt[i]));
@@ -19,7 +20,7 @@ impl Lane {
         kernel::expand(std::array::from_mut(self), 0, Some(salt));
     }
 
-    /// Finishes a hash: encrypts the constant text 64 times.
+    /// Finishes a hash: encrypts the constant text 64 times, and returns the result.
     pub(crate) fn finish(&self) -> [u8; 24] {
         let mut output = TEXT;
         for block in output.as_chunks_mut::<8>().0 {
@@ -35,10 +36,10 @@ impl Lane {
     }
 }
 
-/// The password with a trailing NUL, repeated to 72 bytes, as 18 big-endian words: all that
-/// Blowfish's key schedule reads.
+/// A password as the key of bcrypt: with a trailing NUL, repeated to 72 bytes, as 18 big-endian words.
 ///
-/// As in `$2b$`, bytes after the 72nd are ignored, and a password of 72 bytes has no NUL.
+/// Blowfish's key schedule reads no more than this. As `$2b$` requires, bytes after the 72nd are ignored,
+/// and a password of 72 bytes or more has no NUL.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct ExpandedPassword([u32; 18]);
 
@@ -59,11 +60,11 @@ const SUBKEYS: [u32; 18] = words(0);
 /// The four substitution boxes, indexed by the highest to the lowest byte of a half block.
 const S_BOXES: [[u32; 256]; 4] = [words(18), words(274), words(530), words(786)];
 
-/// The initial Blowfish state in hexadecimal: the first 1,042 words of the fractional part of π, 64 digits on each line
-/// (B. Schneier, "Description of a New Variable-Length Key, 64-Bit Block Cipher", 1993).
+/// The initial Blowfish state in hexadecimal, 64 digits on each line. It is the first 1,042 words of the fractional
+/// part of π (B. Schneier, "Description of a New Variable-Length Key, 64-Bit Block Cipher", 1993).
 const DIGITS: &[u8] = include_bytes!("pi.hex");
 
-/// Reads words of [`DIGITS`], from this one on.
+/// Reads `N` words of [`DIGITS`], starting with word number `first`.
 const fn words<const N: usize>(first: usize) -> [u32; N] {
     let mut words = [0; N];
     let mut index = 0;

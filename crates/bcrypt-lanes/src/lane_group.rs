@@ -1,4 +1,4 @@
-//! The lanes of one worker.
+//! The lanes of one worker: puts jobs into them, advances them together, and completes what has finished.
 
 use std::time::Instant;
 
@@ -11,26 +11,28 @@ use crate::scheduler::Load;
 use crate::stored::Digest;
 use crate::{Stats, Timed};
 
-/// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
-/// one, a copy of 4 KiB.
+/// Lanes and the jobs in them.
+///
+/// Busy lanes come first, so that the kernel gets one slice. When a job is removed, the last busy lane moves
+/// into its slot, which copies 4 KiB.
 pub(crate) struct LaneGroup {
     lanes: Box<[Lane]>,
     running: Vec<RunningJob>,
 }
 
-/// A job in a lane. Its index is that of the lane.
+/// A job that runs in the lane with the same index.
 struct RunningJob {
     job: Job,
     started: Instant,
-    /// Remaining iterations.
+    /// The remaining iterations.
     left: u64,
-    /// The digest of a failed verification, which continues until it has done the work of the
-    /// current cost.
+    /// Set when a verification has failed. The lane then continues until it has done
+    /// [`Job::iterations_if_wrong`], and its further output is ignored.
     failed: Option<Digest>,
 }
 
 impl LaneGroup {
-    /// `lanes` empty lanes, and one more for a newcomer.
+    /// Creates `lanes` empty lanes, and one more for a newcomer (`Scheduler::take_newcomer`).
     pub(crate) fn new(lanes: usize) -> Self {
         let lanes = (lanes + 1).min(MAX_LANES);
         Self {
@@ -62,7 +64,7 @@ impl LaneGroup {
     ///
     /// # Panics
     ///
-    /// When no lane is free.
+    /// Panics if no lane is free.
     pub(crate) fn insert(&mut self, job: Job, now: Instant) {
         self.lanes[self.width()].start(&job.password, job.salt);
         self.running.push(RunningJob {
@@ -73,7 +75,7 @@ impl LaneGroup {
         });
     }
 
-    /// Advances all busy lanes by `slice` iterations, or fewer if one finishes before. Returns the
+    /// Advances all busy lanes by `slice` iterations, or by fewer if a job needs fewer to finish. Returns the
     /// number of iterations.
     pub(crate) fn advance(&mut self, slice: u32) -> u32 {
         let least = self.running.iter().map(|running| running.left).min();
@@ -85,7 +87,7 @@ impl LaneGroup {
         iterations
     }
 
-    /// Removes finished, cancelled and expired jobs, and completes them.
+    /// Removes finished, canceled and expired jobs, and completes them. Returns their numbers.
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
@@ -107,7 +109,8 @@ impl LaneGroup {
         ended
     }
 
-    /// What the job has computed, once all its work is done.
+    /// Returns the result of the job in this lane, or `None` if it has work left. A job whose digest does not
+    /// match gets the rest of its work here.
     fn finish(&mut self, index: usize) -> Option<HashOutcome> {
         let running = &mut self.running[index];
         if running.left > 0 {

@@ -1,21 +1,22 @@
 //! bcrypt for servers: independent hashes interleaved on one core.
 //!
 //! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service
-//! computes many at once, so this crate interleaves up to six of them in lanes on each core: about
-//! four times the throughput of hashing sequentially.
+//! computes many hashes at once, so this crate interleaves up to six of them on each core. A place for
+//! one of them is a *lane*. The throughput is about four times that of hashing sequentially.
 //!
-//! From the outside in:
+//! A password passes these modules, from the outside in:
 //!
-//! - `engine`: the public API. [`Engine::hash`] and [`Engine::verify`] return futures for any
-//!   runtime; `settings` and `outcome` are its types.
-//! - `scheduler`: admission control and dispatch, shared by all workers under one lock. `queue`
-//!   orders waiting jobs fairly over clients; `throughput` estimates the speed of this machine.
-//! - `worker`: one low-priority thread per core. About once a millisecond it collects finished
-//!   hashes from its `lane_group`, drops cancelled and expired jobs, and fills free lanes. A `job`
-//!   travels from the engine through the queue into a lane, which completes it.
-//! - `lane`, `stored`: one bcrypt, from password to `$2b$…`; `lane` also has the tables of Blowfish.
-//! - `kernel`: the hot loop, one instance for each number of lanes.
-//! - [`self_test`]: known-answer tests of every kernel, to run before serving.
+//! - `engine` is the public API. [`Engine::hash`] and [`Engine::verify`] turn a password into a `job`
+//!   and return a future for any runtime. `settings` and `outcome` have the types of this API.
+//! - `scheduler` decides which jobs are admitted and which worker computes them. All workers share it
+//!   under one lock. `queue` orders the waiting jobs so that clients get fair shares, and
+//!   `throughput` estimates the speed of this machine.
+//! - `worker` runs one low-priority thread for each core. About once a millisecond, a worker collects
+//!   finished hashes from its `lane_group`, drops canceled and expired jobs, and fills free lanes.
+//! - `lane` computes one bcrypt and has the tables of Blowfish. `stored` parses and formats `$2b$…`.
+//! - `kernel` is the hot loop, compiled once for each number of lanes.
+//!
+//! [`self_test`] checks every kernel against known answers; a program runs it before it serves.
 
 mod engine;
 mod job;

@@ -1,4 +1,4 @@
-//! What the engine answers, and what it counts.
+//! The results, errors and statistics of the engine.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use std::time::Duration;
 pub struct Timed<T> {
     /// The result.
     pub value: T,
-    /// From submission until the job entered a lane.
+    /// The time from submission until the job entered a lane.
     pub waited: Duration,
-    /// From entering the lane until completion.
+    /// The time from entering the lane until completion.
     pub ran: Duration,
 }
 
@@ -23,12 +23,12 @@ pub enum Verdict {
     },
     /// The password does not match, or there is no stored hash.
     Mismatch,
-    /// The stored value is not a bcrypt hash. Treat as a mismatch, and log it.
+    /// The stored value is not a bcrypt hash. The caller should treat it as a mismatch, and log it.
     Malformed,
 }
 
 impl Verdict {
-    /// Whether the password matches.
+    /// Returns `true` if the password matches.
     pub const fn is_match(self) -> bool {
         matches!(self, Self::Match { .. })
     }
@@ -37,13 +37,14 @@ impl Verdict {
 /// Why a job was not computed. No variant says anything about the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
-    /// Refused at admission because it would miss its deadline or the queue is full. Nothing was
-    /// computed.
+    /// The job was refused at admission, because it would miss its deadline or the queue is full. Nothing
+    /// was computed.
     #[error("too many passwords are waiting, try again in {retry_after:?}")]
     Refused {
-        /// When the same request would be admitted if no others arrive. At least one millisecond.
+        /// After this time, the same request would be admitted if no others arrive. It is at least one
+        /// millisecond.
         retry_after: Duration,
-        /// Whether the client's own jobs are the reason, or everybody's.
+        /// Tells whether the client's own jobs are the reason, or the jobs of all clients.
         cause: RefusalCause,
     },
     /// The deadline passed while the job was queued or computed.
@@ -60,9 +61,9 @@ pub enum EngineError {
 /// Why a job was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
-    /// The client has other work here, which takes its share. A client without any may still be admitted.
+    /// The client has other work here, which takes its share. Another client may still be admitted.
     OwnShare,
-    /// The client has no other work that counts here: there is no room for anybody.
+    /// The client has no other work that counts here, so there is no room for any client.
     NoCapacity,
 }
 
@@ -80,23 +81,24 @@ impl RefusalCause {
 /// A snapshot of an engine. Counters start at zero with the engine and only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Jobs waiting for a lane.
+    /// The jobs that wait for a lane now.
     pub queued: usize,
-    /// Lanes in use.
+    /// The lanes that are in use now.
     pub lanes_busy: usize,
-    /// Lanes of all threads.
+    /// The lanes of all threads.
     pub lanes_total: usize,
-    /// Counter: completed jobs.
+    /// Counts completed jobs.
     pub completed: u64,
-    /// Counter: jobs refused at submission, by [`Engine::check_admission`](crate::Engine::check_admission), or
-    /// because another client's job displaced them.
+    /// Counts jobs that were refused: at submission, by
+    /// [`Engine::check_admission`](crate::Engine::check_admission), or because another client's job displaced
+    /// them.
     pub refused: u64,
-    /// Counter: jobs whose deadline passed.
+    /// Counts jobs whose deadline passed.
     pub expired: u64,
-    /// Counter: jobs whose future was dropped.
+    /// Counts jobs whose future was dropped.
     pub dropped: u64,
-    /// Counter: worker panics. A worker that panics loses the jobs in its lanes and restarts.
+    /// Counts worker panics. A worker that panics loses the jobs in its lanes and restarts.
     pub panics: u64,
-    /// Estimated throughput of all lanes together, in iterations per second (cost c takes 2^c).
+    /// The estimated throughput of all lanes together, in iterations per second. A hash of cost c takes 2^c iterations.
     pub iterations_per_second: u64,
 }

@@ -1,4 +1,4 @@
-//! The queue of waiting jobs, fair over clients.
+//! The queue of waiting jobs, in which every client gets a fair share.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -8,29 +8,29 @@ use crate::job::Job;
 
 /// Jobs in the order of self-clocked fair queueing (Golestani, 1994).
 ///
-/// Each job gets a finish tag: its work added to the later of its client's last tag and the clock,
-/// which is the tag served last. The lowest tag is served next. A client that floods queues behind
-/// itself, and work counts: a client with more expensive hashes gets fewer of them.
+/// Each job gets a finish tag: its work, added to the last tag of its client or to the clock, whichever is
+/// later. The clock is the tag that was served last, and the lowest tag is served next. A client that
+/// floods therefore waits behind its own jobs, and a client with more expensive hashes gets fewer of them.
 ///
-/// Admission takes precedence over fairness: an admitted job is expected to finish by its deadline.
-/// A new job whose fair position would make an admitted one miss its deadline goes behind it, unless
-/// that one is late anyway.
+/// Admission takes precedence over fairness, because an admitted job is expected to finish by its deadline.
+/// If the fair position of a new job would make an admitted job miss its deadline, the new one goes behind
+/// it. An admitted job that is late anyway does not hold a new one back.
 #[derive(Default)]
 pub(crate) struct Queue {
     limit: usize,
     clock: u64,
     arrivals: u64,
-    /// The jobs in the order of service, which for the jobs of one client is their order of arrival.
+    /// The jobs in the order of service. The jobs of one client are served in the order of their arrival.
     jobs: BTreeMap<Tag, Job>,
-    /// A lower bound of all deadlines.
+    /// A lower bound of the deadlines of all jobs.
     earliest_deadline: Option<Instant>,
 }
 
-/// The place of a job in the queue, which is ordered by the fields.
+/// The place of a job in the queue. The derived order compares the fields from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Tag {
     finish: u64,
-    /// Breaks ties: first come, first served.
+    /// The number of the job in the order of arrival, so that equal finish tags are served first come, first served.
     arrival: u64,
 }
 
@@ -59,23 +59,25 @@ impl Queue {
         self.len() >= self.limit
     }
 
-    /// Iterations of all jobs.
+    /// Returns the iterations of all jobs together.
     pub(crate) fn work(&self) -> u64 {
         self.jobs.values().map(Job::work).sum()
     }
 
-    /// A lower bound of all deadlines; `None` if there was no job.
+    /// Returns a lower bound of all deadlines, or `None` if the queue has had no job.
     pub(crate) fn earliest_deadline(&self) -> Option<Instant> {
         self.earliest_deadline
     }
 
-    /// Whether a job of `client` could be queued, possibly by displacing another.
+    /// Returns `true` if a job of `client` could be queued now, possibly by displacing another job.
     pub(crate) fn has_capacity_for(&self, client: ClientKey) -> bool {
         !self.is_full() || self.displaceable_for(client).is_some()
     }
 
-    /// The client with the most jobs, if it has at least two more than `client`: with a difference
-    /// of one, the two clients would displace each other in turn.
+    /// Returns the client whose job a job of `client` may displace: the one with the most jobs, if it has at
+    /// least two more than `client`.
+    ///
+    /// With a difference of one, the two clients would displace each other in turn.
     fn displaceable_for(&self, client: ClientKey) -> Option<ClientKey> {
         let mut jobs_of = HashMap::<ClientKey, usize>::new();
         for job in self.jobs.values() {
@@ -86,8 +88,10 @@ impl Queue {
         (jobs > own + 1).then_some(largest)
     }
 
-    /// The position of a new job of `client` with `work`. `stays_ahead` tells whether a queued job with
-    /// that many iterations before it would miss its deadline only because of the new job.
+    /// Returns the position of a new job of `client` with `work`.
+    ///
+    /// `stays_ahead` gets a queued job and the number of iterations before it. It returns `true` if this job
+    /// would miss its deadline only because of the new one, which then goes behind it.
     pub(crate) fn position(
         &self,
         client: ClientKey,
@@ -117,15 +121,17 @@ impl Queue {
         position
     }
 
-    /// The tag of the newest job of `client`.
+    /// Returns the tag of the newest job of `client`.
     fn newest_tag(&self, client: ClientKey) -> Option<Tag> {
         let mut newest_first = self.jobs.iter().rev();
         let (tag, _) = newest_first.find(|(_, job)| job.client == client)?;
         Some(*tag)
     }
 
-    /// Queues a job. If the queue is full, returns the job that has no place in it: the newest one of the client
-    /// with the most jobs, or this job itself if no client has at least two more than its own.
+    /// Queues a job. If the queue is full, returns the job that has no place in it.
+    ///
+    /// This is the newest job of the client with the most jobs, or the given job if no client has at least two
+    /// more than its own.
     pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> Option<Job> {
         let mut displaced = None;
         if self.is_full() {
@@ -157,13 +163,14 @@ impl Queue {
         Some(job)
     }
 
-    /// Takes the first job of a client that is wanted. The clock does not follow it.
+    /// Takes the first job whose client `is_wanted` accepts. The clock does not advance, because the job goes
+    /// before its turn.
     pub(crate) fn pop_from(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
         let (&tag, _) = self.jobs.iter().find(|(_, job)| is_wanted(job.client))?;
         self.jobs.remove(&tag)
     }
 
-    /// Removes the jobs that are not live any more.
+    /// Removes and returns the jobs whose deadline has passed or whose caller has left.
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<Job> {
         let dead: Vec<_> = self
             .jobs

@@ -1,7 +1,7 @@
 //! Admission control and dispatch, shared by all workers under one lock.
 //!
-//! A job has two times. At its *deadline* its caller gives up. It is *due* somewhat earlier
-//! ([`AdmissionRequest::due`]): a job is admitted only if it is expected to finish by then, so that an estimate may
+//! A job has two times. At its *deadline*, its caller gives up. It is *due* somewhat earlier
+//! ([`AdmissionRequest::due`]). A job is admitted only if it is expected to finish when it is due, so the estimate may
 //! be wrong by the difference. A job is *live* until its deadline passes or its caller leaves, and *dead* from
 //! then on.
 
@@ -16,10 +16,10 @@ use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
 use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
 
-/// Keeps clients from retrying at once.
+/// The shortest time after which a refused client is told to retry, so that it does not retry at once.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
-/// A client floods if it has one lane out of this many.
+/// A client floods if it holds at least one lane out of this many.
 const FLOOD_SHARE: usize = 4;
 /// A queue is short if it has at most this many jobs for each lane.
 const MAX_SHORT_QUEUE: usize = 4;
@@ -30,20 +30,20 @@ pub(crate) struct Scheduler {
     pub(crate) stopping: bool,
     queue: Queue,
     lanes_per_worker: usize,
-    /// Indexed by the numbers of the workers.
+    /// What each worker runs, indexed by the number of the worker.
     loads: Vec<Load>,
-    /// How many lanes each client occupies. Clients without any have no entry.
+    /// How many lanes each client occupies. A client that occupies none has no entry.
     lanes_by_client: HashMap<ClientKey, usize>,
     /// The counters of the statistics; [`Self::stats`] computes the rest.
     counters: Stats,
 }
 
-/// What a worker has in its lanes.
+/// The jobs in the lanes of a worker.
 #[derive(Clone, Default)]
 pub(crate) struct Load {
     /// The client of each job.
     pub(crate) clients: Vec<ClientKey>,
-    /// Remaining iterations of all of them.
+    /// The remaining iterations of all jobs together.
     pub(crate) work: u64,
 }
 
@@ -60,24 +60,26 @@ impl Scheduler {
         }
     }
 
-    /// Drops the queued jobs and all later ones, whose callers learn that the engine has stopped.
+    /// Drops the queued jobs and all later ones. Their callers get [`EngineError::Lost`].
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
         while let Some(job) = self.queue.pop() {
-            // Its reply is dropped with it, which the caller notices.
+            // The sender of the reply is dropped with the job, which the caller notices.
             drop(job);
         }
     }
 
-    /// Queues a job. One job may be completed with [`EngineError::Refused`] instead: this one, if it would not be
-    /// finished when it is due or the queue is full, or a job of another client that has to make room for it.
+    /// Queues a job, or completes one with [`EngineError::Refused`].
+    ///
+    /// The given job is refused if it would not be finished when it is due, or if the queue is full. Another client's
+    /// job is refused if it has to make room for the given one.
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
         if self.stopping {
             return;
         }
         let (refused_job, error) = match self.find_position(job.admission_request(), now) {
             Ok(position) => {
-                // In a full queue, the job without a place is one of another client, or this one.
+                // If the queue is full, either another client's job or this one has no place.
                 let Some(without_place) = self.queue.push(job, position) else {
                     return;
                 };
@@ -93,7 +95,7 @@ impl Scheduler {
         refused_job.answer(Err(error));
     }
 
-    /// Whether such a job would be admitted now. A negative result counts as refused.
+    /// Checks whether a job would be admitted now. An error is counted as a refused job.
     pub(crate) fn check_admission(
         &mut self,
         request: AdmissionRequest,
@@ -108,7 +110,7 @@ impl Scheduler {
         Err(error)
     }
 
-    /// Returns the position of a job, or a refusal if it would not be finished there when it is due.
+    /// Returns the position of a job, or a refusal if the job would not be finished in time at that position.
     fn find_position(
         &mut self,
         request: AdmissionRequest,
@@ -127,11 +129,10 @@ impl Scheduler {
         }
     }
 
-    /// Returns by how much a job at this position would be finished after it is due; `None` if it would be finished
-    /// by then.
+    /// Returns how late a job at this position would be finished; `None` if it would be finished when it is due.
     ///
-    /// A job that can start at once is always admitted, whatever the estimate says: the deadline
-    /// bounds the cost of an error, and running it corrects a wrong estimate.
+    /// A job that can start at once is always admitted, whatever the estimate says. The deadline
+    /// bounds the cost of an error, and running the job corrects a wrong estimate.
     fn overrun(
         &self,
         request: AdmissionRequest,
@@ -149,8 +150,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the position of a job by fair queueing, behind the admitted jobs that it would make miss their
-    /// due times.
+    /// Returns the position of a job by fair queueing, but behind any admitted job that would otherwise be late because
+    /// of it.
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
         let running = self.running_iterations();
         self.queue
@@ -161,18 +162,18 @@ impl Scheduler {
                         .time_for(running + ahead, self.lanes_total())
                         + self.run_time(work)
                 };
-                // A queued job that misses its deadline anyway, on a machine that others slowed down, does not hold
-                // the new one back.
+                // A queued job that misses its deadline anyway, because other programs slow the machine down, does not
+                // hold the new one back.
                 time_to_finish(ahead) <= queued.deadline.saturating_duration_since(now)
                     && time_to_finish(ahead + request.work) > due.saturating_duration_since(now)
             })
     }
 
-    /// How long a job would wait for a lane: until all lanes together have finished what they hold
-    /// and what is queued before it.
+    /// Estimates how long a job would wait for a lane: until all lanes together have finished their jobs and the jobs
+    /// queued before it.
     ///
-    /// The work that its client has queued is added once more. A client that floods is therefore refused while the
-    /// engine still has time for as much work as this client has queued, and this time is left for new clients.
+    /// The work that the client of the job has queued is counted twice. A client that floods is therefore refused
+    /// while the engine still has time for as much work as this client has queued. That time is left for new clients.
     fn estimate_wait(&self, position: QueuePosition) -> Duration {
         self.throughput.time_for(
             self.running_iterations() + position.iterations_ahead + position.own_iterations,
@@ -180,17 +181,17 @@ impl Scheduler {
         )
     }
 
-    /// How long a job runs in its lane while all lanes are busy.
+    /// Estimates how long a job runs in its lane while all lanes are busy.
     fn run_time(&self, work: u64) -> Duration {
         self.throughput.time_for(work, 1)
     }
 
-    /// Remaining iterations in all lanes.
+    /// Returns the remaining iterations in all lanes.
     fn running_iterations(&self) -> u64 {
         self.loads.iter().map(|load| load.work).sum()
     }
 
-    /// Completes queued jobs whose deadline has passed, because it may be long before a lane becomes free.
+    /// Completes queued jobs whose deadline has passed. They do not wait for a free lane, because that may take long.
     pub(crate) fn expire(&mut self, now: Instant) {
         if self
             .queue
@@ -211,8 +212,9 @@ impl Scheduler {
         self.queue.len() > 0
     }
 
-    /// The next job for a worker that has a free lane, unless another worker has fewer lanes in use: two
-    /// jobs run faster on two cores than in two lanes of one.
+    /// Takes the next job for a worker, if it has a free lane and no other worker has fewer lanes in use.
+    ///
+    /// Two jobs run faster on two cores than in two lanes of one, so the idlest worker goes first.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
         let mine = self.loads[worker].clients.len();
         let is_next = self.loads.iter().all(|other| other.clients.len() >= mine);
@@ -226,8 +228,8 @@ impl Scheduler {
                 return None;
             }
             let job = self.queue.pop()?;
-            // A job that will miss its deadline would occupy a lane that another job needs. An idle worker tries
-            // anyway.
+            // A job that will miss its deadline would occupy a lane that another job needs. An idle worker runs it
+            // anyway, because the estimate may be wrong.
             if job.is_live(now) && (mine == 0 || !self.would_miss_deadline(&job, now)) {
                 self.occupy(worker, &job);
                 return Some(job);
@@ -243,9 +245,9 @@ impl Scheduler {
 
     /// Lets a busy worker take one extra job for a client that has none running.
     ///
-    /// All jobs have the same work and advance by the same slices, so jobs that begin together end
-    /// together. A flood of one client then holds all lanes for the time of a hash, begins its next jobs at
-    /// once, and a job of another client would wait up to as long as it runs.
+    /// Jobs of the same cost advance by the same slices, so jobs that begin together end together. The jobs of
+    /// a flood then hold all lanes for the time of a whole hash, and the next ones begin at once. Without the
+    /// extra lane, a job of another client could wait as long as it runs.
     fn take_newcomer(&mut self, worker: usize, now: Instant) -> Option<Job> {
         if !self.can_admit_newcomer(now) {
             return None;
@@ -261,8 +263,10 @@ impl Scheduler {
         Some(job)
     }
 
-    /// Whether a newcomer may go before queued jobs: one client floods, and the queued jobs have twice the time that
-    /// they need, so none is delayed past its deadline.
+    /// Returns `true` if a newcomer may go before the queued jobs.
+    ///
+    /// This is so while one client floods and the queued jobs have twice the time that they need, so that none is
+    /// delayed past its deadline.
     fn can_admit_newcomer(&self, now: Instant) -> bool {
         let lanes_total = self.lanes_total();
         let flood_lanes = lanes_total.div_ceil(FLOOD_SHARE).max(2);
@@ -288,7 +292,7 @@ impl Scheduler {
         *self.lanes_by_client.entry(job.client).or_default() += 1;
     }
 
-    /// Updates what a worker has in its lanes and adds the outcomes since its last report.
+    /// Replaces the load of a worker, and adds the outcomes since its last report to the counters.
     pub(crate) fn report(&mut self, worker: usize, load: Load, ended: Stats) {
         let before = mem::replace(&mut self.loads[worker], load);
         for client in &self.loads[worker].clients {
@@ -327,8 +331,9 @@ impl Scheduler {
     }
 }
 
-/// Returns the error for a job that has no place. After an overrun, the caller may retry once that much time has
-/// passed; if the queue is full, after the wait for a lane.
+/// Returns the error for a job that has no place.
+///
+/// For a job that would be late, `retry_after` is how late. For a full queue, it is the estimated wait for a lane.
 fn refused(retry_after: Duration, position: QueuePosition) -> EngineError {
     EngineError::Refused {
         retry_after: retry_after.max(MIN_RETRY_AFTER),

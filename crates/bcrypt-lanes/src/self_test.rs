@@ -1,10 +1,10 @@
-//! Known-answer tests, to run before serving.
+//! Known-answer tests of every kernel, which a program runs before it serves.
 
 use crate::kernel::{self, Lane, MAX_LANES};
 use crate::lane::ExpandedPassword;
 use crate::stored::StoredHash;
 
-/// Vectors from Openwall's `crypt_blowfish` 1.3, `wrapper.c`, one for each lane of the widest kernel.
+/// Test vectors from Openwall's `crypt_blowfish` 1.3, `wrapper.c`: one for each lane of the widest kernel.
 const VECTORS: [(&[u8], &str); MAX_LANES] = [
     (b"", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy"),
     (b"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
@@ -19,11 +19,13 @@ const VECTORS: [(&[u8], &str); MAX_LANES] = [
     ),
 ];
 
-/// The vectors have cost 5.
+/// The iterations of every vector, which all have cost 5.
 const ITERATIONS: usize = 32;
 
 /// Runs published vectors through the kernels of all widths, and compares one hash with the `bcrypt`
-/// crate. Takes about 6 ms in a release build. After an error, the engine must not be used on this machine.
+/// crate.
+///
+/// It takes about 6 ms in a release build. After an error, the engine must not be used on this machine.
 pub fn self_test() -> Result<(), String> {
     if let Some(number) = wrong_vector(&VECTORS) {
         return Err(format!(
@@ -42,8 +44,10 @@ pub fn self_test() -> Result<(), String> {
     }
 }
 
-/// The first vector with a wrong result. All vectors advance together, split between two kernels
-/// whose widths change with every iteration, so that a fault in any kernel corrupts a result.
+/// Returns the number of the first vector with a wrong result.
+///
+/// All vectors advance together, split between two kernels. The widths of the two change with every
+/// iteration, so that a fault in any kernel corrupts a result.
 fn wrong_vector(vectors: &[(&[u8], &str); MAX_LANES]) -> Option<usize> {
     let stored = vectors.map(|(_, hash)| StoredHash::parse(hash));
     let mut lanes = vec![Lane::BLANK; MAX_LANES];

@@ -1,16 +1,17 @@
-//! Engine settings.
+//! The settings of an engine: its threads, lanes and queue.
 
 use std::thread;
 
 /// The size of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Worker threads, at least 1. Default: one for each core available to the process.
+    /// The number of worker threads, at least 1. The default is one for each core that the process may use.
     pub threads: usize,
-    /// Lanes per thread, 1 to 8. Default: 6. More lanes increase throughput and latency; beyond six,
-    /// throughput gains 2 % and latency grows by 15 %.
+    /// The number of lanes per thread, 1 to 8. The default is 6. More lanes increase throughput and latency;
+    /// beyond six, throughput gains 2 % and latency grows by 15 %.
     pub lanes: usize,
-    /// Maximum number of queued jobs, at least 1. Default: 1024. Deadlines usually limit it first.
+    /// The maximum number of queued jobs, at least 1. The default is 1024. Deadlines usually limit the queue
+    /// before it reaches this size.
     pub queue: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A hash as it is stored: `$2b$12$` and 53 characters of bcrypt's base64.
+//! Parses and formats a stored hash, such as `$2b$12$` and 53 characters of bcrypt's base64.
 
 use base64::Engine as _;
 use bcrypt::{BASE_64, HashParts};
@@ -10,13 +10,13 @@ pub struct Cost(u32);
 impl Cost {
     /// The lowest cost of bcrypt, for tests.
     pub const MIN: Self = Self(4);
-    /// The highest cost that failed verifications take on: one hash of a higher cost must not stop all
-    /// logins.
+    /// The highest cost that failed verifications take on from stored hashes. Otherwise a single stored hash of a
+    /// very high cost would stop all logins.
     pub(crate) const MAX_FAILED: Self = Self(16);
     /// The highest cost of bcrypt.
     pub const MAX: Self = Self(31);
 
-    /// `None` outside 4 to 31.
+    /// Returns `None` if the number is not from 4 to 31.
     pub const fn new(cost: u32) -> Option<Self> {
         if cost >= Self::MIN.0 && cost <= Self::MAX.0 {
             Some(Self(cost))
@@ -25,18 +25,18 @@ impl Cost {
         }
     }
 
-    /// The number as written in a hash.
+    /// Returns the number as it is written in a hash.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// 2^cost.
+    /// Returns 2^cost, the iterations of a hash.
     pub const fn iterations(self) -> u64 {
         1 << self.0
     }
 }
 
-/// The 23 bytes of bcrypt's output that are stored; the 24th is not part of the format.
+/// The first 23 bytes of bcrypt's output. The 24th is not part of the stored format.
 pub(crate) type Digest = [u8; 23];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub(crate) struct StoredHash {
 }
 
 impl StoredHash {
-    /// Parses the prefixes that the `bcrypt` crate accepts, `$2a$`, `$2b$`, `$2x$` and `$2y$`, which are
-    /// all computed alike.
+    /// Parses a hash with one of the prefixes `$2a$`, `$2b$`, `$2x$` and `$2y$`. The `bcrypt` crate accepts
+    /// these, and all are computed alike.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: HashParts = text.parse().ok()?;
         // `HashParts` does not expose the digest; it has checked that this is 60 bytes of ASCII.
@@ -61,7 +61,7 @@ impl StoredHash {
         })
     }
 
-    /// Formats as 60 characters with the prefix `$2b$`.
+    /// Returns the hash as 60 characters with the prefix `$2b$`.
     pub(crate) fn format(&self) -> String {
         let salt = BASE_64.encode(self.salt);
         let digest = BASE_64.encode(self.digest);
@@ -69,7 +69,7 @@ impl StoredHash {
     }
 }
 
-/// The cost of a hash that [`Engine::verify`](crate::Engine::verify) can check; `None` for other text.
+/// Returns the cost of a hash that [`Engine::verify`](crate::Engine::verify) can check; `None` for any other text.
 pub fn stored_cost(text: &str) -> Option<Cost> {
     StoredHash::parse(text).map(|stored| stored.cost)
 }

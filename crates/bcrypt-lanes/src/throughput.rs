@@ -1,22 +1,24 @@
-//! An estimate of how fast this machine computes bcrypt iterations.
+//! Estimates how fast this machine computes bcrypt iterations.
 
 use std::time::Duration;
 
-/// Iterations per second and lane before anything was measured: below a slow machine's.
+/// The estimate before anything was measured, in iterations per second and lane. It is below the speed of a slow
+/// machine.
 const INITIAL_ESTIMATE: f64 = 2_000.0;
 
-/// Time constant of the moving average: long enough to ignore a short burst of other work on the
-/// core, short enough to adapt to permanent load.
+/// The time constant of the moving average. It is long enough to ignore a short burst of other work on the
+/// core, and short enough to adapt to permanent load.
 const AVERAGING_TIME: Duration = Duration::from_secs(1);
 
-/// Maximum weight of one slice: a suspended machine must not ruin the estimate.
+/// The maximum weight of one slice, so that the long slice of a machine that was suspended does not ruin the estimate.
 const MAX_WEIGHT: f64 = 1.0 / 16.0;
 
 /// How long workers compute between two visits to the scheduler.
 const SLICE_TIME: Duration = Duration::from_millis(1);
 
-/// A moving average of iterations per second and lane while all lanes of a thread are busy, the
-/// state in which a queue forms. Includes time in which other threads had the core.
+/// A moving average of the iterations per second and lane while all lanes of a thread are busy.
+///
+/// A queue forms only in that state. Time in which other threads had the core is included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throughput {
     lanes: usize,
@@ -30,7 +32,7 @@ pub(crate) struct Throughput {
     reason = "estimates, for which 52 bits are more than enough, and positive numbers"
 )]
 impl Throughput {
-    /// The initial estimate for threads with `lanes` lanes each.
+    /// Returns the initial estimate for threads with `lanes` lanes each.
     pub(crate) fn new(lanes: usize) -> Self {
         Self {
             lanes,
@@ -38,7 +40,7 @@ impl Throughput {
         }
     }
 
-    /// Replaces the initial estimate by a measurement: each of `times` is how long a thread took for
+    /// Replaces the initial estimate by a measurement. `times` has, for each thread, how long it took for
     /// `iterations` on all its lanes.
     pub(crate) fn calibrate(&mut self, iterations: u32, times: &[Duration]) {
         let sum: f64 = times.iter().map(Duration::as_secs_f64).sum();
@@ -50,8 +52,8 @@ impl Throughput {
 
     /// Records that a thread computed `iterations` on each of `width` lanes in `elapsed`.
     ///
-    /// Only full width, and one lane more, feed the average. Fewer lanes give a lower bound for all of them together,
-    /// so that an estimate that is far too low recovers without a queue.
+    /// Only slices with all lanes busy, or with the extra one too, feed the average. Fewer busy lanes give a lower
+    /// bound for all lanes together, so that an estimate that is far too low recovers without a queue.
     pub(crate) fn record(&mut self, width: usize, iterations: u32, elapsed: Duration) {
         if elapsed.is_zero() || width == 0 {
             return;
@@ -67,22 +69,22 @@ impl Throughput {
         }
     }
 
-    /// Iterations per second of one lane while all are busy.
+    /// Returns the iterations per second of one lane while all are busy.
     fn per_second(&self) -> f64 {
         self.per_second.max(1.0)
     }
 
-    /// Iterations per second of `lanes` busy lanes together, for statistics.
+    /// Returns the iterations per second of `lanes` busy lanes together, for statistics.
     pub(crate) fn total_per_second(&self, lanes: usize) -> u64 {
         (self.per_second() * lanes as f64) as u64
     }
 
-    /// How long `lanes` busy lanes together take for `work` iterations.
+    /// Estimates how long `lanes` busy lanes together take for `work` iterations.
     pub(crate) fn time_for(&self, work: u64, lanes: usize) -> Duration {
         Duration::from_secs_f64(work as f64 / (self.per_second() * lanes.max(1) as f64))
     }
 
-    /// Iterations per lane until the next visit to the scheduler: about a millisecond.
+    /// Returns the iterations per lane until the next visit to the scheduler, which take about a millisecond.
     pub(crate) fn slice(&self) -> u32 {
         ((self.per_second() * SLICE_TIME.as_secs_f64()) as u32).max(1)
     }

@@ -1,4 +1,4 @@
-//! The pool of worker threads, and what each of them does.
+//! The pool of worker threads, and the loop that each of them runs.
 
 use std::hint;
 use std::iter;
@@ -18,17 +18,18 @@ use crate::lane_group::LaneGroup;
 use crate::scheduler::{Load, Scheduler};
 use crate::{Settings, Stats, kernel};
 
-/// Much longer than a worker that runs holds the lock.
+/// How often [`WorkerPool::stats`] tries the lock. A running worker holds the lock for a much shorter time than this
+/// many attempts take.
 const STATS_ATTEMPTS: usize = 10_000;
 
-/// What the engine and its worker threads share: the scheduler, and the notifications of each other.
+/// The state that the engine shares with its worker threads: the scheduler, and how they notify each other.
 pub(crate) struct WorkerPool {
     scheduler: Mutex<Scheduler>,
-    /// Notified after every unlock.
+    /// Notified after every unlock of the scheduler.
     unlocked: Notify,
-    /// Notified after a job was queued, and for the end.
+    /// Notified after a job was queued, and when the engine stops.
     submitted: Notify,
-    /// The last snapshot; no worker locks it.
+    /// The last snapshot of the statistics. No worker locks it, so reading it never waits for a worker.
     stats: Mutex<Stats>,
     settings: Settings,
     #[cfg(test)]
@@ -48,8 +49,8 @@ impl WorkerPool {
         }
     }
 
-    /// Runs `work` with the scheduler locked, on a thread that may block. Nothing that runs under the
-    /// lock can panic half-way, so poison is ignored.
+    /// Runs `work` with the scheduler locked, on a thread that may block. Poison is ignored, because nothing
+    /// that runs under the lock can panic halfway.
     pub(crate) fn locked<T>(&self, work: impl FnOnce(&mut Scheduler) -> T) -> T {
         let outcome = work(
             &mut self
@@ -61,16 +62,17 @@ impl WorkerPool {
         outcome
     }
 
-    /// Runs `work` with the scheduler locked, for callers whose thread serves other tasks too. They
-    /// wait without blocking it: a worker that loses its core while it holds the lock gets it back
-    /// only after threads of normal priority, which can take tens of milliseconds.
+    /// Runs `work` with the scheduler locked, for callers whose thread serves other tasks too.
+    ///
+    /// Such a caller awaits the lock instead of blocking its thread. A worker that loses its core while it holds
+    /// the lock gets the core back only after threads of normal priority, which can take tens of milliseconds.
     pub(crate) async fn locked_async<T>(&self, work: impl FnOnce(&mut Scheduler) -> T) -> T {
         let mut scheduler = loop {
             if let Some(scheduler) = self.try_lock() {
                 break scheduler;
             }
             let mut unlocked = pin!(self.unlocked.notified());
-            // Before the next attempt, so that no notification is missed.
+            // Enabled before the next attempt, so that no notification is missed.
             unlocked.as_mut().enable();
             if let Some(scheduler) = self.try_lock() {
                 break scheduler;
@@ -83,7 +85,7 @@ impl WorkerPool {
         outcome
     }
 
-    /// A snapshot of the statistics, or the last one where a worker holds the lock for long.
+    /// Returns a snapshot of the statistics, or the previous one if a worker holds the lock for long.
     pub(crate) fn stats(&self) -> Stats {
         let mut last = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..STATS_ATTEMPTS {
@@ -111,14 +113,14 @@ impl WorkerPool {
         self.submitted.notify_one();
     }
 
-    /// Ends all workers at their next visit to the scheduler; each wakes the next.
+    /// Ends all workers at their next visit to the scheduler. Each worker that ends wakes the next one.
     pub(crate) fn stop(&self) {
         self.locked(Scheduler::stop);
         self.wake();
     }
 
-    /// Runs worker number `worker`, on a thread of its own; in a simulation, as a task. A panic loses only
-    /// the jobs in its lanes.
+    /// Runs worker number `worker`, on a thread of its own, or as a task in a simulation. A panic loses only
+    /// the jobs in the lanes of this worker, which then starts again.
     pub(crate) async fn work(&self, worker: usize) {
         while AssertUnwindSafe(self.serve(worker))
             .catch_unwind()
@@ -143,7 +145,8 @@ impl WorkerPool {
                 scheduler.expire(now);
                 taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
                 if !taken.is_empty() && scheduler.has_queued() {
-                    // Two jobs that are submitted at once may leave one notification.
+                    // Two jobs that are submitted at once may leave only one notification, so a worker that
+                    // leaves jobs behind wakes another.
                     self.wake();
                 }
                 (!scheduler.stopping).then(|| scheduler.throughput.slice())
@@ -167,14 +170,14 @@ impl WorkerPool {
             );
             let width = lane_group.width();
             let iterations = lane_group.advance(slice);
-            // The time that a slice is to take.
+            // In simulated time, a slice takes exactly this long.
             #[cfg(simulation)]
             tokio::time::sleep(Duration::from_millis(1)).await;
             let now = Instant::now();
             let ended = lane_group.collect_finished(now);
             let load = lane_group.load();
             self.locked(|scheduler| {
-                // Includes time in which other threads had the core or the lock.
+                // The time includes waiting for other threads that had the core or the lock.
                 scheduler.throughput.record(width, iterations, now - since);
                 scheduler.report(worker, load, ended);
             });
@@ -183,10 +186,10 @@ impl WorkerPool {
     }
 }
 
-/// Iterations of [`calibrate`]: about five milliseconds.
+/// The iterations of [`calibrate`], which take about five milliseconds.
 pub(crate) const CALIBRATION_ITERATIONS: u32 = 64;
 
-/// Measures how long this thread takes for [`CALIBRATION_ITERATIONS`] on all its lanes.
+/// Measures how long the calling thread takes for [`CALIBRATION_ITERATIONS`] on all its lanes.
 pub(crate) fn calibrate(lanes: usize) -> Duration {
     let mut lane_group = vec![Lane::BLANK; lanes];
     for lane in &mut lane_group {
@@ -197,11 +200,11 @@ pub(crate) fn calibrate(lanes: usize) -> Duration {
     begun.elapsed()
 }
 
-/// Lowers the priority of the calling thread to that of the workers, which needs no privilege. Fails on
-/// systems without a safe call for this.
+/// Gives the calling thread the low priority of the workers, which needs no privilege. Returns an error on
+/// systems that have no safe call for this.
 pub fn lower_priority() -> std::io::Result<()> {
-    // Without an id the call applies to the calling thread on Linux, elsewhere to its process. At nice
-    // 10 a thread gets a tenth of the CPU time of one at nice 0.
+    // A call without an id applies to the calling thread on Linux, but to the whole process elsewhere. At nice
+    // 10, a thread gets a tenth of the CPU time of a thread at nice 0.
     #[cfg(target_os = "linux")]
     return Ok(rustix::process::setpriority_process(None, 10)?);
     #[cfg(not(target_os = "linux"))]

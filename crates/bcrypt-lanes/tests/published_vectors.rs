@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, Settings, Verdict};
 
-/// Openwall's `crypt_blowfish` 1.3 (`wrapper.c`) and jBCrypt 0.4 (`TestBCrypt.java`).
+/// The vectors are those of Openwall's `crypt_blowfish` 1.3 (`wrapper.c`) and jBCrypt 0.4 (`TestBCrypt.java`).
 const VECTORS: [(&[u8], &str); 15] = [
     (b"", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy"),
     (b"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),

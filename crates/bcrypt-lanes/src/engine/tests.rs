@@ -224,7 +224,7 @@ async fn failed_checks_take_the_work_of_the_highest_cost_seen() {
     for _ in 0..10 {
         cheap = cheap.min(ran(None).await);
     }
-    // 128 times the work.
+    // Cost 12 is 128 times the work of the stored hash.
     engine.note_stored_cost(cost(12));
     for stored in [None, Some(stored.as_str())] {
         let dear = ran(stored).await;
@@ -249,7 +249,7 @@ async fn completed_jobs_are_counted_and_timed() {
 
 #[tokio::test]
 async fn a_new_engine_has_measured_the_machine() {
-    // The initial estimate: every machine is faster, and none a thousand times as fast.
+    // The initial estimate is 2,000 per lane. Every machine is faster than that, and none a thousand times as fast.
     let engine = engine();
     let per_lane = engine.stats().iterations_per_second
         / u64::try_from(engine.stats().lanes_total).expect("few");

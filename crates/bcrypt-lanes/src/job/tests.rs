@@ -1,7 +1,7 @@
 use super::*;
 use std::time::Duration;
 
-/// A job of `iterations` for `client`, a minute to be done in, and its answer's receiver.
+/// Returns a job of `iterations` for `client`, whose deadline is in a minute, and the receiver of its reply.
 pub(crate) fn job(client: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {
     let deadline = Instant::now() + Duration::from_mins(1);
     let (job, receiver) = Job::new(b"secret", iterations, ClientKey(client), deadline);

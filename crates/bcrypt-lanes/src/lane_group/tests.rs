@@ -10,7 +10,7 @@ use crate::kernel::MAX_LANES;
 use crate::lane::ExpandedPassword;
 use crate::stored::{Digest, StoredHash};
 
-/// A hash to compute.
+/// The input of one hash.
 #[derive(Clone, Debug)]
 struct Case {
     cost: u32,
@@ -26,7 +26,7 @@ impl Case {
         (job, caller)
     }
 
-    /// The digest by the `bcrypt` crate.
+    /// Returns the digest that the `bcrypt` crate computes.
     fn by_the_crate(&self) -> Digest {
         let hash = bcrypt::hash_with_salt(&self.password, self.cost, self.salt);
         let hash = hash.expect("a valid cost").to_string();

@@ -12,7 +12,7 @@ fn push(queue: &mut Queue, job: Job) -> Option<Job> {
     queue.push(job, position)
 }
 
-/// A queue with jobs of these (client, work), and their receivers.
+/// Returns a queue with jobs for these pairs of client and work, and the receivers of the jobs.
 fn queue(limit: usize, jobs: &[(u128, u64)]) -> (Queue, Vec<Receiver<Reply>>) {
     let mut queue = Queue::new(limit);
     let callers = jobs.iter().map(|&(client, work)| {

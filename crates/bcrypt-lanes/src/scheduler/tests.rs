@@ -11,7 +11,7 @@ mod newcomers;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Two workers with two lanes of 1,000 iterations per second each.
+/// Returns a scheduler of two workers with two lanes each. A lane does 1,000 iterations per second.
 fn scheduler(queue: usize) -> Scheduler {
     let mut scheduler = Scheduler::new(Settings {
         threads: 2,
@@ -47,7 +47,7 @@ fn busy_board(queue: usize) -> (Scheduler, Instant, Vec<Receiver<Reply>>) {
     (scheduler, now, callers.into())
 }
 
-/// Reports lanes of client 1.
+/// Reports that `jobs` lanes of a worker are busy with jobs of client 1.
 fn report(scheduler: &mut Scheduler, worker: usize, jobs: usize, work: u64) {
     let load = Load {
         clients: vec![ClientKey(1); jobs],
@@ -92,10 +92,10 @@ fn a_worker_takes_no_more_jobs_than_it_has_lanes() {
 #[test]
 fn a_job_that_would_miss_its_deadline_is_refused_with_the_overrun() {
     let (mut scheduler, now, _callers) = busy_board(1000);
-    // One second for the running jobs, one for itself; a fifth of the time is reserved.
+    // The running jobs take one second and this one takes another. A fifth of the time is reserved.
     let mut in_time = submit(&mut scheduler, 8, 1000, now, SECOND * 26 / 10);
     assert_eq!(answer(&mut in_time), None);
-    // As before, plus a quarter of a second for the queued job.
+    // This job also waits a quarter of a second for the queued one.
     let mut late = submit(&mut scheduler, 9, 1000, now, SECOND * 26 / 10);
     let lacked = retry_after(&mut late).as_secs_f64();
     assert!((lacked - (2.25 - 2.08)).abs() < 0.01, "{lacked}");
@@ -247,7 +247,7 @@ fn an_idle_engine_admits_a_job_whatever_the_estimate() {
     let mut first = submit(&mut scheduler, 1, 1000, now, SECOND);
     assert!(scheduler.take(0, now).is_some());
     assert_eq!(answer(&mut first), None);
-    // The throughput it proves admits others.
+    // The running job proves a higher throughput, so others are admitted.
     scheduler.throughput.record(1, 10, SECOND / 100);
     report(&mut scheduler, 0, 1, 900);
     let mut others =

@@ -1,5 +1,5 @@
-//! Floods in simulated time: a machine of two workers with six lanes each, as fast as the scheduler
-//! estimates unless a test says otherwise.
+//! Simulates floods on a machine of two workers with six lanes each. The machine is as fast as the scheduler
+//! estimates, unless a test says otherwise.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use crate::{EngineError, Settings, Stats};
 
 const WORKERS: usize = 2;
 const LANES: usize = 6;
-/// Iterations of a lane per millisecond.
+/// The iterations of a lane per millisecond.
 const PACE: u64 = 12;
-/// One hash of cost 12: a third of a second in a lane, 35 hashes per second in total.
+/// The iterations of one hash of cost 12. It takes a third of a second in a lane, so the machine does 35 per second.
 const WORK: u64 = 4096;
 const DEADLINE: Duration = Duration::from_millis(9500);
 
-/// Outcomes of the jobs of one client.
+/// Counts the outcomes of the jobs of one client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     done: u32,
     refused_at_once: u32,
-    /// Refused or expired after admission.
+    /// Counts jobs that were refused or expired after their admission.
     broken: u32,
 }
 
@@ -68,8 +68,8 @@ impl Flood {
         }
     }
 
-    /// Simulates a millisecond in which each of six lanes does `throughput` iterations; seven do as much
-    /// together.
+    /// Simulates a millisecond in which each of six busy lanes does `throughput` iterations. Seven busy lanes
+    /// together do as many as six.
     fn pass(&mut self, throughput: u64) {
         self.now += Duration::from_millis(1);
         self.scheduler.expire(self.now);
@@ -102,7 +102,7 @@ impl Flood {
             };
             let ends = ends.entry(*client).or_default();
             match reply {
-                // The result that the simulation gives to finished jobs.
+                // The simulation answers finished jobs with this error.
                 Err(EngineError::Lost) => ends.done += 1,
                 _ => ends.broken += 1,
             }
@@ -123,7 +123,7 @@ impl Flood {
 fn jobs_of_a_flood_from_many_clients_are_refused_at_once_or_completed() {
     let mut flood = Flood::new();
     for millisecond in 0..40_000_u128 {
-        // Ten times the capacity; each client returns before its turn.
+        // The clients send ten times the capacity, and each returns before its turn.
         if millisecond % 3 == 0 {
             flood.submit(millisecond / 3 % 1000);
         }
