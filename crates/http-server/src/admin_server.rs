@@ -1,10 +1,10 @@
-//! The admin server, on `OPS_LISTEN_ADDR`; never public.
+//! The admin server on `OPS_LISTEN_ADDR`, which serves probes and metrics. This address is never public.
 //!
-//! - `GET /livez`: 200 while the event loop runs. Checks no dependency, because an outage of the database
-//!   must not restart every replica.
-//! - `GET /readyz`: 200 if ready for requests, else 503; the body says why. With 200 it
-//!   also says which stores cannot write, and why.
-//! - `GET /metrics`: metrics for Prometheus.
+//! - `GET /livez` answers 200 while the event loop runs. It checks no dependency, because an outage of the
+//!   database must not restart every replica.
+//! - `GET /readyz` answers 200 if the program is ready for requests, else 503 with the reason in the body. With 200,
+//!   the body also says which stores cannot write, and why.
+//! - `GET /metrics` answers the metrics for Prometheus.
 
 use crate::{host_header, http_server, listener::Listener, readiness::Readiness};
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
@@ -14,11 +14,13 @@ use rolegate_telemetry::metrics;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// The connections of monitors and orchestrators. They are part of the reserve of file descriptors.
+/// The maximum number of connections of monitors and orchestrators. The reserve of file descriptors includes them.
 const MAX_CONNECTIONS: usize = 8;
 
-/// A running admin server. It starts first and stops last, so that a process that waits for its
-/// database or drains does not look dead.
+/// A running admin server.
+///
+/// It starts first and stops last. Otherwise a process that waits for its database, or that finishes open requests
+/// during a shutdown, would look dead.
 #[derive(Debug)]
 pub struct AdminServer {
     /// The bound address, with the real port if the setting has port 0.
@@ -28,7 +30,7 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
+    /// Binds `OPS_LISTEN_ADDR` and serves it in a task.
     pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
         let listener = Listener::bind("OPS_LISTEN_ADDR", address, MAX_CONNECTIONS).await?;
         let address = listener.address();

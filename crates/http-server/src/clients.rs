@@ -1,4 +1,4 @@
-//! What one client is, and how much it may hold at a time.
+//! Defines which addresses are one client, and bounds what one client may hold at a time.
 
 use parking_lot::Mutex;
 use rolegate_program::cidr_set::CidrSet;
@@ -9,15 +9,17 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A table grows to this many clients before those that hold nothing are removed.
+/// The table of [`ClientSlots`] grows to this many clients before it removes those that hold nothing.
 const MIN_CLIENTS: usize = 1024;
 
-/// Logins that one client may have in progress, at the gateway and at auth-service. More than the lanes
-/// of most machines, and less than a second of work for two cores.
+/// The number of logins that one client may have in progress, at the gateway and at auth-service.
+///
+/// This is more than the lanes of most machines, and less than a second of work for two cores.
 pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 
-/// The client with this address: an IPv4 address, or an IPv6 /64, which is commonly one subscriber.
-/// Clients with an unknown address are one client.
+/// Returns the client that an address belongs to: the IPv4 address itself, or the first address of the IPv6 /64.
+///
+/// A /64 is commonly one subscriber. All clients whose address is unknown count as one client.
 pub fn client_key(address: Option<IpAddr>) -> IpAddr {
     let address = address.unwrap_or(Ipv6Addr::UNSPECIFIED.into());
     match address.to_canonical() {
@@ -26,7 +28,7 @@ pub fn client_key(address: Option<IpAddr>) -> IpAddr {
     }
 }
 
-/// The network of this prefix length that an address is in.
+/// Returns the first address of the network of this prefix length that `address` is in.
 pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
     let mask = u128::MAX.checked_shl(128 - prefix.min(128)).unwrap_or(0);
     Ipv6Addr::from_bits(address.to_bits() & mask)
@@ -41,7 +43,7 @@ pub struct Network {
     pub prefix: u8,
 }
 
-/// A network of a client, and how much more than one client it may have.
+/// A network that a client is in, and how much more than one client the network may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkShare {
     /// The network itself.
@@ -50,8 +52,9 @@ pub struct NetworkShare {
     pub factor: u32,
 }
 
-/// The networks that count what a client does, the smallest first. A subscriber with an IPv6 /64 often has a
-/// /56 or a /48, so those allow little more than a /64 does.
+/// Returns the networks in which a client's actions are counted, the smallest first.
+///
+/// A subscriber with an IPv6 /64 often has a whole /56 or /48, so these may do little more than a /64.
 pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare> {
     let prefixes: &[(u8, u32)] = match client {
         IpAddr::V4(_) => &[(32, 1)],
@@ -69,10 +72,10 @@ pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare>
     })
 }
 
-/// What a client holds, until dropped.
+/// A slot that a client holds until this is dropped.
 pub type ClientSlot = OwnedSemaphorePermit;
 
-/// Bounds what each client holds at a time, such as connections or work in progress. Clones share it.
+/// Bounds what each client holds at a time, such as connections or work in progress. Clones share the slots.
 #[derive(Clone, Debug)]
 pub struct ClientSlots {
     max: u32,
@@ -82,12 +85,12 @@ pub struct ClientSlots {
 #[derive(Debug, Default)]
 struct Clients {
     slots: HashMap<IpAddr, Arc<Semaphore>>,
-    /// The size at which those that hold nothing are removed.
+    /// The number of clients at which those that hold nothing are removed.
     limit: usize,
 }
 
 impl ClientSlots {
-    /// Each client has `max` slots.
+    /// Gives `max` slots to each client.
     pub fn new(max: u32) -> Self {
         Self {
             max,
@@ -95,7 +98,7 @@ impl ClientSlots {
         }
     }
 
-    /// The free slots of this client.
+    /// Returns the semaphore of this client, whose permits are the free slots.
     pub fn slots_of(&self, client: IpAddr) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
@@ -111,20 +114,20 @@ impl ClientSlots {
         Arc::clone(slots)
     }
 
-    /// Takes a slot; `None` if the client has no slot left.
+    /// Takes a slot. Returns `None` if the client has no slot left.
     pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
         self.slots_of(client).try_acquire_owned().ok()
     }
 }
 
-/// How many connections one client address may have. Clones share the count.
+/// Limits how many connections one client address may have. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
     slots: ClientSlots,
     exempt: CidrSet,
 }
 
-/// An address has as many connections as it may have.
+/// The error if an address already has as many connections as it may have.
 #[derive(Debug)]
 pub(crate) struct AddressLimitReached {
     pub(crate) limit: u32,
@@ -139,7 +142,7 @@ impl AddressLimit {
         }
     }
 
-    /// Takes a slot for one more connection of this address; `None` if the address is exempt.
+    /// Takes a slot for one more connection of this address. An exempt address needs none, and gets `None`.
     pub(crate) fn acquire(
         &self,
         address: IpAddr,

@@ -1,5 +1,7 @@
-//! The stream of one HTTP/1.1 connection. It enforces the deadlines of request heads and of clients that read slowly,
-//! and reports what the connection does to its [`Activity`].
+//! The stream below hyper of one HTTP/1.1 connection.
+//!
+//! It closes connections whose request head takes too long, or whose client reads a response too slowly. It also
+//! reports to [`Activity`] whether the connection is idle.
 
 use crate::open_connections::Activity;
 use std::{
@@ -15,38 +17,40 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// The time from the first byte of a request head to its end.
+/// The maximum time from the first byte of a request head to its end.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time in which a client must accept the rest of what is buffered, or [`MIN_PROGRESS`] of it.
+/// The time in which a client must accept all buffered bytes, or at least [`MIN_PROGRESS`] of them.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// [`WRITE_TIMEOUT`] while others wait for the memory of the response.
+/// Replaces [`WRITE_TIMEOUT`] while other requests wait for the memory of the response.
 const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The bytes that a client must accept within these times. A client that accepts fewer reads only to keep the memory of
-/// its response occupied.
+/// The number of bytes that a client must accept within these times. A client that accepts fewer is assumed to read
+/// only to keep the memory of its response occupied.
 const MIN_PROGRESS: usize = 64 * 1024;
 
-/// The bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
+/// The maximum number of bytes of one read. hyper begins with a buffer of 8 KiB, and doubles it after a read that fills
+/// it; reads that are one byte shorter keep it small.
 const MAX_READ: u64 = 8 * 1024 - 1;
 
-/// The stream of a connection, under deadlines.
+/// The stream of a connection, with deadlines that hyper lacks.
 ///
 /// hyper has one timer for both an idle connection and an incomplete request head. A load balancer keeps
-/// idle connections for a minute, but an incomplete head for a minute is an attack (slowloris). So the
-/// timer of hyper bounds idle time, and this stream bounds the head: from its first byte (for the first
-/// request from the accept) to the call of the service. For clients that do not read, hyper has none.
+/// idle connections for a minute, but a head that is incomplete for a minute is an attack (slowloris). So the
+/// timer of hyper bounds the idle time, and this stream bounds the head. The head's time runs from its first
+/// byte, or from the accept for the first request, until the service is called. hyper has no timer for
+/// clients that do not read.
 pub(crate) struct GuardedStream<S> {
     stream: Take<S>,
     activity: Arc<Activity>,
-    /// Runs while a head arrives.
+    /// The deadline of a request head, set while one arrives.
     head: Option<Pin<Box<Sleep>>>,
-    /// Runs from the first byte that the client does not accept until it has accepted enough.
+    /// Set when the client does not accept a byte, until it has accepted [`MIN_PROGRESS`].
     write: Option<PendingWrite>,
 }
 
-/// A write of which the client has not accepted enough.
+/// A write that waits because the client has not accepted enough.
 struct PendingWrite {
     since: Instant,
     accepted: usize,
@@ -77,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
         Pin::new(self.stream.get_mut())
     }
 
-    /// Passes the outcome of a write on, or an error if the client accepts too little.
+    /// Returns the outcome of a write, or a timeout if the client accepts too little.
     fn require_progress(
         &mut self,
         cx: &mut Context<'_>,
@@ -123,7 +127,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
         let before = buffer.filled().len();
         this.stream.set_limit(MAX_READ);
         let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
-            // hyper writes what it has before it waits for the next head.
+            // hyper writes what it has before it waits for the next head, so a served connection is idle now.
             this.activity.begin_idle();
             return Poll::Pending;
         };
@@ -164,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
         self.stream.get_ref().is_write_vectored()
     }
 
-    /// Called when all that is buffered was written.
+    /// Flushes the stream. A completed flush counts as enough progress, because the client has accepted everything.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = this.stream().poll_flush(cx).map_ok(|()| MIN_PROGRESS);

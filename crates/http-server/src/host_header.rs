@@ -1,4 +1,4 @@
-//! The `Host` header of HTTP/1.1 (RFC 9112, section 3.2).
+//! Refuses requests whose `Host` header is missing, repeated or malformed (RFC 9112, section 3.2).
 
 use axum::{
     extract::Request,
@@ -11,8 +11,10 @@ use http::{
 };
 use std::net::Ipv6Addr;
 
-/// Whether a request may be served. Proxies that choose another of two hosts than we do would route or
-/// cache a response for the wrong one.
+/// Returns `true` if the `Host` of a request is valid: exactly one, or none with HTTP/1.0.
+///
+/// Of two hosts, a proxy in front could choose another one than this server, and would then route the request
+/// or cache the response for the wrong host.
 fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(HOST).iter();
     match (values.next(), values.next()) {
@@ -22,7 +24,7 @@ fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     }
 }
 
-/// `uri-host [ ":" port ]` (RFC 9110, section 7.2); the host may be empty.
+/// Returns `true` if the value is `uri-host [ ":" port ]` (RFC 9110, section 7.2). The host may be empty.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else {
         return false;
@@ -40,12 +42,12 @@ fn is_host(value: &HeaderValue) -> bool {
     }
 }
 
-/// Whether it is a character of a `reg-name` (RFC 3986, section 3.2.2).
+/// Returns `true` for a character that a `reg-name` may have (RFC 3986, section 3.2.2).
 fn is_name_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-._~!$&'()*+,;=%".contains(character)
 }
 
-/// The layer that refuses requests by their `Host`, for a router that [`serve`](crate::http_server::serve) gets.
+/// Middleware that answers a [`refusal`], for routers that are passed to [`serve`](crate::http_server::serve).
 pub(crate) async fn require(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(refusal) => refusal,
@@ -53,7 +55,7 @@ pub(crate) async fn require(request: Request, next: Next) -> Response {
     }
 }
 
-/// 400 if a request may not be served. Its body is not read, so the connection closes.
+/// Returns a 400 if the `Host` of a request is invalid. The connection closes, because the request's body is not read.
 pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     const BODY: &str = r#"{"detail":"Host header is missing, repeated or malformed."}"#;
     if is_valid(request.version(), request.headers()) {
@@ -62,7 +64,7 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     let headers = [
         (CONTENT_TYPE, "application/json"),
         (CONNECTION, "close"),
-        // Every error of the gateway has this header. A test there compares the two.
+        // Every error of the gateway has this header. A test in the gateway compares this response with those.
         (HeaderName::from_static("rolegate-reason"), "HOST_INVALID"),
     ];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())

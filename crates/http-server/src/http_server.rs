@@ -1,5 +1,7 @@
-//! An HTTP/1.1 server with limits that `axum::serve` lacks: connections, time for a request head,
-//! time between requests, time for a client to read, size of a head. With TLS, if configured.
+//! An HTTP/1.1 server with limits that `axum::serve` lacks, and with TLS if that is configured.
+//!
+//! It bounds the number of connections, the size of a request head and the time for it, the time between two
+//! requests, and the time in which a client must read.
 
 use crate::{
     connection::{GuardedStream, HEAD_TIMEOUT},
@@ -26,17 +28,18 @@ use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// The resolution of idle times.
+/// How often the clock of idle times advances, and so the resolution of idle times.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The bytes of a head. Every connection may take twice as many: for reading, and for writing.
+/// The maximum size of a request head in bytes. A connection may take this memory twice: for reading and for writing.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// The time between two requests on one connection. It is longer than the 60 s for which load balancers commonly
-/// keep idle connections, so that the balancer closes them and never sends into a closed one.
+/// The maximum time between two requests on one connection. It is longer than the 60 s for which load balancers
+/// commonly keep idle connections. So it is the balancer that closes them, and it never sends a request into a closed
+/// one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Binds the address of the setting `variable`.
+/// Binds `address` for clients. `variable` is the setting that errors name.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,
@@ -46,13 +49,14 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
     .await
 }
 
-/// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`]. At
-/// the limit, a newcomer replaces the connection that has been idle longest, never one with a request or
-/// a part of its head. The router must refuse requests by [`host_header`](crate::host_header), because hyper does
-/// not. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
+/// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`].
+///
+/// At the limit of connections, a new one replaces the connection that has been idle longest, but never one that
+/// has sent a part of a request. The router must refuse requests by [`host_header`](crate::host_header), because
+/// hyper does not. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
 #[must_use]
 pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxFuture<'static, ()> {
-    // Boxed: each crate that awaits an `async fn` compiles it anew, with all of hyper.
+    // The future is boxed because each crate that awaits an `async fn` compiles it anew, with all of hyper.
     Box::pin(async move {
         let address = listener.address();
         let graceful = GracefulShutdown::new();
@@ -89,7 +93,7 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
     })
 }
 
-/// Answers the requests of one connection.
+/// Answers the requests of one connection with the router.
 struct ConnectionService {
     router: Router,
     peer: SocketAddr,
@@ -129,7 +133,7 @@ fn http1_connection(
         let shutdown = service.shutdown.clone();
         async move {
             if !is_open {
-                // The end of its task closes the connection.
+                // The accept loop has aborted the task of this connection, which closes it.
                 std::future::pending::<()>().await;
             }
             let mut response = response.await?;
@@ -156,7 +160,7 @@ fn http1_connection(
         .serve_connection(TokioIo::new(stream), respond)
 }
 
-/// Ends the request when hyper drops its body: all of it is in the buffers of the connection.
+/// Ends the request when hyper drops the response body, because all of it is then in the buffers of the connection.
 struct RequestGuard {
     activity: Arc<Activity>,
 }

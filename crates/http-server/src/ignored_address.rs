@@ -1,7 +1,7 @@
-//! Client addresses that are ignored, because the peer that reports them is not trusted.
+//! Reports client addresses that are ignored, because the peer that sends them is not trusted.
 //!
-//! One forgotten network in a setting makes all users behind a gateway or a proxy one client, with one
-//! rate limit: one attacker locks everybody out, and nothing fails.
+//! If a setting lacks the network of a gateway or proxy, all users behind it are one client with one rate
+//! limit. A single attacker then locks all of them out, although nothing seems to be broken.
 
 use rolegate_program::{doctor::Doctor, healthcheck};
 use rolegate_telemetry::{
@@ -22,34 +22,34 @@ static IGNORED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec(METRIC, help, &["setting"])
 });
 
-/// A header that reports the address of a client, and the setting of the peers that may.
+/// A header that carries the address of a client, and the setting that names the peers trusted to send it.
 #[derive(Debug)]
 pub struct AddressHeader {
-    /// Its name in lower case.
+    /// The name of the header in lower case.
     pub name: &'static str,
     /// The setting with the networks of trusted peers.
     pub setting: &'static str,
     /// The kind of program that has a reason to send the header, such as `gateway`.
     pub sender: &'static str,
-    /// Allows one line about each kind of peer.
+    /// Allows one log line about each kind of peer.
     lines: LogLimiter<PeerKind>,
 }
 
-/// Who can connect to a listener.
+/// Tells which peers can connect to a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
-    /// Anybody on the Internet, who can send any header.
+    /// Any client on the Internet can connect, and can send any header.
     Public,
-    /// Programs of the operator, and nobody else.
+    /// Only programs of the operator can connect.
     Internal,
 }
 
-/// Whose address a peer has.
+/// The two kinds of peers, which have separate log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum PeerKind {
-    /// A private address, which is probably one of the operator.
+    /// The peer has a private address, so it is probably the operator's.
     Private,
-    /// Any other, or none.
+    /// The peer has another address, or an unknown one.
     Public,
 }
 
@@ -64,14 +64,16 @@ impl AddressHeader {
         }
     }
 
-    /// Registers the metric.
+    /// Registers the metric, so that it is 0 before the first ignored address.
     pub fn register_metric(&self) {
         IGNORED.with_label_values(&[self.setting]);
     }
 
-    /// Counts a request of an untrusted peer with this header. The log gets one line about a peer with a
-    /// private address, which is probably the operator's, and one about others: strangers can send any
-    /// number, and must neither use up the operator's line nor be recommended.
+    /// Counts a request of an untrusted peer with this header, and logs it.
+    ///
+    /// The log gets one line about a peer with a private address, which is probably the operator's, and one about
+    /// any other peer. Strangers can send any number of requests, so they must not use up the operator's line. The
+    /// line about a stranger must not recommend to trust it.
     pub fn ignore(&self, peer: Option<IpAddr>) {
         IGNORED.with_label_values(&[self.setting]).inc();
         let kind = match peer {
@@ -103,7 +105,7 @@ impl AddressHeader {
     }
 
     /// Reports to `doctor` whether untrusted peers send the header to the server with this
-    /// `OPS_LISTEN_ADDR`. That is a failure only if its listener is internal.
+    /// `OPS_LISTEN_ADDR`. This is a failure only if the server's listener is internal.
     pub async fn check(&self, doctor: &mut Doctor, exposure: Exposure, ops: SocketAddr) {
         const STEP: &str = "trust";
         let Ok(count) = self.count_at(ops).await else {
@@ -129,7 +131,7 @@ impl AddressHeader {
         }
     }
 
-    /// How many requests the server with this `OPS_LISTEN_ADDR` counted.
+    /// Returns how many such requests the server with this `OPS_LISTEN_ADDR` has counted.
     async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
         let metrics = healthcheck::get(ops, "/metrics").await?;
         let series = format!("{METRIC}{{setting=\"{}\"}} ", self.setting);
@@ -140,7 +142,7 @@ impl AddressHeader {
     }
 }
 
-/// Whether strangers on the Internet cannot have this address.
+/// Returns `true` for a private, loopback or link-local address, which no stranger on the Internet can have.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),

@@ -1,18 +1,20 @@
-//! Listens and serves HTTP/1.1 with limits.
+//! Accepts connections for HTTP and gRPC, and serves HTTP/1.1, with limits on what a client may take.
 //!
 //! A connection passes these modules in order:
 //!
-//! - [`listener`], for HTTP and gRPC: accepts it, if its address has not too many ([`clients`]), as soon as there is
-//!   room, and completes its TLS handshake. [`refused_peer`] logs why a connection was refused.
-//! - [`http_server`], for HTTP only: serves it. `connection` enforces the deadlines of its heads and writes, and
-//!   reports to `open_connections` when it is idle. When the listener needs room, `open_connections` closes the one that
-//!   has been idle longest.
-//! - [`host_header`]: refuses requests without exactly one valid `Host`.
+//! - [`listener`] accepts it and completes its TLS handshake. It waits until the listener has room, and is closed if
+//!   its address has too many connections ([`clients`]). [`refused_peer`] logs why a connection was refused. gRPC
+//!   servers use these modules too; the next two are for HTTP only.
+//! - [`http_server`] serves it. `connection` enforces the deadlines of request heads and of writes, and tells
+//!   `open_connections` when the connection is idle. When the listener needs room, `open_connections` closes the
+//!   connection that has been idle longest.
+//! - [`host_header`] refuses requests that do not have exactly one valid `Host`.
 //!
-//! Limits and reports for HTTP and gRPC: [`clients`] (what one client is, and what it may hold), [`memory_budget`]
-//! (memory that requests may take together), [`ignored_address`] (client addresses from untrusted peers).
+//! HTTP and gRPC share three more limits and reports. [`clients`] defines what one client is, and bounds what it may
+//! hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`] reports that an untrusted
+//! peer sends client addresses.
 //!
-//! Probes: [`admin_server`] (`/livez`, `/readyz`, `/metrics`), [`readiness`].
+//! [`admin_server`] serves the probes `/livez` and `/readyz`, which answers from [`readiness`], and `/metrics`.
 
 pub mod admin_server;
 pub mod clients;

@@ -1,4 +1,4 @@
-//! The accept loop of HTTP and gRPC: caps on connections, a pause after errors, `TCP_NODELAY`, TLS.
+//! Accepts connections for HTTP and gRPC, with caps on their number, and completes TLS handshakes.
 
 use crate::{
     clients::{AddressLimit, AddressLimitReached, ClientSlot},
@@ -18,16 +18,16 @@ use tokio_util::either::Either;
 #[cfg(simulation)]
 use turmoil::net::{TcpListener, TcpStream};
 
-/// How long nothing is accepted after an error of the whole process, such as EMFILE.
+/// How long the listener accepts nothing after an error that affects the whole process, such as EMFILE.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a connection waits for a permit before more room is made for it.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Each cap is logged at most once in this time: a flood must not fill the log.
+/// Each cap is logged at most once in this time, so that a flood does not fill the log.
 const CAP_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A connection without or with TLS, which is boxed because it takes much more memory.
+/// A connection without or with TLS. The one with TLS is boxed because it takes much more memory.
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// A bound TCP socket and the connections that it accepts.
@@ -38,25 +38,26 @@ pub struct Listener {
     tls: Option<ServerTls>,
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
-    /// Kept here, so that a cancelled [`Self::accept`] does not lose it.
+    /// The connection that waits for room. It is kept here, so that a canceled [`Self::accept`] does not lose it.
     waiting: Option<WaitingConnection>,
-    /// Set after an error of the whole process: [`Self::accept`] sleeps until this time before it accepts again.
+    /// Set after an error that affects the whole process: [`Self::accept`] sleeps until this time before it accepts
+    /// again.
     paused_until: Option<Instant>,
-    /// Limits the log lines about each cap, apart from each other: one peer can reach the cap of its address, and must
-    /// not silence the line about the cap of the listener.
+    /// Limits the log lines about each cap separately. One peer can reach the cap of its address, and must not silence
+    /// the line about the cap of the listener.
     cap_log: LogLimiter<Cap>,
 }
 
 /// A cap on open connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cap {
-    /// All connections of a listener.
+    /// Limits all connections of a listener.
     Listener,
-    /// The connections of one address.
+    /// Limits the connections of one address.
     Address,
 }
 
-/// The simulated socket has no `Debug`.
+/// Written by hand because the simulated socket does not implement `Debug`.
 #[cfg(simulation)]
 impl std::fmt::Debug for Listener {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,12 +65,12 @@ impl std::fmt::Debug for Listener {
     }
 }
 
-/// A connection that the system has accepted, and that waits until the listener has room for it.
+/// A connection that the operating system has accepted, and that waits until the listener has room for it.
 #[derive(Debug)]
 struct WaitingConnection {
     stream: TcpStream,
     peer: SocketAddr,
-    /// `None` if its address may have any number of connections.
+    /// The slot of the peer's address; `None` if this address may have any number of connections.
     address_slot: Option<ClientSlot>,
 }
 
@@ -92,7 +93,7 @@ pub struct Permit {
 }
 
 impl AcceptedConnection {
-    /// Completes the TLS handshake, if the listener requires TLS. `None`, and a log line, if it fails.
+    /// Completes the TLS handshake, if the listener requires TLS. Returns `None` if it fails, and logs why.
     pub async fn handshake(self, deadline: Instant) -> Option<ReadyConnection> {
         let permit = self.permit;
         let Some(tls) = self.tls else {
@@ -100,7 +101,7 @@ impl AcceptedConnection {
             return Some(ReadyConnection { stream, permit });
         };
         let peer = self.peer;
-        // Boxed, or every connection would take the memory of one with TLS.
+        // The handshake is boxed: otherwise the task of every connection would have the size of one with TLS.
         match Box::pin(timeout_at(deadline, tls.acceptor().accept(self.stream))).await {
             Ok(Ok(stream)) => {
                 let stream = Either::Right(Box::new(stream));
@@ -116,15 +117,17 @@ impl AcceptedConnection {
 /// A connection whose TLS handshake, if it needs one, is complete.
 #[derive(Debug)]
 pub struct ReadyConnection {
-    /// What the peer sends and receives.
+    /// The stream to and from the peer, which hides TLS.
     pub stream: Stream,
     /// Held as long as the connection.
     pub permit: Permit,
 }
 
 impl Listener {
-    /// Binds the address of the setting `variable`. Of more than `max_connections`, one waits for
-    /// room and the others in the backlog of the kernel.
+    /// Binds `address`. `variable` is the setting that errors name.
+    ///
+    /// Of the connections beyond `max_connections`, one is accepted and waits for room. The others wait in the
+    /// backlog of the kernel.
     pub async fn bind(
         variable: &str,
         address: SocketAddr,
@@ -147,7 +150,7 @@ impl Listener {
         })
     }
 
-    /// Closes connections of an address beyond its limit.
+    /// Limits the connections of each address. Connections beyond the limit are closed.
     #[must_use]
     pub fn limit_per_address(self, limit: AddressLimit) -> Self {
         Self {
@@ -162,24 +165,26 @@ impl Listener {
         Self { tls, ..self }
     }
 
-    /// Whether it requires TLS.
+    /// Returns `true` if the listener requires TLS.
     pub fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Its URL.
+    /// Returns the URL of the listener, with `http` or `https`.
     pub fn url(&self) -> String {
         let scheme = if self.has_tls() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
-    /// The bound address, with the real port if the setting has port 0.
+    /// Returns the bound address, with the real port if the setting has port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Accepts the next connection. While there is no room for it, calls `make_room` again and again, which
-    /// may close an idle connection. Cancel-safe.
+    /// Accepts the next connection.
+    ///
+    /// While there is no room for it, calls `make_room` again and again, which may close an idle connection. This
+    /// method is cancel-safe.
     pub async fn accept(&mut self, mut make_room: impl FnMut()) -> AcceptedConnection {
         loop {
             if self.waiting.is_none() {
@@ -195,7 +200,7 @@ impl Listener {
             }
             let connection_permit = self.acquire_permit(&mut make_room).await;
             if let Some(waiting) = self.waiting.take() {
-                // Without it small messages wait for the ACK of the previous one.
+                // Without `TCP_NODELAY`, a small message would wait for the ACK of the previous one.
                 let _ = waiting.stream.set_nodelay(true);
                 return AcceptedConnection {
                     stream: waiting.stream,
@@ -210,7 +215,7 @@ impl Listener {
         }
     }
 
-    /// Returns a connection whose address may have one more. `None` closes the connection.
+    /// Returns the connection if its address may have one more. Otherwise the connection is dropped, which closes it.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<WaitingConnection> {
         let address_slot = match &self.per_address {
             Some(limit) => limit.acquire(peer.ip()),
@@ -234,9 +239,9 @@ impl Listener {
         }
     }
 
-    /// Waits for room, which `make_room` may make.
+    /// Waits until the listener has room for one more connection. `make_room` may close another one.
     async fn acquire_permit(&mut self, mut make_room: impl FnMut()) -> OwnedSemaphorePermit {
-        // At the cap, the first attempt makes room at once.
+        // The first attempt does not wait, so that a listener at its cap makes room at once.
         let mut wait = Duration::ZERO;
         loop {
             // The semaphore is never closed.
@@ -255,8 +260,10 @@ impl Listener {
         }
     }
 
-    /// Errors of a single connection need no pause. Errors of the whole process, such as EMFILE, do: they last until it
-    /// closes something, and the loop would spin.
+    /// Logs an error of accepting, and makes the listener pause.
+    ///
+    /// An error that affects the whole process, such as EMFILE, lasts until the process closes something; without a
+    /// pause, the loop would spin. An error of a single connection needs neither a log line nor a pause.
     fn handle_accept_error(&mut self, error: &io::Error, mut make_room: impl FnMut()) {
         if is_of_one_connection(error) {
             return;
@@ -267,7 +274,7 @@ impl Listener {
     }
 }
 
-/// Tells whether accepting failed because of the connection that was next, which has ended already.
+/// Returns `true` if accepting failed only because the next connection had already ended.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(

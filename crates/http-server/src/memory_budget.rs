@@ -1,7 +1,7 @@
-//! Memory that requests may take together; one client at most half of it.
+//! Bounds the memory that all requests take together, and gives one client at most half of it.
 //!
-//! Work that takes much memory reserves it first and waits while too much is taken. A response holds its
-//! reservation until its bytes are written, so that clients that do not read cannot take more either.
+//! Work that takes much memory reserves it first, and waits while too much is taken. A response holds its
+//! reservation until its bytes are written, so that clients that do not read cannot exceed the bound either.
 
 use crate::clients::{ClientSlots, client_key};
 use axum::body::Bytes;
@@ -22,7 +22,7 @@ use tokio::{
 
 const KIB: usize = 1024;
 
-/// The requests that wait; others are refused at once, because those that wait take memory too.
+/// How many requests may wait for memory. Further ones are refused at once, because waiting requests take memory too.
 const MAX_WAITING: u32 = 1024;
 
 static RESERVED: LazyLock<IntGaugeVec> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_memory_refusals_total", help, &["budget"])
 });
 
-/// Bytes that requests may hold together. Clones share the budget.
+/// A number of bytes that requests may hold together. Clones share the budget.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     shared: Arc<Shared>,
@@ -46,9 +46,9 @@ struct Shared {
     name: &'static str,
     /// How long a request waits for memory to become free.
     wait_timeout: Duration,
-    /// A permit is a KiB.
+    /// The free memory. One permit is one KiB.
     free: Arc<Semaphore>,
-    /// The KiB that one client may have.
+    /// The number of KiB that one client may have.
     max_client_kib: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
@@ -58,18 +58,18 @@ struct Shared {
     waiting_clients: ClientSlots,
 }
 
-/// Reserved bytes, free again when this is dropped.
+/// Reserved bytes, which are free again when this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
     client: Option<IpAddr>,
     permit: OwnedSemaphorePermit,
-    /// As much of the share of the client; `None` if its address is not known.
+    /// The same number of permits from the share of the client; `None` if the client's address is not known.
     client_permit: Option<OwnedSemaphorePermit>,
 }
 
 impl MemoryBudget {
-    /// A budget of `bytes`, with this name in metrics. Requests wait for `wait_timeout`.
+    /// Creates a budget of `bytes`, with this name in metrics. Requests wait for `wait_timeout` at most.
     pub fn new(name: &'static str, bytes: usize, wait_timeout: Duration) -> Self {
         let size = (bytes / KIB).min(Semaphore::MAX_PERMITS);
         let max_client_kib = u32::try_from(size / 2).unwrap_or(u32::MAX);
@@ -94,14 +94,15 @@ impl MemoryBudget {
         }
     }
 
-    /// Reserves `bytes`, at most half of the budget, for the client of the current request. `None` if
-    /// that much did not become free in time, or too many requests wait already.
+    /// Reserves `bytes`, but at most half of the budget, for the client of the current request.
+    ///
+    /// Returns `None` if that much did not become free in time, or if too many requests wait already.
     pub async fn reserve(&self, bytes: usize) -> Option<Reservation> {
         let client = RequestContext::client_address().map(|address| client_key(Some(address)));
         self.reserve_kib(client, self.kib(bytes)).await
     }
 
-    /// The permits for so many bytes, at most the share of a client.
+    /// Returns the number of permits for so many bytes, but at most the share of a client.
     fn kib(&self, bytes: usize) -> u32 {
         let max = self.shared.max_client_kib;
         u32::try_from(bytes.div_ceil(KIB)).map_or(max, |kib| kib.min(max))
@@ -125,7 +126,7 @@ impl MemoryBudget {
                 client_permit,
             })
         };
-        // Polled only if there is no room.
+        // `select!` is biased, so this is polled only if the memory is not free at once.
         let give_up = async {
             if let Ok(_place) = shared.places_to_wait.try_acquire() {
                 sleep(shared.wait_timeout).await;
@@ -142,7 +143,8 @@ impl MemoryBudget {
     }
 }
 
-/// Takes permits of the budget or of a share, and a slot of `waiting` until there are enough.
+/// Takes permits of the budget or of a client's share. Until there are enough, it holds a slot of `waiting`, which
+/// shows others that a request waits.
 async fn acquire(
     free: Arc<Semaphore>,
     kib: u32,
@@ -157,7 +159,8 @@ async fn acquire(
 }
 
 impl Reservation {
-    /// Whether requests wait for this memory: those of its client for their share, or any for the budget.
+    /// Returns `true` if a request waits for this memory: one of the same client for its share, or any one for the
+    /// budget.
     pub(crate) fn is_contended(&self) -> bool {
         let shared = &self.budget.shared;
         let is_awaited = |waiting: &Semaphore| waiting.available_permits() < MAX_WAITING as usize;
@@ -169,7 +172,7 @@ impl Reservation {
     }
 
     /// Changes the size to `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
-    /// does. Returns `None`, and frees all, if that much did not become free in time.
+    /// does. If that much does not become free in time, returns `None` and frees the whole reservation.
     pub async fn resize(mut self, bytes: usize) -> Option<Self> {
         let needed = self.budget.kib(bytes) as usize;
         let held = self.permit.num_permits();
@@ -191,8 +194,9 @@ impl Reservation {
         Some(self)
     }
 
-    /// Attaches this to a response whose body holds it: the connection of the response ends early if the client reads
-    /// slowly while others wait for the memory.
+    /// Tells the connection of a response that its body holds this reservation.
+    ///
+    /// The connection then ends early if its client reads slowly while other requests wait for the memory.
     pub fn attach_to(self: &Arc<Self>, response: &mut Extensions) {
         response.insert(Arc::downgrade(self));
     }

@@ -1,5 +1,7 @@
-//! What the connections of a listener do. Each connection writes its own [`Activity`]; the accept loop reads all of
-//! them in [`OpenConnections`], and closes the one that has been idle longest when it needs room.
+//! Tracks which connections of a listener are idle, so that one of them can make room for a new connection.
+//!
+//! Each connection writes its own [`Activity`]. The accept loop reads all of them in [`OpenConnections`], and closes
+//! the connection that has been idle longest when it needs room.
 
 use crate::memory_budget::Reservation;
 use parking_lot::Mutex;
@@ -12,25 +14,29 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// A part of a request head has arrived.
+/// State: a part of a request head has arrived.
 const RECEIVING: u64 = 0;
+/// State: a request is being served.
 const SERVING: u64 = 1;
-/// All of the response is in the buffers of the connection.
+/// State: all of the response is in the buffers of the connection.
 const SERVED: u64 = 2;
-/// Closed by the accept loop.
+/// State: the accept loop is closing the connection.
 const CLOSING: u64 = u64::MAX;
-/// Any other state is the tick since which the connection is idle.
+/// States from this one on, except [`CLOSING`], are the tick since which the connection is idle.
 const FIRST_TICK: u64 = 3;
 
-/// Counts ticks; shared by the connections of a listener. A coarse clock costs requests a load.
+/// The clock of idle times, which counts ticks. The connections of a listener share it, so that a request only loads a
+/// number instead of reading the time.
 type Ticks = Arc<AtomicU64>;
 
-/// The activity of one connection. Only the connection itself and one transition of the accept loop,
-/// from idle to closing, change it: what has begun to receive is never closed for another connection.
+/// The activity of one connection.
+///
+/// The connection itself changes the state. The accept loop makes only one transition, from idle to closing, so a
+/// connection that has begun to receive a request is never closed for another one.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: AtomicU64,
-    /// Whether the peer has yet to take some of the response.
+    /// True while the peer has not taken all of the response.
     is_blocked: AtomicBool,
     /// The memory of the response, until its bytes are written.
     memory: Mutex<Weak<Reservation>>,
@@ -49,13 +55,13 @@ impl Activity {
         }
     }
 
-    /// Notes that bytes of a request have arrived. `false` if the connection is being closed.
+    /// Notes that bytes of a request have arrived. Returns `false` if the connection is being closed.
     pub(crate) fn begin_head(&self) -> bool {
         self.begin(RECEIVING)
     }
 
-    /// Notes that the head is complete. `false` if the connection is being closed: the request must
-    /// not be served.
+    /// Notes that the request head is complete. Returns `false` if the connection is being closed; the request
+    /// must then not be served.
     pub(crate) fn begin_request(&self) -> bool {
         self.begin(SERVING)
     }
@@ -65,7 +71,7 @@ impl Activity {
         self.state.store(SERVED, Relaxed);
     }
 
-    /// Notes that these buffers were written as far as the peer takes them, and nothing has arrived.
+    /// Notes that the buffers were written as far as the peer takes them, and that no byte of a request has arrived.
     pub(crate) fn begin_idle(&self) {
         if self.state.load(Relaxed) == SERVED {
             self.state
@@ -77,7 +83,8 @@ impl Activity {
         self.state.load(Relaxed) == SERVING
     }
 
-    /// Whether a request is served now, or was served and no byte of the next one has arrived.
+    /// Returns `true` while a request is being served, and after that until the connection is idle or a byte of the
+    /// next request arrives.
     pub(crate) fn has_request(&self) -> bool {
         matches!(self.state.load(Relaxed), SERVING | SERVED)
     }
@@ -95,20 +102,20 @@ impl Activity {
         *self.memory.lock() = memory;
     }
 
-    /// Whether others wait for memory that the response still holds.
+    /// Returns `true` if other requests wait for memory that the response still holds.
     pub(crate) fn delays_others(&self) -> bool {
         let memory = self.memory.lock().upgrade();
         memory.is_some_and(|memory| memory.is_contended())
     }
 
-    /// The tick since which the connection is idle.
+    /// Returns the tick since which the connection is idle; `None` if it is not idle.
     fn idle_since(&self) -> Option<u64> {
         let state = self.state.load(Relaxed);
         let is_idle = (FIRST_TICK..CLOSING).contains(&state) && !self.is_blocked.load(Relaxed);
         is_idle.then_some(state)
     }
 
-    /// Ends the connection, if it has been idle since this tick.
+    /// Ends the connection if it has been idle since this tick. Returns whether it did.
     fn try_close(&self, since: u64) -> bool {
         let is_closing = self.idle_since() == Some(since) && self.change(since, CLOSING);
         if is_closing && let Some(task) = self.task.get() {
@@ -122,7 +129,7 @@ impl Activity {
         state != CLOSING && self.change(state, next)
     }
 
-    /// `false` if the other side was first.
+    /// Changes the state. Returns `false` if the other side, the connection or the accept loop, has changed it first.
     fn change(&self, state: u64, next: u64) -> bool {
         self.state
             .compare_exchange(state, next, Relaxed, Relaxed)
@@ -130,7 +137,8 @@ impl Activity {
     }
 }
 
-/// The candidates that one search finds. The search reads every connection, and a flood of new connections needs many.
+/// How many candidates one search finds. A flood of new connections needs many of them, and a search reads every
+/// connection.
 const MAX_CANDIDATES: usize = 64;
 
 /// A connection that was idle when it was found.
@@ -141,13 +149,13 @@ struct Candidate {
     activity: Weak<Activity>,
 }
 
-/// The connections of one listener, as its accept loop knows them.
+/// The connections of one listener, for its accept loop.
 #[derive(Debug, Default)]
 pub(crate) struct OpenConnections {
     ticks: Ticks,
-    /// All connections in the order in which they were opened. Some have ended.
+    /// The connections in the order in which they were opened, including some that have ended.
     all: Vec<Weak<Activity>>,
-    /// Begins with the one that has been idle longest.
+    /// The connections to close next, beginning with the one that has been idle longest.
     candidates: VecDeque<Candidate>,
 }
 
@@ -157,7 +165,7 @@ impl OpenConnections {
         self.ticks.fetch_add(1, Relaxed);
     }
 
-    /// Adds a connection, which lasts as long as its activity.
+    /// Adds a connection. It counts as open until the returned activity is dropped.
     pub(crate) fn open(&mut self) -> Arc<Activity> {
         if self.all.len() == self.all.capacity() {
             self.all.retain(|connection| connection.strong_count() > 0);
@@ -168,7 +176,7 @@ impl OpenConnections {
         activity
     }
 
-    /// Closes the connection that has been idle longest. `false` if none is idle.
+    /// Closes the connection that has been idle longest. Returns `false` if none is idle.
     pub(crate) fn close_longest_idle(&mut self) -> bool {
         if self.close_candidate() {
             return true;
@@ -189,7 +197,7 @@ impl OpenConnections {
     }
 
     fn find_candidates(&mut self) {
-        // Ordered by the tick, and by the age of the connection where the ticks are equal.
+        // The pairs are ordered by the tick, and by the age of the connection if the ticks are equal.
         let mut idle = Vec::new();
         for (index, connection) in self.all.iter().enumerate() {
             if let Some(activity) = connection.upgrade()

@@ -1,4 +1,4 @@
-//! Whether a program is ready, as `/readyz` reports.
+//! Holds whether a program is ready, and what its stores cannot write, for `/readyz`.
 
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
@@ -14,14 +14,14 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
-    /// Indexed by the number of the store.
+    /// Why stores cannot write, by the number of the store.
     write_problems: Arc<Mutex<BTreeMap<usize, Arc<str>>>>,
     store: usize,
     shutdown: Shutdown,
 }
 
 impl Readiness {
-    /// Not ready until [`Self::set_healthy`], and never after `shutdown` has begun.
+    /// Returns a readiness that is not ready until [`Self::set_healthy`], and never again after `shutdown` has begun.
     pub fn new(shutdown: &Shutdown) -> Self {
         Self {
             healthy: Arc::default(),
@@ -36,8 +36,9 @@ impl Readiness {
         self.healthy.store(healthy, Ordering::Release);
     }
 
-    /// Returns the readiness of one more store of the program. Its health has no effect on this readiness, but `/readyz`
-    /// reports its write problem too.
+    /// Returns the readiness of one more store of the program.
+    ///
+    /// The health of that store has no effect on this readiness, but `/readyz` reports its write problem too.
     #[must_use]
     pub fn for_another_store(&self) -> Self {
         Self {
@@ -47,7 +48,7 @@ impl Readiness {
         }
     }
 
-    /// Sets why the store cannot write. It stays ready, because decisions only read.
+    /// Sets why the store cannot write; `None` if it can. The program stays ready, because decisions only read.
     pub fn set_write_problem(&self, problem: Option<Arc<str>>) {
         let mut problems = self.write_problems.lock();
         match problem {
@@ -61,13 +62,13 @@ impl Readiness {
         problems.values().cloned().collect()
     }
 
-    /// Whether load balancers should send new requests.
+    /// Returns `true` if load balancers should send new requests.
     pub fn is_ready(&self) -> bool {
         self.obstacle().is_none()
     }
 
-    /// Why load balancers should send no requests; `None` if they should. Readiness follows no dependency but the
-    /// database.
+    /// Returns why load balancers should send no requests, or `None` if they should. The database is the only
+    /// dependency that readiness follows.
     pub(crate) fn obstacle(&self) -> Option<&'static str> {
         if self.shutdown.is_lame_duck() {
             return Some("stopping");

@@ -1,4 +1,4 @@
-//! Log lines about connections that were refused before their first request.
+//! Logs connections that were refused before their first request.
 
 use crate::{clients::client_key, ignored_address::is_private};
 use rolegate_grpc_tls::tls_problem;
@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-/// A client that tries again and again gets one line in this time.
+/// A client that tries again and again gets one line for each reason in this time.
 const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 
-/// Bounds the lines about public addresses, whose peers could fill the memory and the log, and apart from them those
-/// about private addresses, which are probably the operator's.
+/// Bounds the lines about public addresses, because their peers could fill the memory and the log. Private addresses,
+/// which are probably the operator's, have as many lines of their own.
 const MAX_LINES: usize = 128;
 
 static PUBLIC: LogLimiter<(IpAddr, String)> =
@@ -29,7 +29,7 @@ pub fn log(peer: IpAddr, problem: &str) {
     }
 }
 
-/// Logs why TLS failed. A client that just left, such as a port scan, is of no interest.
+/// Logs why a TLS handshake failed. A client that just left, such as a port scan, is logged only at level `debug`.
 pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
     if let Some(problem) = tls_problem(error) {
         log(peer.ip(), &problem);
@@ -38,7 +38,8 @@ pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
     }
 }
 
-/// Claims the line about this client and problem. Returns `false` if it was written recently, or too many were.
+/// Claims the line about this client and problem. Returns `false` if this line was written recently, or if too many
+/// lines were.
 fn claim_line(peer: IpAddr, problem: &str) -> bool {
     let (limiter, client) = if is_private(peer) {
         (&PRIVATE, peer.to_canonical())

@@ -1,4 +1,4 @@
-//! The deadlines of a connection.
+//! Tests of the deadlines of a connection.
 
 use super::{CONTENDED_WRITE_TIMEOUT, GuardedStream, HEAD_TIMEOUT, MIN_PROGRESS, WRITE_TIMEOUT};
 use crate::{
@@ -89,7 +89,7 @@ async fn each_response_has_its_own_time() {
     }
 }
 
-/// A response of one client that holds memory, while a request of the other waits for more.
+/// Reserves memory for a response of the client `reader`, while a request of the client `waiting` waits for more.
 async fn reserve_and_wait(reader: &str, waiting: &'static str) -> Arc<Reservation> {
     let budget = budget("test-contended", 2);
     let held = as_client(reader, budget.reserve(1)).await.expect("free");
@@ -106,7 +106,7 @@ async fn reserve_and_wait(reader: &str, waiting: &'static str) -> Arc<Reservatio
 
 #[tokio::test(start_paused = true)]
 async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
-    // For all of the budget, or for the share of the reader.
+    // The first one waits for the budget itself, the second one for the share of the reader.
     for waiting in ["192.0.2.2", "192.0.2.1"] {
         let (mut client, mut server, activity) = connection();
         let held = reserve_and_wait("192.0.2.1", waiting).await;

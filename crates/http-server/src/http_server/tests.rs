@@ -1,4 +1,4 @@
-//! Limits of connections.
+//! Tests of the limits of connections.
 
 use crate::{host_header, listener::Listener};
 use axum::{Router, middleware::from_fn, routing::get};
@@ -11,10 +11,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// In bytes; more than the socket buffers of both ends.
+/// A size in bytes that is larger than the socket buffers of both ends.
 const LARGE: usize = 16 * 1024 * 1024;
 
-/// For what must happen on a slow machine.
+/// How long a test waits for what must happen even on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Serves until the test ends. `/slow` answers when it is notified.
@@ -83,7 +83,7 @@ async fn at_the_limit_a_newcomer_replaces_the_connection_that_is_idle_longest() 
     for client in [&mut newer, &mut older] {
         send(client, QUICK).await;
         expect(client, "quick").await;
-        // Longer than the resolution of idle times.
+        // The pause is longer than the resolution of idle times.
         sleep(super::TICK_INTERVAL * 3).await;
     }
     let mut newcomer = connect(address).await;

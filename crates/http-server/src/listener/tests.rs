@@ -1,4 +1,4 @@
-//! Caps on connections, and the pause after an error.
+//! Tests of the caps on connections, and of the pause after an error.
 
 use super::{ACCEPT_PAUSE, Listener};
 use crate::clients::AddressLimit;

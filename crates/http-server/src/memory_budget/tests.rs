@@ -57,7 +57,7 @@ async fn when_too_many_wait_others_are_refused_at_once() {
 #[tokio::test(start_paused = true)]
 async fn one_client_gets_at_most_half() {
     let budget = budget("test-share", 100);
-    // More than the half is reserved as the half.
+    // A reservation of more than half of the budget is reduced to half of it.
     let _all_of_it = as_client("192.0.2.1", budget.reserve(1000 * KIB))
         .await
         .expect("free");

@@ -1,9 +1,9 @@
-//! Which connection is closed for a newcomer.
+//! Tests of which connection is closed for a new one.
 
 use super::{Activity, OpenConnections};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-/// The activity of a connection in a table of its own.
+/// Returns the activity of a connection that has a clock of its own.
 pub(crate) fn activity() -> Arc<Activity> {
     Arc::new(Activity::new(&Arc::default()))
 }
@@ -24,7 +24,7 @@ fn a_connection_is_idle_from_its_last_response_to_the_first_byte_of_the_next_req
     );
     connection.begin_idle();
     assert!(connection.idle_since() > Some(opened));
-    // A head that arrived with the previous one.
+    // The next head may have arrived together with the previous one.
     assert!(connection.begin_request());
     assert!(!connection.try_close(opened) && !connection.try_close(opened + 1));
 }
@@ -59,7 +59,7 @@ fn the_connection_that_has_been_idle_longest_is_closed_first() {
         all[used].begin_idle();
     }
     assert!(all[2].begin_request());
-    // By the age of the connection where the ticks are equal.
+    // Connections with equal ticks are closed in the order of their age.
     for (closed, expected) in (3..200).chain([1, 0]).enumerate() {
         assert!(connections.close_longest_idle(), "{closed} closed");
         assert!(
