@@ -1,5 +1,10 @@
-//! `user`: users as an operator sees and changes them, directly in the database. Access
-//! to the database is the authorization.
+//! `user`: shows and changes users directly in the database. Access to the database is the
+//! operator's authorization.
+//!
+//! `run` opens the database as an `Operator` and calls the file of the command. `change` has the
+//! commands that change one user. `create`, `password_link`, `keys`, `end_all` and `erase_audit`
+//! are each about one kind of change. `show` prints users. `import` and `export` move them as JSON
+//! lines, which `user_line` reads and writes. `new_password` reads a password without showing it.
 
 mod change;
 mod create;
@@ -35,7 +40,7 @@ use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseUrl;
 use std::{path::PathBuf, pin::Pin};
 
-/// A command on users.
+/// A command about users.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Create a user, also while registration is closed
@@ -117,7 +122,7 @@ pub enum UserCommand {
     Export,
 }
 
-/// The argument of commands on a user who exists.
+/// The argument of commands about one existing user.
 #[derive(Args, Debug)]
 pub struct Username {
     /// Name of the user, case-sensitive
@@ -131,7 +136,7 @@ pub fn run(
     settings: &ServiceSettings,
     database: Result<DatabaseUrl, SettingError>,
 ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> {
-    // Boxed, so that no other crate compiles the commands again.
+    // The future is boxed, so that rolegate does not compile the commands again.
     Box::pin(async move {
         let roles = &settings.extra_roles;
         let role = named_role(&command, roles)?;
@@ -148,7 +153,7 @@ pub fn run(
     })
 }
 
-/// Finds the role that the command gives to a user or a key.
+/// Finds the role that the command gives to a user or a key; `None` if it gives none.
 fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, SettingError> {
     let name = match command {
         UserCommand::Create(arguments) => Some(&arguments.role),
@@ -160,8 +165,10 @@ fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, Sett
         .transpose()
 }
 
-/// end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
-/// issued meanwhile would stay valid. Other commands must not move the clock of a running service.
+/// Chooses whether the command advances the clock of an SQLite file.
+///
+/// `end-all` revokes tokens by time. If the file's clock were behind that of this machine, tokens
+/// issued in between would stay valid. Other commands must not move the clock of a running service.
 fn file_clock(command: &UserCommand) -> FileClock {
     match command {
         UserCommand::EndAll { .. } => FileClock::Advance,
@@ -183,7 +190,7 @@ async fn execute(
     role: Option<Role>,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
-    // The commands that set the role of a user always name one.
+    // Every command that sets the role of a user names one, so the default is never used for those.
     let role_of_user = role.unwrap_or(Role::USER);
     match command {
         UserCommand::Create(new) => create::run(operator, new, role_of_user, settings).await,

@@ -1,4 +1,5 @@
-//! The commands that change one user. The operator may disable, demote and delete the last admin too.
+//! The commands that change one user. Unlike an admin, an operator may also disable, demote or
+//! delete the last admin.
 
 use super::{
     new_password,
@@ -32,8 +33,8 @@ pub(super) async fn reset_password(
         "User {} ({username:?}) has the new password now.",
         user.id
     ));
-    // The file of rolegate's generated password beside this database. It is not deleted here: nothing
-    // proves that it belongs to this database.
+    // This may be the file with rolegate's generated password. The command does not delete it,
+    // because nothing proves that the file belongs to this database.
     if username == ADMIN_USERNAME
         && let DatabaseTarget::Sqlite(database) = &operator.database_url.target
         && let file = database.with_file_name(InitialPassword::NAME)
@@ -150,7 +151,7 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
     Ok(())
 }
 
-/// Asks first, unless the operator said `--yes` or there is no terminal.
+/// Deletes a user. Asks first, unless the operator gave `--yes` or there is no terminal.
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let question = format!("Delete user {} ({username:?}) and every API key?", user.id);

@@ -1,4 +1,4 @@
-//! `user create`.
+//! `user create`: creates a user, with a password or with a link to choose one.
 
 use super::{
     new_password,
@@ -39,7 +39,8 @@ pub(super) async fn run(
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let username = &arguments.username;
-    // Checked before the password is asked for; the insert decides.
+    // This is checked before the password is asked for, to save the operator from typing it. The
+    // insert checks it again.
     check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
     if operator.find(username).await.is_ok() {
         return Err(username_taken(username));
@@ -58,7 +59,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Prints the link and nothing else on stdout, so that a script can send it.
+/// Creates a user with a link. Only the link is on stdout, so that a script can send it.
 async fn create_with_link(
     operator: &Operator,
     username: &str,
@@ -71,7 +72,7 @@ async fn create_with_link(
     print_link(username, sign_in_url, &new.link)
 }
 
-/// Inserts a user. Returns what to tell the operator.
+/// Inserts a user, and returns what to tell the operator.
 async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
     let username = new.username.clone();
     let role = new.role;

@@ -1,4 +1,5 @@
-//! `user end-all`, and what `rolegate restore` does with the users of a backup.
+//! `user end-all`: ends the credentials of all users. `rolegate restore` does the same with the
+//! users of a backup.
 
 use super::operator::Operator;
 use crate::{
@@ -9,7 +10,8 @@ use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
-/// The question to the operator. It comes before the database is opened, which moves the clock of an SQLite file.
+/// The question to the operator. It is asked before the database is opened, because opening moves
+/// the clock of an SQLite file.
 pub(super) fn question(api_keys: ApiKeys) -> &'static str {
     match api_keys {
         ApiKeys::Delete => "Log everybody out, and delete every API key?",
@@ -25,7 +27,7 @@ pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Fa
     Ok(())
 }
 
-/// Ends the credentials of all users and logs it; an unknown outcome is logged as such.
+/// Ends the credentials of all users and logs it. An unknown outcome is logged, too.
 async fn end(
     database: &OperatorDatabase,
     api_keys: ApiKeys,
@@ -44,14 +46,16 @@ async fn end(
     Ok(end)
 }
 
-/// Prepares the users of a backup before the file replaces another one: migrates the schema, and ends all credentials as
-/// `user end-all` does. Returns the report for the operator.
+/// Prepares the users of a backup before its file replaces another one. Returns the report for the
+/// operator.
+///
+/// It migrates the schema, and ends all credentials as `user end-all` does.
 #[must_use]
 pub fn end_all_restored(
     users: DatabaseUrl,
     replaced: HighWaterMarks,
 ) -> Pin<Box<dyn Future<Output = Result<String, Failure>>>> {
-    // Boxed, so that no other crate compiles the store again.
+    // The future is boxed, so that rolegate does not compile the store again.
     Box::pin(async move {
         let (store, database) = store::open_beside(&users, FileClock::Advance).await?;
         let write = Write::by_operator(Change::Restored, None);

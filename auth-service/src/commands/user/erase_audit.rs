@@ -1,4 +1,4 @@
-//! `user erase-audit`.
+//! `user erase-audit`: erases the name of a deleted user from the record and from API keys.
 
 use super::operator::Operator;
 use crate::{
@@ -8,22 +8,25 @@ use crate::{
 };
 use rolegate_program::{failure::Failure, output::print};
 
-/// Where an erased name is left in an SQLite file.
+/// Says where an SQLite file still has an erased name.
 const LEFT_IN_SQLITE: &str = "The file keeps what was erased in free pages and in its log until you run VACUUM and \
     PRAGMA wal_checkpoint(TRUNCATE); backups keep it until you delete them.";
 
-/// Where an erased name is left on a PostgreSQL server.
+/// Says where a PostgreSQL server still has an erased name.
 const LEFT_IN_POSTGRES: &str = "The server keeps what was erased in dead rows until you run VACUUM FULL audit, \
     audit_pending, api_key, \"user\"; its WAL archives and backups keep it until you delete them.";
 
-/// Erases the names of all deleted users who had this name, from the record and from the API keys that they made for
-/// others. No user has the name now, so each place that has it is about one of them.
+/// Erases a name from the record, and from the API keys that users of this name created for other
+/// users.
+///
+/// It concerns all deleted users who had the name. No user has it now, so every place that has it
+/// is about one of them.
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     if operator.find(username).await.is_ok() {
         return Err(format!("the user {username:?} exists; delete the user first").into());
     }
     let database = &operator.database;
-    // Rows that are not sealed yet have the name, too: they are sealed first.
+    // Rows that are not sealed yet also have the name, so they are sealed before the erasure.
     operator.store.seal_all().await?;
     let ids = database.deleted_users(username).await?;
     let has_rows = !ids.is_empty();
@@ -51,7 +54,8 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
     Ok(())
 }
 
-/// Returns the number of rows that keep the name, because they were tampered with.
+/// Erases the name of one deleted user. Returns the number of rows that keep it, because they were
+/// tampered with.
 async fn erase_user(database: &OperatorDatabase, id: i64) -> Result<usize, Failure> {
     let write = Write::by_operator(Change::AuditErased, Some(id));
     let mut erasure = database.begin_erasure(id, &write).await?;

@@ -1,4 +1,4 @@
-//! `user export`.
+//! `user export`: writes all users as the lines that `user import` reads.
 
 use super::{operator::Operator, user_line::UserLine};
 use rolegate_program::failure::Failure;
@@ -6,11 +6,14 @@ use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
 use tempfile::spooled_tempfile;
 
-/// More than this goes through a file without a name, in `TMPDIR`.
+/// How many bytes are kept in memory; an export with more of them is kept in an unnamed file in
+/// `TMPDIR`.
 const MAX_MEMORY_BYTES: usize = 64 << 20;
 
-/// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
-/// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
+/// Writes all users by ascending id, as of one moment.
+///
+/// All users are read before the first is written. If the output went to a pipe that is not read,
+/// the transaction would stay open otherwise, and with it old rows and the log of SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY_BYTES));
     let mut users = operator.database.export().await?;
@@ -26,7 +29,7 @@ pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
             count += 1;
         }
     }
-    // The transaction ends here.
+    // The transaction of the export ends here.
     drop(users);
     operator.store.close().await;
     audit_line!("users_exported", count, by = "operator");

@@ -1,4 +1,8 @@
-//! `user import`.
+//! `user import`: imports users with their password hashes from lines of JSON.
+//!
+//! `reader` reads the lines in batches, and `user_line` parses each. `Importer` drops users whose
+//! names or ids are taken, and inserts the others: all in one transaction, or with `--continue` a
+//! transaction for each batch. `report` counts users and prints bad lines.
 
 mod reader;
 mod report;
@@ -51,7 +55,8 @@ struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
     line_reader: LineReader,
-    /// The highest id before the import: up to it, ids may have belonged to deleted users.
+    /// The highest id before the import. Ids up to it may have belonged to deleted users. 0 with
+    /// `--reuse-ids`.
     highest_id: i64,
 }
 
@@ -95,8 +100,8 @@ pub(super) async fn run(
 }
 
 impl Importer<'_> {
-    /// Checks every line before the first is inserted, so that the transaction is short and never waits
-    /// for the input.
+    /// Imports all users or none. Every line is checked before the first is inserted, so that the
+    /// transaction is short and never waits for the input.
     async fn import_all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
         let importable = self.check_lines(&mut reader, &mut report).await?;
@@ -116,7 +121,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Returns the number of users that can be imported.
+    /// Checks all lines, and returns the number of users that can be imported.
     async fn check_lines(
         &self,
         reader: &mut Reader,
@@ -149,7 +154,7 @@ impl Importer<'_> {
         Ok(import.commit().await?)
     }
 
-    /// Imports what it can, batch by batch.
+    /// Imports the good lines, batch by batch.
     async fn import_valid_lines(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
         let outcome = self.import_batches(&mut reader, &mut report).await;
@@ -172,14 +177,16 @@ impl Importer<'_> {
             let began = Instant::now();
             self.import_batch(batch, report).await?;
             if matches!(self.operator.database_url.target, DatabaseTarget::Sqlite(_)) {
-                // One writer at a time: the service gets as much time as the import.
+                // SQLite has one writer at a time. After each batch the service gets as much time
+                // as the batch took.
                 tokio::time::sleep(began.elapsed()).await;
             }
         }
         Ok(())
     }
 
-    /// Imports a batch in a transaction of its own. What fails is not counted.
+    /// Imports a batch in a transaction of its own. If it fails, its users do not count as
+    /// imported.
     async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
         let mut import = self.operator.database.import().await?;
         let imported_before = report.imported;
@@ -229,7 +236,7 @@ impl Importer<'_> {
         Ok(existing.map(|found| found.user.username).collect())
     }
 
-    /// Finds the names of the users who have ids of the batch.
+    /// Maps those ids of the batch that are taken to the usernames of their users.
     async fn owners_of_ids(&self, batch: &Batch) -> Result<HashMap<i64, String>, StoreError> {
         let ids: Vec<_> = batch.iter().filter_map(|line| line.user.id).collect();
         if ids.is_empty() {
@@ -240,7 +247,7 @@ impl Importer<'_> {
         Ok(owners.map(|user| (user.id, user.username)).collect())
     }
 
-    /// Checks that nobody has an id, and that it was never given out.
+    /// Checks that no user has the id, and that no deleted user may have had it.
     fn check_id(&self, id: i64, owners: &HashMap<i64, String>) -> Result<(), String> {
         if let Some(owner) = owners.get(&id) {
             return Err(format!("the id is that of the user {owner:?}"));
@@ -254,7 +261,8 @@ impl Importer<'_> {
     }
 }
 
-/// Inserts users whose names and ids were free a moment ago.
+/// Inserts users whose names and ids were free when they were checked. A line whose name or id was
+/// taken since is a bad one.
 async fn insert(import: &mut Import, batch: Batch, report: &mut Report) -> Result<(), StoreError> {
     let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch
         .into_iter()

@@ -1,4 +1,4 @@
-//! `user create-key`, `user keys` and `user delete-key`.
+//! `user create-key`, `user keys` and `user delete-key`: the API keys of a user.
 
 use super::operator::{Operator, not_found};
 use crate::{
@@ -49,7 +49,7 @@ fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     humantime::parse_duration(text).map_err(|_| "must be a duration such as 90days or 12h")
 }
 
-/// Prints the key and nothing else, so that a script can keep it.
+/// Creates an API key. Only the key is on stdout, so that a script can store it.
 pub(super) async fn create(
     operator: &Operator,
     arguments: CreateKeyArguments,
@@ -95,13 +95,13 @@ pub(super) async fn create(
     )
 }
 
-/// Computes when a key ends, in Unix seconds, by the rules for keys.
+/// Computes when a key expires, in Unix seconds, and checks the rules for keys.
 fn key_expiry(created_at: u64, lifetime: Duration) -> Result<u64, AccountError> {
     let expires_at = created_at.saturating_add(lifetime.as_secs());
     check_key_expiry(expires_at.try_into().unwrap_or(i64::MAX), created_at)
 }
 
-/// Prints the API keys of a user by ascending id, a line for each.
+/// Prints the API keys of a user by ascending id, one on each line.
 pub(super) async fn list(operator: &Operator, username: &str) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let keys = keys_of_user(operator, user.id).await?;
@@ -131,7 +131,7 @@ fn print_key(key: &OpaqueToken, role_width: usize) {
     );
 }
 
-/// Prints a line of the list, in the order of the heading.
+/// Prints a line of the list, with the columns of the heading.
 fn print_columns(
     [id, prefix, role, created, expires, last_used, name]: [&str; HEADING.len()],
     role_width: usize,

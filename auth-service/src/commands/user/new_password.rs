@@ -1,5 +1,5 @@
-//! Reads a new password from a file, a pipe or the terminal. Never an argument: those show in the
-//! list of processes.
+//! Reads a new password from a file, a pipe or the terminal, and hashes it. A password is never an
+//! argument, because arguments are visible in the list of processes.
 
 use crate::{
     call_origin::CallOrigin, commands::terminal::print_prompt, password::Hasher,
@@ -12,12 +12,12 @@ use std::{io, path::Path, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
-/// The size of the input, far more than a password may have.
+/// The largest input, which is far more than a password may have.
 const MAX_INPUT_BYTES: u64 = 4 * 1024;
-/// Time for one hash at the highest cost on a slow machine.
+/// Enough time for one hash at the highest cost on a slow machine.
 const HASH_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Hashes the password that is typed, piped or in this file.
+/// Hashes the password from this file, or else the one that is typed or piped.
 pub(super) async fn hash(
     file: Option<&Path>,
     settings: &ServiceSettings,
@@ -45,7 +45,7 @@ async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     Ok(read_all(stdin).await.map_err(|error| unreadable(&error))?)
 }
 
-/// Reads a password twice, because what is typed is not echoed.
+/// Reads a password twice, because the operator does not see what is typed.
 async fn read_twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     print_prompt("New password (not echoed): ");
     let first = read_line(&mut input)
@@ -81,20 +81,20 @@ async fn read_all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString>
     secret::without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))
 }
 
-/// Reads up to the Enter key of a terminal.
+/// Reads a line that ends with the Enter key of a terminal.
 async fn read_line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
     input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// Turns the echo of the terminal off until it is dropped.
+/// Turns off the echo of the terminal, and turns it on again when dropped.
 struct EchoOff {
     before: Termios,
 }
 
 impl EchoOff {
-    /// `None` if stdin is not a terminal.
+    /// Turns off the echo; `None` if stdin is not a terminal.
     fn enable() -> Option<Self> {
         let before = tcgetattr(io::stdin()).ok()?;
         let mut quiet = before.clone();

@@ -1,4 +1,4 @@
-//! Access to the store without a token.
+//! The operator's access to the database, which needs no credential.
 
 use crate::{
     audit::{Change, Write},
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(crate) type Store = Arc<dyn UserStore>;
 
-/// Somebody who has access to the database.
+/// An operator, who is authorized by access to the database.
 pub(crate) struct Operator {
     pub(crate) store: Store,
     pub(crate) database: OperatorDatabase,
@@ -21,14 +21,14 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
-    /// mistyped URL must not create an empty database, and a server may be using an old schema.
+    /// Opens an existing database. It neither waits for one nor creates or migrates it: a mistyped
+    /// URL must not create an empty database, and a running service may use an older schema.
     pub(crate) async fn connect(
         url: DatabaseUrl,
         roles: Roles,
         clock: FileClock,
     ) -> Result<Self, Failure> {
-        // Inspecting a file would be an error, if its folder is missing too.
+        // This check comes first, because inspecting a file fails if its folder is missing, too.
         if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {
@@ -56,12 +56,12 @@ impl Operator {
         found.value.pop().ok_or_else(|| not_found(username))
     }
 
-    /// Reads the time of the database in Unix seconds.
+    /// Reads the time of the database, in Unix seconds.
     pub(super) async fn now(&self) -> Result<u64, Failure> {
         Ok(self.store.users_by_id(&[]).await?.at)
     }
 
-    /// Changes a user by the statement `write`, and records the change.
+    /// Changes a user by calling `write`, which also records the change.
     pub(super) async fn change<W>(
         &self,
         user: &User,

@@ -1,4 +1,4 @@
-//! `user password-link`.
+//! `user password-link`: creates a link at which a user chooses a password.
 
 use super::operator::{Operator, not_found};
 use crate::{
@@ -12,7 +12,8 @@ use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::ExposeSecret as _;
 
-/// Prints the link and nothing else on stdout, so that a script can send it, and when it ends on stderr.
+/// Creates a link. Only the link is on stdout, so that a script can send it. When it expires is on
+/// stderr.
 pub(super) async fn run(
     operator: &Operator,
     username: &str,
@@ -40,7 +41,7 @@ pub(super) async fn run(
     print_link(username, sign_in_url, &link)
 }
 
-/// Prints a link on stdout, and what to know about it on stderr.
+/// Prints a link on stdout, and on stderr what the operator should know about it.
 pub(super) fn print_link(
     username: &str,
     sign_in_url: &str,

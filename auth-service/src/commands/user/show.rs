@@ -1,4 +1,4 @@
-//! `user list` and `user show`.
+//! `user list` and `user show`: print users, one on each line.
 
 use super::{keys::keys_of_user, operator::Operator};
 use crate::{
@@ -14,7 +14,7 @@ use std::{collections::HashMap, slice};
 
 const HEADING: [&str; 6] = ["ID", "ROLE", "STATE", "CREATED", "LAST SIGN-IN", "USERNAME"];
 
-/// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
+/// Prints all users by ascending id, or those who have this role or an API key with it.
 pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), Failure> {
     if let Some(role) = role {
         require_known_role(operator, role).await?;
@@ -60,7 +60,7 @@ async fn last_logins(
     operator.database.last_logins(&ids).await
 }
 
-/// Refuses a role that neither the settings nor a user or a key has.
+/// Refuses a role that neither the settings name nor a user or a key has.
 async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failure> {
     let in_use = operator.store.roles_in_use().await?;
     let is_used = in_use.iter().any(|usage| usage.role == role.as_str());
@@ -70,8 +70,10 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
     Err(operator.roles.unknown_role().into())
 }
 
-/// Prints a user. The name is quoted, and its invisible characters are escaped. `keys_with_role` is the number of API keys
-/// that have the role of the list, if the user has another one.
+/// Prints a user. The name is quoted, and its invisible characters are escaped.
+///
+/// `keys_with_role` is the number of API keys with the role that is listed, if the user has another
+/// role.
 fn print_user(
     operator: &Operator,
     credentials: &Credentials,
@@ -101,7 +103,7 @@ fn print_user(
     );
 }
 
-/// Prints a line of the list, in the order of the heading.
+/// Prints a line of the list, with the columns of the heading.
 fn print_columns(
     operator: &Operator,
     [id, role, state, created, last_sign_in, username]: [&str; HEADING.len()],

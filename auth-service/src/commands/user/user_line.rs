@@ -1,4 +1,5 @@
-//! A user as one line of JSON, which export writes and import reads.
+//! A user as one line of JSON, which `user export` writes and `user import` reads. `fields` parses
+//! the JSON object of a line.
 
 mod fields;
 #[cfg(test)]
@@ -16,26 +17,33 @@ use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
-/// The highest id that may be imported. JavaScript reads numbers over 2^53 wrongly; the other half is for ids that follow.
+/// The highest id that may be imported.
+///
+/// JavaScript cannot represent every number above 2^53. Half of the numbers up to there are left
+/// for the ids that the database assigns afterwards.
 const MAX_ID: i64 = (1 << 52) - 1;
-/// How far a revocation of tokens may lie ahead, because clocks differ. A login is dated there.
+/// How many seconds ahead a revocation of tokens may lie, because clocks differ. The next login is
+/// then dated at that time.
 const MAX_SECONDS_AHEAD: i64 = 3600;
-/// How much further `tokens_marked_until` may lie ahead: it is a day after a time that a wrong clock had.
+/// How many more seconds ahead `tokens_marked_until` may lie. It is a day after a time that a wrong
+/// clock had.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
-/// Reads the lines of an import, by the settings and the time of the database.
+/// Reads the lines of an import, with the settings and the time of the database.
 pub(crate) struct LineReader {
     pub(crate) peppers: Peppers,
     pub(crate) rules: HashRules,
     pub(crate) roles: Roles,
-    /// The time of the database in Unix seconds.
+    /// The time of the database, in Unix seconds.
     pub(crate) now: i64,
-    /// The time, in Unix seconds, that revokes the tokens of an id which another user may have had.
+    /// The revocation time of a user whose id another user may have had, in Unix seconds. It
+    /// revokes that user's tokens.
     pub(crate) revocation_time: i64,
 }
 
 impl LineReader {
-    /// Reads the user of a line, or says what is wrong with it. An error quotes no part of the line, which could be a hash.
+    /// Reads the user of a line, or returns what is wrong with it. The error quotes no part of the
+    /// line, because it may be a hash.
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -54,7 +62,7 @@ impl LineReader {
             })?;
         let tokens_marked_until =
             fields.number("tokens_marked_until", latest + MAX_MARK_SECONDS_AHEAD)?;
-        // A user with both comes with tokens from before the import, which stay valid.
+        // A user with both fields comes with tokens from before the import, which stay valid.
         let keeps_tokens = id.is_some() && tokens_not_before.is_some();
         let default_not_before = if id.is_some() {
             self.revocation_time
@@ -103,7 +111,7 @@ fn read_id(fields: &Fields) -> Result<Option<i64>, String> {
     Ok(id)
 }
 
-/// The fields of a user that export writes.
+/// The fields of a user that an export writes.
 #[derive(Serialize)]
 pub(crate) struct UserLine<'u> {
     id: i64,

@@ -1,4 +1,4 @@
-//! The users of a file or a pipe, which can be read twice, and what is wrong with the other lines.
+//! Reads users from a file or a pipe in batches, twice if needed, and reports bad lines.
 
 use super::report::Report;
 use crate::{commands::user::user_line::LineReader, store::UserRecord};
@@ -15,29 +15,31 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, BufReader},
 };
 
-/// The size of a line, far more than a user needs.
+/// The longest line, which is far more than a user needs.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// Lines in one statement and, with `--continue`, in one transaction.
+/// How many lines make a batch. A batch is one statement, and with `--continue` one transaction.
 const MAX_LINES: usize = 1000;
 
-/// Reads users and refuses those that an earlier line names. Remembers 16 bytes of each.
+/// Reads users, and refuses those whose name or id an earlier line has. For this it remembers up to
+/// 24 bytes of each.
 pub(super) struct Reader {
     input: BufReader<File>,
     /// The position of the first line; `None` if the input cannot be read again.
     start: Option<u64>,
     line: Vec<u8>,
-    /// The number of the line, from 1.
+    /// The number of the current line, from 1.
     number: u64,
-    /// Digests of the names of earlier lines.
+    /// The digests of the names in earlier lines.
     names: HashSet<u64>,
-    /// Digests of those names in lower case; `None` in the second reading, which repeats no warning.
+    /// The digests of those names in lower case; `None` in the second reading, which repeats no
+    /// warning.
     names_in_lower_case: Option<HashSet<u64>>,
     ids: HashSet<i64>,
     hasher: RandomState,
 }
 
-/// A user, and the number of the line.
+/// A user, and the number of the line that has the user.
 pub(super) struct UserWithLine {
     pub(super) number: u64,
     pub(super) user: UserRecord,
@@ -46,8 +48,10 @@ pub(super) struct UserWithLine {
 pub(super) type Batch = Vec<UserWithLine>;
 
 impl Reader {
-    /// Opens a file, or `-` for standard input. With `twice`, standard input and a pipe are copied to an
-    /// unnamed file first, which no other process can open.
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// With `twice`, standard input or a pipe is first copied to an unnamed file, which no other
+    /// process can open.
     pub(super) async fn open(path: &Path, twice: bool) -> Result<Self, Failure> {
         let invalid =
             |problem: &str, error| SettingError::new("FILE", format!("{problem}: {error}"));
@@ -76,7 +80,7 @@ impl Reader {
         })
     }
 
-    /// Begins the second reading.
+    /// Starts to read the file a second time.
     pub(super) async fn rewind(&mut self) -> io::Result<()> {
         let start = self.start.ok_or(io::ErrorKind::NotSeekable)?;
         self.input.seek(io::SeekFrom::Start(start)).await?;
@@ -87,7 +91,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the next users; `None` at the end.
+    /// Reads the next batch of users; `None` at the end.
     pub(super) async fn next(
         &mut self,
         line_reader: &LineReader,
@@ -130,8 +134,8 @@ impl Reader {
         Ok(user)
     }
 
-    /// Reads the next line that is not blank; `false` at the end. Of a line that is too long it keeps only enough to tell
-    /// so.
+    /// Reads the next line that is not blank; returns false at the end. It keeps only the beginning
+    /// of a line that is too long.
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
             self.read_line().await?;
@@ -139,7 +143,8 @@ impl Reader {
             if self.line.is_empty() {
                 return Ok(false);
             }
-            // The rest of a line that is too long may be a user.
+            // A line that is too long is not blank, even if its beginning is: the rest may be a
+            // user.
             let is_whole = self.line.len() <= MAX_LINE_BYTES || self.line.ends_with(b"\n");
             if !is_whole || !self.line.trim_ascii().is_empty() {
                 return Ok(true);
@@ -147,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// Reads a line to its end, but keeps at most one byte more than the limit.
+    /// Reads a line to its end, but keeps at most one byte more than the longest line.
     async fn read_line(&mut self) -> io::Result<()> {
         self.line.clear();
         loop {

@@ -1,24 +1,24 @@
-//! The report of an import for the operator.
+//! Reports the progress and the result of an import to the operator.
 
 use crate::{commands::terminal::print_note, password::HashCounts};
 use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
 
-/// The most lines with the same reason or warning that are printed; the others are only counted.
+/// How many lines with the same problem or warning are printed; further ones are only counted.
 const MAX_ALIKE: u64 = 20;
 
 /// Counts lines and users, and prints bad lines on stderr.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) imported: u64,
-    /// Users that exist already.
+    /// The users that were skipped because they exist already.
     pub(super) skipped: u64,
     pub(super) bad: u64,
-    /// The hashes of the users that are imported, or would be.
+    /// The hashes of the users that are imported, or in a dry run would be.
     pub(super) hashes: HashCounts,
-    /// Bad lines whose users exist.
+    /// The lines that are bad because their users exist.
     existing: u64,
-    /// Users whose names differ from those of earlier lines in case only.
+    /// The users whose names differ from that of an earlier line only in case.
     similar: u64,
 }
 
@@ -29,7 +29,8 @@ impl Report {
         print_note(&format!("line {number}: {reason}"));
     }
 
-    /// Counts a line that is bad because the user exists. An import that is repeated has nothing but those.
+    /// Counts a line that is bad because the user exists. Only the first ones are printed: in a
+    /// repeated import, every line is such a line.
     pub(super) fn add_existing_user(&mut self, number: u64, username: &str) {
         self.existing += 1;
         if self.existing <= MAX_ALIKE {
@@ -39,8 +40,9 @@ impl Report {
         }
     }
 
-    /// Counts a name that differs in case only. The line is not bad: names are case-sensitive here. They may not be
-    /// where the user comes from.
+    /// Counts a name that differs from an earlier one only in case. The line is not bad, because
+    /// names are case-sensitive here. In the system that the user comes from, both names may mean
+    /// one user.
     pub(super) fn add_similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
@@ -50,7 +52,7 @@ impl Report {
         }
     }
 
-    /// Prints the numbers of the lines that were not all printed.
+    /// Prints the totals of those lines that were not all printed.
     pub(super) fn print_totals(&self) {
         let Self {
             existing, similar, ..
@@ -75,7 +77,7 @@ impl Report {
         ));
     }
 
-    /// Says what was done, also in the audit log.
+    /// Says what was done: to the operator, and in the audit log.
     pub(super) fn finish(&self) {
         let Self {
             imported,
@@ -95,7 +97,7 @@ impl Report {
         ));
     }
 
-    /// Prints `first`, and what the operator should know of the hashes.
+    /// Prints `first`, and what the operator should know about the hashes.
     fn print_counts(&self, first: String) {
         let mut lines = vec![first];
         lines.extend(self.hashes.sentences());

@@ -1,4 +1,4 @@
-//! On both stores.
+//! Tests of imports, on both engines.
 
 use super::{super::UserCommand, ImportArguments};
 use crate::{
@@ -23,7 +23,7 @@ struct Line {
     settings: ServiceSettings,
 }
 
-/// A migrated store without users.
+/// A migrated database without users.
 struct Target {
     url: DatabaseUrl,
     folder: TempDir,
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// Imports these lines; the error if it failed.
+    /// Imports these lines; returns the error if it fails.
     async fn import(&self, lines: &[String], options: &[&str]) -> Result<(), String> {
         let file = self.folder.path().join("users.jsonl");
         std::fs::write(&file, lines.join("\n")).expect("written");
@@ -76,7 +76,7 @@ impl Target {
         outcome.map_err(|failure| format!("{failure:?}"))
     }
 
-    /// Everything that is stored of all users.
+    /// Reads everything that is stored about all users.
     async fn users(&self) -> Vec<Value> {
         let (store, database) = store::open_beside(&self.url, FileClock::Keep)
             .await
@@ -131,7 +131,7 @@ fn bad(username: &str) -> String {
     json!({ "username": username, "password_hash": "planted-secret" }).to_string()
 }
 
-/// A test on each store.
+/// Runs each test on both engines.
 macro_rules! on_both_stores {
     ($($case:ident),+ $(,)?) => {$(
         mod $case {

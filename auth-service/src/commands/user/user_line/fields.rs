@@ -1,4 +1,4 @@
-//! The fields of a line: a JSON object that has each at most once.
+//! Parses the fields of a line: a JSON object that has each field at most once.
 
 use serde::{
     Deserialize, Deserializer,
@@ -17,16 +17,16 @@ const NAMES: [&str; 7] = [
     "tokens_marked_until",
 ];
 
-/// The fields of an object. An error quotes no value, which could be a hash.
+/// The fields of an object. Errors quote no value, because it may be a hash.
 #[derive(Default)]
 pub(super) struct Fields {
     values: Map<String, Value>,
-    /// A field that the object has twice, of which the map keeps the last.
+    /// A field that the object has twice; the map keeps only its last value.
     duplicate: Option<String>,
 }
 
 impl Fields {
-    /// Parses an object that has no other fields than those of a user.
+    /// Parses an object, which may have only the fields of a user.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let fields: Self = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
@@ -44,12 +44,12 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Whether the object has the field, with null.
+    /// Returns true if the field is present and null.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.values.get(name) == Some(&Value::Null)
     }
 
-    /// Returns the value of a field. Null counts as if the field were not there.
+    /// Returns the value of a field; `None` if it is missing or null.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }

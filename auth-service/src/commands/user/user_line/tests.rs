@@ -97,7 +97,7 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
             "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
         ),
         (
-            // The mark of a second factor, which a line cannot give.
+            // This is the mark of a second factor, which a line cannot set.
             json!({ "password_hash": format!("otp:{HASH}") }),
             "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
         ),

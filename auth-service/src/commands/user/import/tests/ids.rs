@@ -1,4 +1,4 @@
-//! Ids of imported users.
+//! Tests of the ids of imported users.
 
 use super::{HASH, Target, line};
 use crate::{audit::Write, store};
@@ -36,7 +36,7 @@ async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
     assert!(id("none").as_i64() > Some(9), "{users:?}");
     assert!(Some(target.register("later").await) > id("none").as_i64());
 
-    // An export and an import into the other store give the same users.
+    // An export, imported into the other engine, gives the same users.
     let other = if matches!(
         target.url.target,
         rolegate_sql_store::DatabaseTarget::Sqlite(_)
