@@ -1,5 +1,13 @@
-//! The commands of auth-service. Each reads the settings of `serve`. [`user`], [`audit`], [`doctor`]
-//! and [`migrate`] need only the settings that rolegate also has, so rolegate has these commands too.
+//! The commands of auth-service: `serve`, which the program runs by default, and those that an
+//! operator types.
+//!
+//! [`Settings`] implements the trait `Program`, by which `rolegate_program` parses the command
+//! line, runs a command and serves. Every command reads the settings of `serve`. [`user`],
+//! [`audit`], [`doctor`] and [`migrate`] need only the settings that rolegate has, too, so rolegate
+//! offers the same commands. `init_secrets` is for auth-service alone.
+//!
+//! `terminal` asks the operator and writes notes to stderr. `terminal_text` escapes texts of the
+//! database, and `timestamp` formats times.
 
 pub mod audit;
 pub mod doctor;
@@ -30,7 +38,7 @@ use rolegate_sql_store::DatabaseUrl;
 use std::net::SocketAddr;
 use user::UserCommand;
 
-/// What auth-service can do besides serving.
+/// The commands of auth-service besides `serve` and those of every program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit; creates no user
@@ -121,8 +129,8 @@ impl Program for Settings {
     }
 }
 
-/// Waits for the database and migrates its schema. Creates no admin, so that it needs no secret but
-/// the database's.
+/// Waits for the database and migrates its schema. It does not create the user `admin`, so it needs
+/// no secret except for that of the database.
 pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));

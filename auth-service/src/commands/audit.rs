@@ -1,4 +1,7 @@
-//! `audit`: the record of what happened, as an operator reads it directly in the database.
+//! `audit`: shows and verifies the record, which an operator reads directly in the database.
+//!
+//! `run` opens the database, seals pending rows and runs one command. `list` and `export` print
+//! rows, `verify` checks the seals, and `unreadable` reports rows that cannot be read.
 
 mod export;
 mod list;
@@ -16,7 +19,7 @@ use rolegate_program::{failure::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
-/// A command on the record.
+/// A command about the record.
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
     /// List what happened, the newest first
@@ -38,11 +41,12 @@ pub fn run(
     settings: &ServiceSettings,
     database: Result<DatabaseUrl, SettingError>,
 ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> {
-    // Boxed, so that no other crate compiles the commands again.
+    // The future is boxed, so that rolegate does not compile the commands again.
     Box::pin(async move {
         let roles = settings.extra_roles.clone();
         let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
-        // Pending rows are sealed first. Where the database cannot be written, the command reads what is sealed.
+        // Pending rows are sealed first. If the database cannot be written, the command still reads
+        // what is sealed.
         let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,

@@ -1,4 +1,6 @@
-//! The checks of `doctor` that are about users, also for rolegate.
+//! The checks of `doctor` that concern users, for auth-service and for rolegate.
+//!
+//! `check_settings` needs no database; `check_users` opens it and changes nothing.
 
 use crate::{
     accounts::AdminPassword,
@@ -10,10 +12,11 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
-/// How long a row may wait to be sealed. A running service seals it within a second.
+/// How many seconds a row may wait to be sealed. A running service seals it within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
-/// Checks TLS, the secrets, and the modes of their files. `keys` is `None` if the first start generates them.
+/// Checks TLS, the secrets and the modes of their files. `keys` is `None` if the first start
+/// generates them.
 pub fn check_settings(
     doctor: &mut Doctor,
     service: &ServiceSettings,
@@ -74,8 +77,8 @@ pub fn check_settings(
     ]);
 }
 
-/// Checks the database of users, and whether the user admin exists or can be created. `check` names the check of the
-/// database in the output.
+/// Checks the database of users, and whether the user `admin` exists or can be created. `check` is
+/// the name under which the check of the database is reported.
 pub async fn check_users(
     doctor: &mut Doctor,
     check: &str,
@@ -108,7 +111,7 @@ pub async fn check_users(
     if let Err(error) = service.extra_roles.check(facts.roles_in_use) {
         doctor.fail("roles", error);
     }
-    // A policy that cannot be read is reported with the other settings.
+    // A policy that cannot be read is already reported by `check_settings`.
     if let Ok(policy) = service.second_factors()
         && let Err(error) = policy.check_stored(&facts.second_factor_key_ids)
     {
@@ -126,7 +129,8 @@ fn check_sealing(doctor: &mut Doctor, rows: &UnsealedRows) {
     let text = format!(
         "the oldest row of the record that is not sealed has waited for {oldest_age} seconds"
     );
-    // Older and new rows wait together although a service is running: a stopped one writes no new ones.
+    // If old and new rows wait together, a service is running but does not seal: a stopped service
+    // would not write new rows.
     let newest_age = oldest_age - span;
     if span > MAX_UNSEALED_SECONDS && newest_age < MAX_UNSEALED_SECONDS {
         doctor.fail(

@@ -1,4 +1,8 @@
-//! `auth-service init-secrets`: creates the secrets of a deployment once.
+//! `auth-service init-secrets`: creates the secrets of a deployment that do not exist yet.
+//!
+//! Each secret is a file in the folder that the operator names. `secret_folder` reads and creates
+//! such files, `database_secrets` handles the password and the URL of the database, and `rotation`
+//! replaces the signing secret in steps.
 
 mod database_secrets;
 mod rotation;
@@ -45,9 +49,11 @@ pub struct InitSecrets {
     now: bool,
 }
 
-/// Creates missing secrets and checks existing ones. Prints names, never contents.
+/// Creates missing secrets and checks existing ones. It prints the names of files, never their
+/// contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
-    // Parsed first, so that an invalid argument does not leave an incomplete set of secrets behind.
+    // The URL is parsed first, so that an invalid argument does not leave an incomplete set of
+    // secrets behind.
     let database_url = arguments
         .postgres
         .as_deref()

@@ -1,19 +1,21 @@
-//! Talks with the operator beside the outcome, which is on stdout for scripts.
+//! Talks with the operator on stderr, because stdout has only the results that scripts read.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-/// Writes a line to stderr. An operator who closed it does not want to know.
+/// Writes a line to stderr. An error is ignored, because an operator who has closed stderr does not
+/// want the line.
 pub(super) fn print_note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes a question to stderr; the answer follows on the same line.
+/// Writes a question to stderr; the operator answers on the same line.
 pub(super) fn print_prompt(question: &str) {
     let _ = write!(io::stderr(), "{question}");
 }
 
-/// Asks before a command that cannot be undone. Without a terminal, a script runs the command and means it.
+/// Asks the operator to confirm a command that cannot be undone. Without a terminal it returns
+/// true, because a script has decided already.
 pub(super) async fn confirm(question: &str) -> io::Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(true);

@@ -1,14 +1,17 @@
-//! Escapes texts of the database for a terminal. Somebody with access to the database can write anything into them:
-//! characters that clear the screen, change the direction of a line, or begin another line, which looks like ours.
+//! Escapes texts of the database for a terminal.
+//!
+//! A person with access to the database can write anything into them. Some characters clear the
+//! screen, change the direction of a line, or begin a new line that looks like ours.
 
 use rolegate_proto::is_invisible;
 
-/// Puts a text in quotes, and escapes what is invisible or ends a line.
+/// Puts a text in quotes, and escapes characters that are invisible or end a line.
 pub(crate) fn quote(text: &str) -> String {
     escape(&format!("{text:?}"))
 }
 
-/// Leaves a single word as it is, such as the name of an event or an address; puts other text in quotes.
+/// Leaves a single word as it is, such as the name of an event or an address, and puts any other
+/// text in quotes.
 pub(crate) fn quote_unless_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_graphic() && !"\"'\\".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -18,7 +21,7 @@ pub(crate) fn quote_unless_word(text: &str) -> String {
     }
 }
 
-/// Escapes what is invisible or ends a line.
+/// Escapes characters that are invisible or end a line.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -31,12 +34,13 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Whether a terminal shows the character itself, in its place.
+/// Returns true if a terminal shows the character itself, in its place.
 fn is_shown(character: char) -> bool {
     if matches!(character, '"' | '\'' | '\\') {
         return true;
     }
-    // The standard library knows control characters, marks and all kinds of space; fillers count as letters there.
+    // `escape_debug` knows control characters, marks and every kind of space. It takes fillers for
+    // letters, so `is_invisible` finds those.
     character.escape_debug().len() == 1 && !is_invisible(character)
 }
 
@@ -44,7 +48,8 @@ fn is_shown(character: char) -> bool {
 mod tests {
     use super::{escape, quote, quote_unless_word};
 
-    /// A line break, an escape of the terminal, marks of direction, a space without width, a filler, and other spaces.
+    /// Line breaks, terminal escapes, marks of direction, a space without width, a filler and other
+    /// spaces.
     const HIDDEN: [char; 14] = [
         '\n',
         '\r',

@@ -1,11 +1,11 @@
-//! Times of the database as operators read them.
+//! Formats times of the database for operators.
 
 use crate::store::END_OF_9999;
 use humantime::format_rfc3339_seconds;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Converts Unix seconds. Whatever somebody wrote into a table, the result is at most the last time that can be
-/// formatted.
+/// Converts Unix seconds. A value out of range, which a person may have written into a table,
+/// becomes the nearest time that can be formatted.
 pub(super) fn system_time(at: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
 }
@@ -15,7 +15,7 @@ pub(super) fn rfc3339(at: i64) -> String {
     format_rfc3339_seconds(system_time(at)).to_string()
 }
 
-/// Formats the Unix seconds of a column; `-` if there is none.
+/// Formats the Unix seconds of a column, or returns `-` if it is empty.
 pub(super) fn rfc3339_or_dash(at: Option<u64>) -> String {
     match at {
         Some(at) => rfc3339(at.try_into().unwrap_or(i64::MAX)),

@@ -1,4 +1,4 @@
-//! `audit export`.
+//! `audit export`: writes the whole record as JSON, for programs.
 
 use super::unreadable::{UnreadableRows, warn};
 use crate::{
@@ -13,8 +13,10 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Writes a line for each row, the oldest first. A row that cannot be read, and revisions that retention removes before
-/// they are read, are named on stderr; then the command fails, after all that can be read.
+/// Writes a line for each row, the oldest first.
+///
+/// Rows that cannot be read, and rows that retention removes before they are read, are named on
+/// stderr. The command then fails, after it has written all other rows.
 pub(super) async fn run(database: &OperatorDatabase) -> Result<(), Failure> {
     let mut pages = database.record_pages().await?;
     let mut unreadable = UnreadableRows::default();
@@ -43,7 +45,7 @@ pub(super) async fn run(database: &OperatorDatabase) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Formats a row as `GET /audit` shows it, or says what is wrong with it.
+/// Formats a row with the fields that `GET /audit` has, or returns what is wrong with it.
 fn format_row(content: Result<AuditRow, impl Display>) -> Result<Value, String> {
     let row = content.map_err(|problem| problem.to_string())?;
     let time = format_rfc3339_millis(system_time(row.at)).to_string();

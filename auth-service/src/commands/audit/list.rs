@@ -1,4 +1,4 @@
-//! `audit list`.
+//! `audit list`: prints the newest rows of the record, for people.
 
 use super::unreadable::UnreadableRows;
 use crate::{
@@ -16,7 +16,7 @@ use rolegate_program::{
     settings::{SettingError, number_between},
 };
 
-/// What to list.
+/// Selects the rows to list.
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// Only what happened to the user with this id
@@ -33,8 +33,8 @@ pub struct ListArguments {
     limit: i64,
 }
 
-/// Prints a line for each row. No read of the database stays open while it prints; a row that cannot be read is named on
-/// stderr.
+/// Prints a line for each row. A row that cannot be read is named on stderr instead. No read of the
+/// database stays open while it prints.
 pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
     let event = &*arguments.event;
     if !event.is_empty() && !EVENTS.contains(&event) {
@@ -66,7 +66,8 @@ pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Resu
     unreadable.finish()
 }
 
-/// Formats a row, with names in quotes. Whatever somebody wrote into the row, the result is one line and hides nothing.
+/// Formats a row, with names in quotes. The result is one line that hides nothing, whatever text
+/// the row contains.
 fn format_row(row: &AuditRow) -> String {
     let user = format_person(row.user_id, row.username.as_deref());
     let actor = format_person(row.actor_id, row.actor.as_deref());
@@ -102,7 +103,7 @@ mod tests {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("\"event.")?.split('"').next())
             .collect();
-        // This entry stands in place of a row that cannot be read.
+        // This event stands for a row that cannot be read.
         assert!(shown.remove("audit_unreadable"));
         assert_eq!(shown, BTreeSet::from(EVENTS));
     }

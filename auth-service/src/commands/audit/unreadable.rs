@@ -1,4 +1,5 @@
-//! Rows of the record that cannot be read: each is named on stderr, and the command goes on with the others.
+//! Reports rows of the record that cannot be read: each is named on stderr, and the command goes on
+//! with the others.
 
 use crate::commands::{terminal::print_note, terminal_text::escape};
 use rolegate_program::failure::Failure;
@@ -11,13 +12,13 @@ pub(super) struct UnreadableRows {
 }
 
 impl UnreadableRows {
-    /// Names a row and what is wrong with it.
+    /// Prints the revision of a row and what is wrong with it, and counts the row.
     pub(super) fn name(&mut self, revision: i64, problem: &impl Display) {
         self.count += 1;
         warn(&format!("revision {revision}: {problem}"));
     }
 
-    /// Fails if there were any, with their number.
+    /// Fails with the number of rows, if there were any.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         match self.count {
             0 => Ok(()),
@@ -27,7 +28,7 @@ impl UnreadableRows {
     }
 }
 
-/// Writes a line to stderr, without what could forge another one.
+/// Writes a line to stderr, and escapes characters that could forge another line.
 pub(super) fn warn(text: &str) {
     print_note(&escape(text));
 }

@@ -1,4 +1,8 @@
-//! `audit verify`.
+//! `audit verify`: looks for rows of the record that were changed, removed or moved.
+//!
+//! It computes every seal again from the rows and the seal before, in one snapshot of the database.
+//! It also checks that every erased name has a recorded erasure, and that a seal of the operator is
+//! in the record. `beginning` explains how far back the record reaches.
 
 mod beginning;
 
@@ -11,7 +15,8 @@ use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verifies the record and prints what was found. `operator_seal` is one that the operator has from the log.
+/// Verifies the record and prints a report. `operator_seal` is a seal that the operator has kept
+/// from the log.
 pub(super) async fn run(
     record: SealedRecord,
     operator_seal: Option<SealReference>,
@@ -21,17 +26,17 @@ pub(super) async fn run(
     report.into_result()
 }
 
-/// What a verification has found.
+/// The result of a verification.
 struct Report {
     problems: Vec<String>,
-    /// How far back the record reaches; `None` without any seal.
+    /// From when the record reaches, and why not from earlier; `None` if it has no seal.
     reach: Option<String>,
     /// The number of rows and the last seal.
     summary: String,
 }
 
 impl Report {
-    /// Prints what scripts read on stdout: of an intact record, only the summary.
+    /// Prints on stdout what scripts read, which is only the summary if the record is intact.
     fn print(&self) {
         for problem in &self.problems {
             print(problem);
@@ -52,8 +57,8 @@ impl Report {
     }
 }
 
-/// Checks the record. Drops it at the end, so that a slow reader of the output does not keep the snapshot of the database
-/// open.
+/// Checks the record. It consumes the record, because a slow reader of the output must not keep the
+/// snapshot of the database open.
 async fn verify(
     mut record: SealedRecord,
     operator_seal: Option<SealReference>,
@@ -80,7 +85,8 @@ async fn verify(
     verification.check_operator_seal_was_found();
     verification.check_erasures();
     if contents.rows == 0 {
-        // The last check: without other problems, retention may have removed all rows.
+        // This check comes last: if there are no other problems, retention may have removed all
+        // rows.
         verification.check_emptied(contents, &oldest, &last);
     }
     let Verification { problems, rows, .. } = verification;
@@ -97,7 +103,8 @@ async fn verify(
     })
 }
 
-/// Reports what is left of a record without any seal. The migration makes the first seal, so a new record has one.
+/// Reports a record without any seal. The migration makes the first seal, so even a new record has
+/// one.
 fn report_missing_seals(contents: RecordContents) -> Report {
     let RecordContents { rows, users, .. } = contents;
     let problem = if rows == 0 {
@@ -120,12 +127,12 @@ fn report_missing_seals(contents: RecordContents) -> Report {
 struct Verification {
     problems: Vec<String>,
     rows: usize,
-    /// The users whose names are erased, with the last such row.
+    /// The users whose names are erased, each with the revision of the last such row.
     erasures: BTreeMap<i64, i64>,
     /// The users whose erasure is recorded.
     recorded_erasures: BTreeSet<i64>,
-    /// The operator's seal until it is settled: compared with the seal of its revision, or rejected because the record
-    /// begins later. If it is left in the end, the record has no such seal.
+    /// The operator's seal, until it is either compared with the seal of the same revision or known
+    /// to be older than the record. If it is still here at the end, the record lacks its revision.
     operator_seal: Option<SealReference>,
 }
 
@@ -141,7 +148,7 @@ impl Verification {
         }
     }
 
-    /// Settles an operator's seal to which the record does not reach back any more.
+    /// Reports an operator's seal that is older than the beginning of the record.
     fn reject_older_operator_seal(&mut self, oldest: &Seal) {
         if let Some(too_old) = self
             .operator_seal
@@ -154,7 +161,8 @@ impl Verification {
         }
     }
 
-    /// Computes each seal anew from the one before and from its rows. Returns the last one.
+    /// Computes each seal again from the seal before and its rows, and compares. Returns the last
+    /// seal.
     async fn check_seals(
         &mut self,
         record: &mut SealedRecord,
@@ -179,7 +187,7 @@ impl Verification {
         }
     }
 
-    /// Checks the rows between two seals, and the second one.
+    /// Checks the rows between two seals, and the second seal.
     fn check_batch(&mut self, seal: &Seal, rows: &[AuditRow], next: &Seal) {
         for row in rows {
             self.check_row(row);
@@ -210,7 +218,7 @@ impl Verification {
         }
     }
 
-    /// Compares a seal with the operator's, and settles that, if both have one revision.
+    /// Compares a seal with the operator's seal, if both have the same revision.
     fn compare_with_operator_seal(&mut self, seal: &Seal) {
         if let Some(operator_seal) = self
             .operator_seal
@@ -224,7 +232,7 @@ impl Verification {
         }
     }
 
-    /// Checks that the record has a seal with the revision of the operator's.
+    /// Reports an operator's seal whose revision is not in the record.
     fn check_operator_seal_was_found(&mut self) {
         if let Some(missing) = &self.operator_seal {
             self.problems.push(format!(
@@ -234,7 +242,7 @@ impl Verification {
         }
     }
 
-    /// Checks that each erased name has a row which records the erasure.
+    /// Checks that for each erased name a row records the erasure.
     fn check_erasures(&mut self) {
         for (&id, &revision) in &self.erasures {
             if !self.recorded_erasures.contains(&id) {
@@ -245,8 +253,8 @@ impl Verification {
         }
     }
 
-    /// Checks that a record without rows is a new one. It is not if its seals cover rows, or if users exist, whose
-    /// creation it would have.
+    /// Checks that a record without rows is a new one. It is not new if its seals cover rows, or if
+    /// there are users, because it would have their creation.
     fn check_emptied(&mut self, contents: RecordContents, oldest: &Seal, last: &Seal) {
         let RecordContents { pending, users, .. } = contents;
         if !last.is_first() {
@@ -259,7 +267,7 @@ impl Verification {
             }
             return;
         }
-        // The record of a database that had users before begins behind revision 1.
+        // If the database had users before it had a record, the record begins after revision 1.
         let is_from_the_beginning = oldest.revision == 0;
         if is_from_the_beginning && pending == 0 && users > 0 {
             self.problems.push(format!(

@@ -1,4 +1,4 @@
-//! The password and the URL of the database, and their copies for programs that need no other secret.
+//! The password and the URL of the database, with copies for programs that need no other secret.
 
 use super::secret_folder::SecretFolder;
 use crate::secret_generation;
@@ -11,14 +11,15 @@ use url::Url;
 const PASSWORD: &str = "database-password";
 const URL: &str = "database-url";
 
-/// Where the secrets of the database are.
+/// The folders with the secrets of the database.
 pub(super) struct DatabaseFolders<'a> {
     pub(super) secrets: &'a SecretFolder<'a>,
     pub(super) copies: Option<&'a SecretFolder<'a>>,
 }
 
 impl DatabaseFolders<'_> {
-    /// Reads the copy of the password, if it exists: the folder of the secrets may be lost alone.
+    /// Reads the copy of the password, if there is one: the folder with the secrets may be lost
+    /// while the copy is not.
     pub(super) fn read_copied_password(&self) -> Result<Option<SecretString>, SettingError> {
         match self.copies {
             Some(copies) if copies.contains(PASSWORD) => Ok(Some(copies.read(PASSWORD)?)),
@@ -26,8 +27,8 @@ impl DatabaseFolders<'_> {
         }
     }
 
-    /// Fails if `directory` holds a database and its password is lost. PostgreSQL's directory is
-    /// readable by its own user only, so that one that cannot be read holds a database too.
+    /// Fails if `directory` holds a database whose password is lost. Only the user of PostgreSQL
+    /// can read its directory, so a directory that cannot be read also counts as a database.
     pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
         let has_database = match fs::read_dir(directory) {
             Ok(mut entries) => entries.next().is_some(),
@@ -50,7 +51,7 @@ impl DatabaseFolders<'_> {
         Ok(())
     }
 
-    /// Reads the password. If it does not exist, it becomes `copied`, or a generated one.
+    /// Reads the password. If there is none, it is created: as `copied`, or generated.
     pub(super) fn read_or_create_password(
         &self,
         copied: Option<SecretString>,
@@ -66,13 +67,13 @@ impl DatabaseFolders<'_> {
         Ok(password)
     }
 
-    /// Creates the URL with the password.
+    /// Creates the file with the URL, which includes the password.
     pub(super) fn create_url(
         &self,
         mut url: Url,
         password: &SecretString,
     ) -> Result<(), SettingError> {
-        // Cannot fail: the URL has a host.
+        // This cannot fail, because the URL has a host.
         let _ = url.set_password(Some(password.expose_secret()));
         let url = SecretString::from(String::from(url));
         let problem = "is not of --postgres and database-password; delete it to create it again";
@@ -89,7 +90,7 @@ impl DatabaseFolders<'_> {
     }
 }
 
-/// Parses `user@host:port/database`.
+/// Parses `user@host:port/database` into a URL without a password.
 pub(super) fn parse_postgres(target: &str) -> Result<Url, SettingError> {
     let invalid = || SettingError::new("--postgres", "must be user@host:port/database");
     let url = Url::parse(&format!("postgres://{target}")).map_err(|_| invalid())?;

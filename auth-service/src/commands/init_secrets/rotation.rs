@@ -1,5 +1,8 @@
-//! `init-secrets --rotate`: replaces the signing secret in steps. docs/key-rotation.md says why there
-//! are three, and what to do between them.
+//! `init-secrets --rotate`: replaces the signing secret in three steps, so that no token is refused
+//! meanwhile.
+//!
+//! Every replica must accept the next secret before one signs with it, and must accept the previous
+//! one until its tokens have expired. `docs/key-rotation.md` says what to do between the steps.
 
 use super::secret_folder::SecretFolder;
 use crate::{
@@ -11,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use std::time::Duration;
 
 const SIGNING: &str = "signing-secret";
-/// The secrets that auth-services accept: the file of `SIGNING_SECRETS_ACCEPTED`.
+/// The file of `SIGNING_SECRETS_ACCEPTED`: the secrets that every auth-service accepts.
 const ACCEPTED: &str = "signing-secrets-accepted";
 const NEXT: &str = "next-signing-secret";
 const PREVIOUS: &str = "previous-signing-secret";
@@ -30,7 +33,7 @@ pub(crate) enum Rotation {
     Replace,
 }
 
-/// Creates the file of accepted secrets, with the signing secret alone.
+/// Creates the file of accepted secrets, with only the signing secret.
 pub(super) fn create_accepted(
     folder: &SecretFolder<'_>,
     signing: &SecretString,
@@ -41,7 +44,8 @@ pub(super) fn create_accepted(
     Ok(())
 }
 
-/// Executes a step of the rotation on secrets that exist. `ends_tokens`: whether a drop may end valid access tokens.
+/// Executes one step of the rotation, on secrets that exist. `ends_tokens` is true if a drop may
+/// end valid access tokens.
 pub(super) fn run(
     folder: &SecretFolder<'_>,
     rotation: Rotation,
@@ -74,7 +78,7 @@ pub(super) fn run(
 
 fn accept_next(folder: &SecretFolder<'_>, signing: &SecretString) -> Result<(), SettingError> {
     let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
-    // Otherwise the previous secret would be dropped, and nothing be rotated.
+    // Otherwise a later drop would remove the previous secret, although nothing was rotated.
     if next.expose_secret() == signing.expose_secret() {
         let problem = "signs already: end that rotation first, with --rotate drop or back";
         return Err(folder.invalid(NEXT, problem));
@@ -90,7 +94,7 @@ fn sign_with_next(
 ) -> Result<(), SettingError> {
     let next = read_accepted(folder, NEXT, "accept", accepted)?;
     if signing.expose_secret() == next.expose_secret() {
-        // This was done before: the previous secret must not be overwritten.
+        // This step was executed before. Repeating it would overwrite the previous secret.
         return Ok(());
     }
     folder.replace(PREVIOUS, signing)?;
@@ -123,8 +127,8 @@ fn replace(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     folder.remove(PREVIOUS)
 }
 
-/// Refuses a drop while access tokens of the secret that would be dropped can be valid. Without a previous secret, no
-/// other secret has signed.
+/// Refuses a drop while access tokens of the dropped secret may be valid. If there is no previous
+/// secret, no other secret has signed tokens.
 fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
     let remaining = lifetime.saturating_sub(folder.age(SIGNING)?);
@@ -139,7 +143,8 @@ fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     Err(folder.invalid(SIGNING, problem))
 }
 
-/// Reads the secret `name`, which the step `creator` creates and auth-services must accept before it signs.
+/// Reads the secret `name`, which the step `creator` creates. Every auth-service must accept it
+/// before one signs with it.
 fn read_accepted(
     folder: &SecretFolder<'_>,
     name: &str,
@@ -158,7 +163,7 @@ fn read_accepted(
     Ok(secret)
 }
 
-/// Splits a file of accepted secrets, as auth-service reads it.
+/// Splits a file of accepted secrets in the way that auth-service does.
 fn split(accepted: &SecretString) -> impl Iterator<Item = &str> {
     accepted
         .expose_secret()

@@ -14,13 +14,14 @@ pub(super) struct SecretFolder<'a> {
 }
 
 impl<'a> SecretFolder<'a> {
-    /// Opens the folder that `argument` names; created with mode 0700 if it does not exist.
+    /// Opens the folder that the argument `argument` names, and creates it with mode 0700 if it
+    /// does not exist.
     pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
         private_folder::open(argument, path, &[])?;
         Ok(Self { path })
     }
 
-    /// Reads the secret `name`, generating it if it does not exist. The file must be private.
+    /// Reads the secret `name`, and generates it if it does not exist. The file must be private.
     pub(super) fn read_or_create(
         &self,
         name: &str,
@@ -59,7 +60,7 @@ impl<'a> SecretFolder<'a> {
         Ok(secret)
     }
 
-    /// Returns the time since the secret `name` was written; zero if that is in the future.
+    /// Returns the time since the secret `name` was written; zero if its time is in the future.
     pub(super) fn age(&self, name: &str) -> Result<Duration, SettingError> {
         let written = fs::metadata(self.path.join(name))
             .and_then(|metadata| metadata.modified())
@@ -67,7 +68,7 @@ impl<'a> SecretFolder<'a> {
         Ok(written.elapsed().unwrap_or_default())
     }
 
-    /// Replaces the secret `name`, or creates it, in one step.
+    /// Replaces or creates the secret `name` atomically.
     pub(super) fn replace(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
         let path = self.path.join(name);
         secret::replace(&path, secret)
@@ -101,7 +102,8 @@ impl<'a> SecretFolder<'a> {
         Ok(())
     }
 
-    /// Creates the file `name` with this secret. `problem` is what is wrong with an existing one that has another secret.
+    /// Creates the file `name` with this secret. If the file exists with another secret, it fails
+    /// with `problem`.
     pub(super) fn create_or_compare(
         &self,
         name: &str,

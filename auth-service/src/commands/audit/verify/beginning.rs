@@ -1,13 +1,13 @@
-//! Explains how far back the record reaches, and why not further.
+//! Explains how far back the record reaches, and why it does not reach further.
 
 use crate::{
     commands::timestamp::rfc3339,
     store::{DAY_SECONDS, RecordedRemoval, Seal, SealedRecord, StoreError},
 };
 
-/// Why the record begins where it begins.
+/// Why the record begins where it does.
 pub(super) enum Beginning {
-    /// Nothing was removed.
+    /// Nothing was removed from it.
     Complete,
     /// Retention removed the rows before.
     Removed(RecordedRemoval),
@@ -26,7 +26,8 @@ impl Beginning {
         Ok(plausible.map_or(Self::Unexplained, Self::Removed))
     }
 
-    /// Says from when the record reaches, and why not from earlier. `begins_at` is the time of the first row.
+    /// Says from when the record reaches, and why not from earlier. `begins_at` is the time of the
+    /// first row.
     pub(super) fn describe(&self, oldest: &Seal, begins_at: Option<i64>) -> String {
         let from = match begins_at {
             Some(at) => format!("the record reaches back to {}", rfc3339(at)),
@@ -59,8 +60,10 @@ fn describe_removal(removal: &RecordedRemoval, revision: i64) -> String {
     }
 }
 
-/// Whether the seals agree with the age that a removal claims for the rows. Either the last of them was sealed before
-/// that time, or a later row is older than its seal, because a clock that was ahead has dated the seal.
+/// Returns true if the seals agree with the age that a recorded removal claims for its rows.
+///
+/// The last removed row must have been sealed before that time. Or the clock was ahead when the row
+/// was sealed, which shows in a later row that is older than the seal.
 fn is_plausible(removal: &RecordedRemoval) -> bool {
     let Some(sealed_at) = removal.sealed_at else {
         return false;
