@@ -1,14 +1,20 @@
-//! Events of users and their credentials: each is a line of the audit log and a row of the record.
-//! The line has the target `audit`, regardless of `RUST_LOG`, and gets the request id from the request
-//! context. The row of a change is written in its transaction, rows of sign-ins and refusals in the background.
+//! Writes down what happens to users and their credentials, in the audit log and in the record of the database.
 //!
-//! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
+//! Each event becomes an `Entry` (`entry`). The entry is logged as a line with the target `audit`, whatever
+//! `RUST_LOG` says, and stored as a row of the record. The request id and the client address come from the
+//! request context.
 //!
-//! - `entry`: what the line and the row say.
-//! - `change`, `write`: the changes, and the entries of those that somebody makes.
-//! - `sign_ins`: the events that strangers can cause.
-//! - `sign_in_rows`: which of these get a row.
-//! - `former_username`: a name in the record beside that of the user.
+//! - `change` names the changes that a user, an admin or an operator can make, and all events of the record.
+//!   `write` says who makes such a change and turns it into entries. The store inserts their rows in the
+//!   transaction of the change.
+//! - `sign_ins` makes the entries of sign-ins, uses of API keys and refusals, which strangers can cause in any
+//!   number, and limits their lines in the log. `sign_in_rows` decides which of them get a row. These rows are
+//!   written in the background.
+//! - `former_username` keeps the old name of a renamed user so that it can be erased without breaking the
+//!   seals.
+//!
+//! Neither log nor record contains secrets or unknown usernames, because users type passwords into the wrong
+//! field. The SQL of the record is in `store`, and the use cases decide when an event happens.
 
 mod change;
 mod entry;

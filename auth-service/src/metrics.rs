@@ -1,4 +1,5 @@
-//! The metrics of this service. Label values never come from clients.
+//! The Prometheus metrics of auth-service. Label values never come from clients, because clients could create
+//! any number of time series.
 
 use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::Stats;
@@ -94,19 +95,19 @@ static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
     gauge("rolegate_audit_oldest_unsealed_seconds", help)
 });
 
-/// When the oldest row that is not sealed was written.
+/// When the oldest unsealed row of the record was written; `None` if all rows are sealed.
 static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
 
 const OK: &str = "OK";
 
-/// Counts a password check; `refusal` is `None` for a success.
+/// Counts a password check. `refusal` is `None` if the password was accepted.
 pub(crate) fn count_login(method: &str, refusal: Option<Reason>) {
     LOGINS
         .with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())])
         .inc();
 }
 
-/// Counts an authorization; `refusal` is `None` for a success.
+/// Counts an authorization. `refusal` is `None` if it was granted.
 pub(crate) fn count_authorization(refusal: Option<Reason>) {
     match refusal {
         None => AUTHORIZATIONS_ALLOWED.inc(),
@@ -126,24 +127,26 @@ pub(crate) fn count_limit_refusal(limit: &str) {
     LIMIT_REFUSALS.with_label_values(&[limit]).inc();
 }
 
-/// Notes how long the oldest row that is not sealed has waited; `None` if none waits.
+/// Sets how long the oldest unsealed row has waited; `None` if no row waits.
 pub(crate) fn set_oldest_unsealed(age: Option<Duration>) {
     let now = Instant::now();
     *UNSEALED_SINCE.lock() = age.map(|age| now.checked_sub(age).unwrap_or(now));
 }
 
-/// Notes that the age cannot be read: a row that waits goes on waiting, and one may wait from now on.
+/// Notes that the age cannot be read. A row that was known to wait keeps its age; otherwise the age counts from
+/// now, because a row may be waiting.
 pub(crate) fn set_oldest_unsealed_unknown() {
     UNSEALED_SINCE.lock().get_or_insert_with(Instant::now);
 }
 
-/// How long the oldest row that is not sealed has waited, in seconds.
+/// Returns how long the oldest unsealed row has waited, in seconds.
 pub(crate) fn oldest_unsealed_seconds() -> u64 {
     let since = *UNSEALED_SINCE.lock();
     since.map_or(0, |since| since.elapsed().as_secs())
 }
 
-/// Exports the metrics with fixed labels at zero, and reads the counters of the password engine at each scrape.
+/// Exports the metrics with fixed labels at zero, so that they exist before their first event. The counters of
+/// the password engine are read at each scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     for counter in [
         &AUTHORIZATIONS_ALLOWED,

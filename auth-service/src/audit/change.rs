@@ -1,15 +1,15 @@
-//! The changes of users and their opaque tokens, and the events of the record.
+//! Names the changes of users and their opaque tokens, and lists all events that the record can have.
 
 use super::FormerUsername;
 use rolegate_proto::Role;
 
-/// The event of a change of the name, which has two names.
+/// The event of a renaming. Its entry has two usernames, the old one and the new one.
 pub(crate) const USER_RENAMED: &str = "user_renamed";
 
-/// The event of an erasure of names in the record.
+/// The event that says that usernames and addresses of a deleted user were erased from the record.
 pub(crate) const AUDIT_ERASED: &str = "audit_erased";
 
-/// The events that a row of the record can have.
+/// All events that a row of the record can have. The command `audit list` refuses any other name as a filter.
 pub(crate) const EVENTS: [&str; 32] = [
     "registered",
     "user_created",
@@ -45,26 +45,27 @@ pub(crate) const EVENTS: [&str; 32] = [
     "restored",
 ];
 
-/// A change of users or their opaque tokens.
+/// A change of users or of their opaque tokens, which is written to the log and to the record.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Registered,
     UserCreated,
     UserImported,
     RoleChanged {
-        /// Concurrent changes may both record the role before either.
+        /// The role before the change. Two concurrent changes may both record the role that was there before
+        /// either of them.
         from: Role,
     },
-    /// The users changed their own password.
+    /// Users changed their own password.
     PasswordChanged,
     PasswordSet,
     PasswordLinkCreated,
     PasswordSetByLink,
     SecondFactorBegun,
     SecondFactorEnabled,
-    /// The users turned off their own second factor.
+    /// Users turned off their own second factor.
     SecondFactorDisabled,
-    /// Somebody else turned off the second factor of a user.
+    /// An admin or the operator turned off the second factor of a user.
     SecondFactorRemoved,
     RecoveryCodeUsed,
     UserRenamed {
@@ -78,11 +79,12 @@ pub(crate) enum Change {
     ApiKeyDeleted,
     SessionCreated,
     SessionEnded,
-    /// The names and addresses of a deleted user in the record were erased.
+    /// The usernames and addresses of a deleted user in the record were erased.
     AuditErased,
-    /// Every session, link and token of everybody was ended, in a running database.
+    /// All sessions, password links and tokens of all users were ended, in a database that is in use.
     AllEnded,
-    /// Every session, link and token of everybody was ended, in a database that was restored from a backup.
+    /// All sessions, password links and tokens of all users were ended, in a database that was restored from a
+    /// backup.
     Restored,
 }
 
@@ -95,7 +97,7 @@ impl Change {
         }
     }
 
-    /// The name of the change in the log and in the record.
+    /// Returns the name of the event in the log and in the record.
     pub(super) fn event(&self) -> &'static str {
         match self {
             Self::Registered => "registered",
@@ -126,7 +128,8 @@ impl Change {
         }
     }
 
-    /// Whether other services learn of the change, because they keep what it changes of a user: name, role, state.
+    /// Returns whether the change is sent to the services that follow the changes of users. They keep a user's
+    /// name, role and state, so only changes of these are sent.
     pub(super) fn is_published(&self) -> bool {
         match self {
             Self::Registered

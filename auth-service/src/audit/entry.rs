@@ -1,4 +1,4 @@
-//! What the log and the record say of one event.
+//! Defines the entry of one event, from which both the line of the log and the row of the record are made.
 
 use super::{FORMER_DIGEST, FormerUsername};
 use crate::user::User;
@@ -7,45 +7,46 @@ use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
-/// An event: a line of the audit log, and a row of the record.
+/// An event that becomes a line of the audit log and a row of the record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) event: &'static str,
     pub(crate) user_id: Option<i64>,
-    /// Read with the row of a user who exists if `None`.
+    /// The username of the user. If it is `None`, the store looks it up when it inserts the row.
     pub(crate) username: Option<String>,
     pub(crate) actor: Option<EntryActor>,
-    /// Whether the actor is the user, who is named once in the line.
+    /// Set when users act on their own account. The line then names the user only once, and the row names the
+    /// user as the actor.
     pub(crate) by_owner: bool,
     pub(crate) actor_key: Option<i64>,
     pub(crate) actor_session: Option<i64>,
     pub(crate) client_address: Option<IpAddr>,
     pub(crate) request_id: Option<String>,
     pub(crate) details: Details,
-    /// The user after a change that other services learn of.
+    /// The user's role and state after a change that other services follow; `None` for all other events.
     pub(crate) state: Option<UserState>,
 }
 
-/// The actor of an event, if that is not the user of the event.
+/// The user who caused an event that is about another user.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryActor {
     pub(crate) id: i64,
     pub(crate) username: String,
 }
 
-/// What other services keep of a user, beside the name.
+/// The properties of a user that other services keep, besides the username.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserState {
     pub(crate) role: Role,
     pub(crate) disabled: bool,
 }
 
-/// What is particular to an event.
+/// The fields that only some events have. In the record, they are the JSON in the column `details`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
     pub(crate) key_id: Option<i64>,
     pub(crate) session_id: Option<i64>,
-    /// The prefix of the session's token, by which denials name it.
+    /// The first characters of the session's token. The lines about denials name a session by them.
     pub(crate) session: Option<String>,
     pub(crate) role: Option<Role>,
     pub(crate) from: Option<Role>,
@@ -53,45 +54,47 @@ pub(crate) struct Details {
     /// The name that a renamed user had before.
     pub(crate) former_username: Option<FormerUsername>,
     pub(crate) by: Option<&'static str>,
-    /// What a password was checked for.
+    /// What the password was checked for, such as `login` or `basic`.
     pub(crate) method: Option<&'static str>,
     pub(crate) reason: Option<&'static str>,
-    /// The number of rows of which something was erased.
+    /// The number of rows from which something was erased.
     pub(crate) rows: Option<usize>,
-    /// The number of refusals without rows.
+    /// The number of refusals that got no row of their own.
     pub(crate) count: Option<u64>,
     pub(crate) ended: Option<EndedCredentials>,
     pub(crate) removal: Option<Removal>,
-    /// When a deleted user was made, in Unix seconds; 0 if it was not kept. Other services tell by it the user from
-    /// another who is imported with the same id. It is only in the record.
+    /// When a deleted user was created, in Unix seconds; 0 if that is not known. It is only in the record. It
+    /// lets other services tell the deleted user from one who is imported later with the same id.
     pub(crate) user_created_at: Option<u64>,
 }
 
-/// What an end of all credentials has ended, besides every access token.
+/// The numbers of credentials that were ended when all were ended at once. Access tokens are ended too, but not
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndedCredentials {
-    /// The last revision of the record before. Those between it and the revision of this row are left out.
+    /// The last revision of the record before this row. The revisions between it and this row are left out on
+    /// purpose.
     pub(crate) after_revision: i64,
     pub(crate) sessions: i64,
     /// The number of password links.
     pub(crate) links: i64,
-    /// The number of second factors that their users had begun to turn on.
+    /// The number of second factors whose enrollment had begun and was not confirmed.
     pub(crate) second_factors: i64,
     pub(crate) api_keys: i64,
 }
 
-/// What retention has removed from the record.
+/// The rows that retention has removed from the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Removal {
-    /// The revision of the last row that is removed.
+    /// The revision of the last row that was removed.
     pub(crate) removed_through: i64,
-    /// The removed rows are from before this time, in Unix seconds.
+    /// All removed rows are older than this time, in Unix seconds.
     pub(crate) removed_before: i64,
-    /// The setting `AUDIT_RETENTION_DAYS` of the process that removed them.
+    /// The value of `AUDIT_RETENTION_DAYS` in the process that removed the rows.
     pub(crate) retention_days: u32,
 }
 
-/// The request that caused an event.
+/// The request that caused an event. Both fields are `None` if no request did.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventOrigin {
     pub(super) client_address: Option<IpAddr>,
@@ -99,7 +102,7 @@ pub(super) struct EventOrigin {
 }
 
 impl EventOrigin {
-    /// The request of the current task; empty outside of requests.
+    /// Returns the request of the current task, or an empty origin outside of requests.
     pub(super) fn current() -> Self {
         let origin = RequestContext::with_current(|current| Self {
             client_address: current.client_address,
@@ -119,7 +122,8 @@ impl From<&User> for EntryActor {
 }
 
 impl Entry {
-    /// An event of this user in the current request.
+    /// Creates the entry of an event of `user` in the current request. `user` is `None` if no known user is
+    /// concerned.
     pub(super) fn in_current_request(
         event: &'static str,
         user: Option<&User>,
@@ -137,7 +141,8 @@ impl Entry {
         }
     }
 
-    /// The number of refusals that an event of a sign-in stands for; 0 if the sign-in succeeded.
+    /// Returns how many refusals this entry stands for: 0 for a successful sign-in, otherwise 1 or the count of
+    /// a summary.
     pub(crate) fn refusals(&self) -> u64 {
         match self.event {
             "login_ok" => 0,
@@ -145,7 +150,7 @@ impl Entry {
         }
     }
 
-    /// Writes the line of the audit log.
+    /// Writes the line of the audit log. Fields that are `None` are left out.
     pub(crate) fn log(&self) {
         let details = &self.details;
         let mut from = details.from.as_ref().map(Role::as_str);
@@ -189,7 +194,8 @@ impl Entry {
 }
 
 impl Details {
-    /// The text of the column: a JSON object without nulls, whose fields are sorted. The seal of a row covers it.
+    /// Returns the value of the column `details`: a JSON object without nulls and with sorted fields. The seal
+    /// of a row covers this text, so the same details must always give the same bytes.
     pub(crate) fn to_json(&self) -> String {
         let ended = self.ended.as_ref();
         let removal = self.removal.as_ref();

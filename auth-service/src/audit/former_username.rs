@@ -1,7 +1,8 @@
-//! The name that a user had before a renaming.
+//! Stores the name that a user had before a renaming, so that it can be erased later.
 //!
-//! The row of the renaming keeps it beside a salt, and its details have the digest of both. The seal covers the details, so
-//! the name cannot be changed, and erasing it leaves a digest by which nobody can guess it.
+//! The row of the renaming keeps the old name beside a random salt, and the row's details have the digest of
+//! both. The seal covers the details, so nobody can change the name unnoticed. After an erasure only the digest
+//! is left, and without the salt nobody can find the name by hashing guesses.
 
 use serde::Serialize;
 use serde_json::json;
@@ -9,14 +10,14 @@ use sha2::{Digest as _, Sha256};
 
 const SALT_BYTES: usize = 16;
 
-/// The detail that has the digest.
+/// The field of the details that has the digest.
 pub(crate) const FORMER_DIGEST: &str = "from_sha256";
 
-/// A name with its salt.
+/// A former username with the salt of its digest.
 #[derive(Clone, Debug)]
 pub(crate) struct FormerUsername {
     pub(crate) name: String,
-    /// The salt in hex.
+    /// The salt, in hex.
     salt: String,
 }
 
@@ -34,12 +35,12 @@ impl FormerUsername {
         salted_digest(&self.salt, &self.name)
     }
 
-    /// The text of the column.
+    /// Returns the value of the column `former_username`.
     pub(crate) fn to_stored(&self) -> String {
         format!("{} {}", self.salt, self.name)
     }
 
-    /// Reads the text of the column; `None` if it has no salt.
+    /// Parses the value of the column `former_username`. Returns `None` if it has no salt.
     pub(crate) fn from_stored(stored: &str) -> Option<Self> {
         let (salt, name) = stored.split_once(' ')?;
         Some(Self {
@@ -49,7 +50,7 @@ impl FormerUsername {
     }
 }
 
-/// Computes the digest of a salt and a value. `None` has another digest than every text.
+/// Computes the digest of a salt and a value. The value is hashed as JSON, so `None` differs from every string.
 pub(crate) fn salted_digest(salt: &str, value: &impl Serialize) -> String {
     hex::encode(Sha256::digest(json!([salt, value]).to_string()))
 }

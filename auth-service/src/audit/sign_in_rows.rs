@@ -1,5 +1,7 @@
-//! Decides which sign-ins and refusals get a row of the record, and counts the refusals that get none. Strangers cause
-//! them and rows stay for months, so a minute has a limited number of rows, and no client or user can use up all of them.
+//! Decides which sign-ins and refusals get a row of the record, and counts the refusals that get none.
+//!
+//! Strangers can cause these events, and rows stay for months. The number of rows in a minute is therefore
+//! limited, and no single client or user can use up all of them.
 
 use super::{Entry, sign_ins::unrecorded_refusals};
 use parking_lot::Mutex;
@@ -20,7 +22,8 @@ const REFUSAL_LIMITS: RowLimits = RowLimits {
     per_client: 10,
     per_user: 10,
 };
-/// Many users may sign in from the network of one office at the same time.
+/// The limits of sign-ins are high, because many users of one office sign in from the same network at the same
+/// time.
 const SIGN_IN_LIMITS: RowLimits = RowLimits {
     all: 3000,
     reserved: 1000,
@@ -28,21 +31,22 @@ const SIGN_IN_LIMITS: RowLimits = RowLimits {
     per_user: 60,
 };
 
-/// Decides about the rows of a replica. A flood of one kind does not hide the others.
+/// Decides which events of this replica get a row. Sign-ins, refusals of known users and refusals of unknown
+/// ones have separate limits, so that a flood of one kind does not hide the others.
 pub(crate) struct SignInRows {
     sign_ins: RowQuota,
     user_refusals: RowQuota,
-    /// Refusals of unknown usernames and keys.
+    /// The quota for refusals of unknown usernames and unknown keys.
     anonymous_refusals: RowQuota,
-    /// The number of refusals without a row since that number was last recorded.
+    /// The number of refusals without a row since a summary row was last taken.
     unrecorded: AtomicU64,
 }
 
-/// A refusal that got no row and was counted.
+/// A refusal that got no row and was only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the number has to be recorded a minute after the first"]
 pub(crate) enum UnrecordedRefusal {
-    /// The first since the number was last recorded.
+    /// The first one since a summary row was last taken. The caller schedules the next summary.
     First,
     Further,
 }
@@ -57,12 +61,12 @@ impl SignInRows {
         }
     }
 
-    /// Whether this sign-in gets a row.
+    /// Returns whether this sign-in gets a row.
     pub(crate) fn admit_sign_in(&self, entry: &Entry) -> bool {
         self.sign_ins.admit(entry, Instant::now())
     }
 
-    /// Whether this refusal gets a row; otherwise it is counted.
+    /// Returns `Ok` if this refusal gets a row. Otherwise counts it, and returns the error.
     pub(crate) fn admit_refusal(&self, entry: &Entry) -> Result<(), UnrecordedRefusal> {
         let quota = if entry.user_id.is_some() {
             &self.user_refusals
@@ -85,7 +89,8 @@ impl SignInRows {
         }
     }
 
-    /// The row with the number of refusals that got none since the last such row; `None` if there are none.
+    /// Returns the summary row with the number of refusals that got no row since the previous summary, and
+    /// resets the number. Returns `None` if there were none.
     pub(crate) fn take_unrecorded(&self) -> Option<Entry> {
         match self.unrecorded.swap(0, Ordering::Relaxed) {
             0 => None,
@@ -94,42 +99,43 @@ impl SignInRows {
     }
 }
 
-/// The most rows in a minute.
+/// The limits on the number of rows in a minute.
 #[derive(Clone, Copy)]
 struct RowLimits {
-    /// The limit of all clients and users together.
+    /// The limit for all clients and users together.
     all: usize,
     /// The part of `all` that is kept for users and networks that have no row in this minute.
     reserved: usize,
-    /// The limit of an IPv4 address or an IPv6 /64. A /56 has twice and a /48 four times as many, which must be less than
-    /// `all` without `reserved`.
+    /// The limit for an IPv4 address or an IPv6 /64. A /56 may have twice as many and a /48 four times as many.
+    /// Four times this limit must be at most `all` minus `reserved`, because the reserved rows are for other
+    /// networks.
     per_client: u32,
     per_user: u32,
 }
 
-/// Counts the rows of each minute.
+/// Counts the rows of the current minute and compares them with the limits.
 struct RowQuota {
     limits: RowLimits,
     minute: Mutex<Minute>,
 }
 
-/// The rows of a minute. It remembers only what got a row, which bounds its memory.
+/// The rows of one minute. Only events that got a row are remembered, so the limits also bound the memory.
 #[derive(Default)]
 struct Minute {
-    /// When the first row was due; `None` before that.
+    /// When the first event of this minute arrived; `None` before the first event.
     began: Option<Instant>,
     recorded: HashSet<RowKey>,
     by_network: HashMap<Network, u32>,
     by_user: HashMap<i64, u32>,
 }
 
-/// Identifies the events that have one row in a minute.
+/// The key by which repeated events are recognized: they get only one row in a minute.
 #[derive(PartialEq, Eq, Hash)]
 struct RowKey {
     event: &'static str,
     user_id: Option<i64>,
     client: IpAddr,
-    /// The reason of a refusal, the method of a sign-in.
+    /// The reason of a refusal, or the method of a sign-in.
     kind: Option<&'static str>,
 }
 
@@ -141,7 +147,7 @@ impl RowQuota {
         }
     }
 
-    /// Whether this event gets a row, which is counted.
+    /// Returns whether this event gets a row, and counts the row.
     fn admit(&self, entry: &Entry, now: Instant) -> bool {
         let client = client_key(entry.client_address);
         let key = RowKey {
@@ -167,7 +173,7 @@ impl RowQuota {
 }
 
 impl Minute {
-    /// Forgets the minute before, if it is over.
+    /// Starts a new minute if the previous one is over.
     fn begin(&mut self, now: Instant) {
         let is_over = |began| now.duration_since(began) >= MINUTE;
         if self.began.is_none_or(is_over) {
@@ -192,7 +198,8 @@ impl Minute {
                 return false;
             }
         }
-        // The last network is the largest: a subscriber with many small ones is new only once.
+        // The last network is the largest. A subscriber with many small networks therefore counts as new only
+        // once.
         let is_new = rows_of_user == 0 && rows_of_network == 0;
         let room = if is_new {
             limits.all

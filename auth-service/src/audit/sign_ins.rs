@@ -1,5 +1,7 @@
-//! The events of sign-ins, uses of API keys and refusals, which strangers can cause. Their log lines are bounded
-//! here, their rows of the record by `sign_in_rows`.
+//! Makes the entries of sign-ins, uses of API keys and refusals.
+//!
+//! Strangers can cause these events, so their number must be limited. The limits on log lines are here;
+//! `sign_in_rows` has the limits on rows of the record.
 
 use super::{Details, Entry};
 use crate::{opaque_token::TokenBearer, user::User};
@@ -10,17 +12,19 @@ use std::{net::IpAddr, time::Duration};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A key has one line in a minute for each client: an IPv4 address or an IPv6 /64. A minute has this many lines at
-/// most, so that no flood fills the log or the memory.
+/// Limits the lines about uses of valid keys: one line a minute for each key and client (an IPv4 address or an
+/// IPv6 /64), and at most 1000 lines a minute, so that no flood fills the log or the memory.
 static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
-/// Any client can present unknown keys, which must not hide refusals of the others.
+/// Limits the lines about unknown keys. They are limited apart from known keys, because any client can present
+/// unknown keys in any number and must not hide the refusals of known ones.
 static UNKNOWN_KEYS: LogLimiter<IpAddr> = LogLimiter::silent_when_full(60, MINUTE);
-/// Limits the lines about requests from pages of other sites: strangers have any number of addresses and paths, as at the
-/// gateway.
+/// Limits the lines about requests that pages of other sites may have caused, as the gateway does. Strangers
+/// can send them from many addresses and to any number of paths.
 static CROSS_SITE_DENIALS: LogLimiter<(String, String)> = LogLimiter::silent_when_full(60, MINUTE);
 
-/// Logs a correct password. `method` is what it was checked for.
+/// Logs that a password was correct, and returns the entry for the record. `method` says what the password was
+/// checked for, such as `basic`.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
     let details = Details {
         method: Some(method),
@@ -32,7 +36,7 @@ pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
     entry
 }
 
-/// Logs a password that was wrong or not checked.
+/// Logs that a password was wrong or was not checked, and returns the entry for the record.
 pub(crate) fn log_login_failure(
     user: Option<&User>,
     method: &'static str,
@@ -48,7 +52,7 @@ pub(crate) fn log_login_failure(
     entry
 }
 
-/// Logs the use of a valid key, which gets no row.
+/// Logs the use of a valid key. A use gets no row in the record.
 pub(crate) fn log_api_key_use(key: &TokenBearer) {
     let client = client_key(RequestContext::client_address());
     if KEY_USES.claim((key.token_id, client)) {
@@ -60,7 +64,7 @@ pub(crate) fn log_api_key_use(key: &TokenBearer) {
     }
 }
 
-/// The refusal of a key; `None` for an unknown one. It is for the caller to log.
+/// Returns the entry of a refused key, which the caller logs. `key` is `None` if the key is unknown.
 pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
     let user = key.map(|key| &key.user);
     let reason = match user {
@@ -76,7 +80,7 @@ pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
     Entry::in_current_request("api_key_refused", user, details)
 }
 
-/// Whether the line of this refusal of a key is due, which counts it as written.
+/// Returns whether the line about this refused key is due, and counts it as written.
 pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
     let client = client_key(refusal.client_address);
     match refusal.details.key_id {
@@ -85,7 +89,7 @@ pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
     }
 }
 
-/// Logs the refusal of a password link, without its token.
+/// Logs that a password link was refused, without its token, and returns the entry for the record.
 pub(crate) fn log_password_link_refusal(user: Option<&User>, reason: &'static str) -> Entry {
     let details = Details {
         reason: Some(reason),
@@ -96,7 +100,7 @@ pub(crate) fn log_password_link_refusal(user: Option<&User>, reason: &'static st
     entry
 }
 
-/// The number of refusals that are not rows of the record. It is for the caller to log.
+/// Returns the summary entry of `count` refusals that got no row. The caller logs it.
 pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     Entry {
         event: "refusals_not_recorded",
@@ -108,8 +112,8 @@ pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     }
 }
 
-/// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
-/// without the query.
+/// Logs that a proxy was told to refuse a request of `actor`, and why. `route` is the host and the path without
+/// the query.
 pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
@@ -128,8 +132,9 @@ pub(crate) fn log_access_denial(
     );
 }
 
-/// Records in the log that a proxy was told to refuse a request that a page of another site may have caused. Nobody is
-/// named, because the session in the cookie was not looked up. `route` is host and path, without the query.
+/// Logs that a proxy was told to refuse a request that a page of another site may have caused. The line names
+/// no user, because the session in the cookie was not looked up. `route` is the host and the path without the
+/// query.
 pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
     let client = client_key(RequestContext::client_address()).to_string();
     if !CROSS_SITE_DENIALS.claim((client, format!("{method} {route}"))) {

@@ -1,4 +1,5 @@
-//! A change by somebody, as the store writes it: what the log and the record say of it.
+//! Says who makes a change, and makes the entries for the log and the record from it. The store gets a
+//! [`Write`] with each change, and inserts the rows in the same transaction.
 
 use super::{
     Change, Details, EndedCredentials, Entry,
@@ -12,32 +13,33 @@ use crate::{
 use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 
-/// The detail `by` of what an operator does.
+/// The value of the detail `by` for changes that the operator makes.
 const OPERATOR: &str = "operator";
 
-/// Who makes a change.
+/// The person or credential that makes a change.
 #[derive(Clone, Debug)]
 pub(crate) enum Initiator {
     Actor(Actor),
-    /// The user who is changed, whom the line names once.
+    /// The changed user acts on their own account, so the line names the user only once.
     Owner {
-        /// The session by which they act, if any.
+        /// The id of the session that the user acts by, if any.
         session: Option<i64>,
     },
-    /// Each of the sessions that are changed, whose token was presented; their users.
+    /// Each ended session is ended by its own token, which the request presented. These are the users of the
+    /// sessions.
     Sessions(Vec<User>),
-    /// A person with access to the database, and no account.
+    /// A person who has access to the database, and no account.
     Operator,
 }
 
-/// A change and who makes it. The store records it in the transaction of the change.
+/// A change, who makes it and which request caused it. The store records it in the transaction of the change.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     change: Change,
-    /// A second change in the same transaction.
+    /// A second change in the same transaction, which gets an entry of its own.
     second: Option<Change>,
     initiator: Initiator,
-    /// The user who is changed; `None` for a new one.
+    /// The id of the changed user; `None` for a new user, and for a change of several users.
     user_id: Option<i64>,
     origin: EventOrigin,
 }
@@ -53,12 +55,12 @@ impl Write {
         }
     }
 
-    /// The same write, which makes a second change too.
+    /// Adds a second change to the same transaction.
     pub(crate) fn with_second(self, second: Option<Change>) -> Self {
         Self { second, ..self }
     }
 
-    /// Another change by the same request.
+    /// Returns the write of another change by the same initiator in the same request.
     pub(crate) fn followed_by(self, change: Change) -> Self {
         Self {
             change,
@@ -67,7 +69,7 @@ impl Write {
         }
     }
 
-    /// The entries of all changes of this user, who is given as changed.
+    /// Returns the entries of all changes of `user`, who is given as the changes left the user.
     pub(crate) fn entries_for_user(&self, user: &User) -> Vec<Entry> {
         let mut entries = vec![self.entry_for_user(user)];
         if let Some(second) = self.second.clone() {
@@ -76,7 +78,7 @@ impl Write {
         entries
     }
 
-    /// The entry of the change of this user, who is given as changed.
+    /// Returns the entry of the change of `user`, who is given as the change left the user.
     pub(crate) fn entry_for_user(&self, user: &User) -> Entry {
         let mut details = Details::default();
         match &self.change {
@@ -106,7 +108,8 @@ impl Write {
         entry
     }
 
-    /// The entry of the change of the role of this user, who is enabled for all that is known before.
+    /// Returns the entry of a change of a user's role, made before the user's row is read. It says that the
+    /// user is enabled; the statement of the store adds the real state.
     pub(crate) fn entry_for_role(&self, user_id: i64, role: Role) -> Entry {
         let mut details = Details {
             to: Some(role),
@@ -123,7 +126,8 @@ impl Write {
         entry
     }
 
-    /// The entry of the change of this token. The name of its user is for the line.
+    /// Returns the entry of a change of `token`. The username is only needed for the line of the log: the store
+    /// looks up the name for the row.
     pub(crate) fn entry_for_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
         let mut details = Details::default();
         match token.kind() {
@@ -136,7 +140,7 @@ impl Write {
         self.entry(Some(token.user_id), username, details)
     }
 
-    /// The entry that says that this many rows about a deleted user were erased.
+    /// Returns the entry that says that `rows` rows about a deleted user were erased.
     pub(crate) fn entry_for_erasure(&self, user_id: i64, rows: usize) -> Entry {
         let details = Details {
             rows: Some(rows),
@@ -145,7 +149,7 @@ impl Write {
         self.entry(Some(user_id), None, details)
     }
 
-    /// The entry of the end of all credentials, which is about no user in particular.
+    /// Returns the entry of the end of all credentials, which is about no single user.
     pub(crate) fn entry_for_end(&self, ended: EndedCredentials) -> Entry {
         let details = Details {
             ended: Some(ended),
@@ -184,21 +188,21 @@ impl Write {
         entry
     }
 
-    /// Writes the line of each change of this user.
+    /// Writes the log lines of all changes of `user`.
     pub(crate) fn log_user(&self, user: &User) {
         for entry in self.entries_for_user(user) {
             entry.log();
         }
     }
 
-    /// Writes the line of the change of each of these tokens.
+    /// Writes a log line for each of these changed tokens.
     pub(crate) fn log_tokens(&self, tokens: &[OpaqueToken], username: Option<&str>) {
         for token in tokens {
             self.entry_for_token(token, username).log();
         }
     }
 
-    /// Writes the line that the database has not answered the commit: the change may be made, also later.
+    /// Logs that the database has not answered the commit, so that the change may be made now, later or never.
     pub(crate) fn log_unknown_outcome(&self) {
         let mut actor_id = None;
         let mut by = None;
