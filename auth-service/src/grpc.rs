@@ -1,5 +1,17 @@
-//! The gRPC transport: converts messages, calls the use cases, converts results and errors. Each call is a method
-//! of [`AuthGrpc`] in the module of its topic.
+//! Serves the contract `rolegate.auth.v1` and Envoy's `ext_authz` over gRPC, on top of the use cases in
+//! `accounts`.
+//!
+//! Each call is a method of [`AuthGrpc`] in the module of its topic: `logins`, `authorize`, `users`,
+//! `passwords`, `second_factor`, `opaque_tokens` (API keys and sessions) and `audit` (the record, and the
+//! changes of users). The method reads the request with `call_origin` (client address and deadline) and
+//! `message` (conversions), calls a use case, and converts the result. `message` also turns the errors of the
+//! use cases into gRPC statuses.
+//!
+//! `user_changes` is the stream of `WatchUsers`. `ext_authz` is the service that Envoy asks whether a request
+//! may pass.
+//!
+//! Nothing is decided here: the rules are in `accounts`. Connections, TLS, the request context and the metrics
+//! of calls are in `rolegate_grpc_server`.
 
 mod audit;
 mod authorize;
@@ -21,15 +33,15 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 use user_changes::UserChanges;
 
-/// `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
+/// Implements `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 #[derive(Clone)]
 pub(crate) struct AuthGrpc {
     accounts: Accounts,
-    /// Callers that may report a client address.
+    /// The networks of callers that may report the address of their client.
     trusted: Arc<CidrSet>,
-    /// How people sign in whose requests Envoy asks about; `None` if they cannot.
+    /// The settings of the sign-in page, for requests that Envoy asks about; `None` if there is no such page.
     sign_in: Option<Arc<SignIn>>,
-    /// Names in certificates of services that may follow the changes of users.
+    /// The DNS names in certificates of services that may follow the changes of users.
     watchers: Arc<[String]>,
 }
 
@@ -49,10 +61,10 @@ impl AuthGrpc {
     }
 }
 
-/// The outcome of a call: the message of its response, or a status.
+/// The outcome of a call: the message of its response, or the status of its error.
 type RpcResult<M> = Result<M, Status>;
 
-/// The calls of the contract with one response, by the methods of the same names.
+/// Implements each call of the contract with the method of [`AuthGrpc`] that has the same name.
 macro_rules! calls {
     ($($call:ident($request:ident) -> $response:ident;)+) => {
         #[tonic::async_trait]

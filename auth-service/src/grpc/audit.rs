@@ -1,4 +1,4 @@
-//! The calls about the record of what happened, and about the changes of users.
+//! The calls that read the record, and the call that follows the changes of users.
 
 use super::{AuthGrpc, RpcResult, message::timestamp, user_changes::UserChanges};
 use crate::{
@@ -53,7 +53,8 @@ impl From<AuditPage> for wire::ListAuditResponse {
 }
 
 impl AuthGrpc {
-    /// Finds out who follows the changes. A token that is sent counts, so that a service can act for less than it may.
+    /// Finds out who wants to follow the changes. A token in the call counts before the caller's certificate,
+    /// so that a service can follow the changes with fewer permissions than its certificate gives it.
     fn watcher<M>(&self, request: &Request<M>) -> Watcher {
         let token = actor::optional_token(request.metadata());
         if token.is_none()

@@ -1,4 +1,4 @@
-//! The calls that decide about a token, and how their decisions are counted.
+//! The calls that decide whether the bearer of a token may do something, and the metrics of these decisions.
 
 use super::{AuthGrpc, RpcResult};
 use crate::{
@@ -20,8 +20,8 @@ use tonic::{Extensions, Request};
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
-/// Reads a requirement. Rejects a missing one, which must not admit every user, and unknown roles, which
-/// must not be ignored.
+/// Parses a requirement. A missing one is an error, because it must not admit every user. An unknown role is an
+/// error, because it must not be ignored.
 fn parse_requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::invalid_request;
     match wire {
@@ -56,7 +56,7 @@ pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 }
 
 impl AuthGrpc {
-    /// Reads what is asked, with the client address that a trusted caller reports.
+    /// Reads one request for a decision. Its client address counts only if the caller is trusted to report it.
     fn authorization_request(
         &self,
         item: wire::AuthorizeRequest,
@@ -91,7 +91,7 @@ impl AuthGrpc {
                 .authorize_from(asked.source, &asked.credential, &asked.requirement)
         };
         let outcome = match asked.client_address {
-            // Boxed, so that decisions about tokens are no larger.
+            // This future is boxed, so that the future of a decision without a reported address stays small.
             address @ Some(_) => {
                 Box::pin(RequestContext::with_client_address(address, authorize())).await
             }
@@ -132,7 +132,7 @@ impl AuthGrpc {
     }
 }
 
-/// Counts the decision about an item of a batch, and converts it.
+/// Counts the decision about one item of a batch, and converts it into a message.
 fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
     let outcome = match outcome {
         Ok(actor) => {
@@ -150,7 +150,7 @@ fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
     }
 }
 
-/// Counts the decision about a bearer whom Envoy asks about as one of `Authorize`. Returns the user.
+/// Counts a decision for Envoy in the same way as one of `Authorize`, and returns the authenticated user.
 pub(super) fn count_bearer(
     bearer: Result<Actor, AccountError>,
     requirement: &Result<Requirement, AccountError>,
@@ -190,7 +190,8 @@ mod tests {
             vec!["author,admin"],
         ] {
             let role_names = names.iter().map(ToString::to_string).collect();
-            // The numbers of the previous release do not make up for a name.
+            // A valid role number, as clients of the previous release send it, does not make up for an invalid
+            // name.
             let allowed = AllowedRoles {
                 roles: vec![3],
                 role_names,

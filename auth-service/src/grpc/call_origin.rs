@@ -1,4 +1,4 @@
-//! Reads the client address and the deadline of a call.
+//! Reads the client address and the deadline of a call, which most use cases need.
 
 use crate::call_origin::CallOrigin;
 use rolegate_grpc_server::call_head;
@@ -6,17 +6,18 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::time::{Duration, Instant};
 use tonic::Request;
 
-/// The timeout of callers that set no deadline.
+/// The timeout for callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Reserved for the response to reach the caller; at most a tenth of the timeout.
+/// The most time that is kept back from the timeout, so that the response still reaches the caller. A tenth of
+/// a short timeout is kept back.
 const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
-/// The longest timeout that callers get.
+/// The longest timeout that a caller gets, whatever it asks for.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads the client address and the deadline of a call. The address comes from the request context, which
-/// `rolegate_grpc_server` sets.
+/// Reads the client address and the deadline of a call. `rolegate_grpc_server` has put the address into the
+/// request context.
 pub(super) fn read_origin<M>(request: &Request<M>) -> CallOrigin {
-    // A malformed timeout does not arrive here: the server has refused the call.
+    // A malformed timeout cannot arrive here, because the server has already refused such a call.
     let timeout = call_head::timeout(request.metadata().as_ref())
         .ok()
         .flatten()

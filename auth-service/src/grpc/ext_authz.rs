@@ -1,7 +1,12 @@
-//! `envoy.service.auth.v3.Authorization/Check`: Envoy asks whether a request may pass (`ext_authz`).
+//! Implements `envoy.service.auth.v3.Authorization/Check` (`ext_authz`), by which Envoy asks whether a request
+//! may pass.
 //!
-//! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
-//! `failure_mode_allow` is set.
+//! - `request` reads Envoy's description of the request, and the requirement in the configuration of the route.
+//! - `cookie` authenticates browsers by the session in their cookie, and sends people to the sign-in page.
+//! - `response` writes the answer: identity headers, a redirect, or the same error as the gateway's.
+//!
+//! Every outcome is sent as a `CheckResponse`, even an internal error. A gRPC error would let requests pass if
+//! Envoy is configured with `failure_mode_allow`.
 
 mod cookie;
 pub(crate) mod request;
@@ -30,14 +35,15 @@ use std::time::Duration;
 use tokio::time::timeout_at;
 use tonic::{Code, Request, Response, Status};
 
-/// Warnings about routes whose configuration is not valid: clients can send any number of requests.
+/// Limits how often a warning about an invalid route is logged, because clients can send any number of requests
+/// to it.
 static INVALID_ROUTES: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(1));
 
-/// Denials in the audit log, by the id of the user and the requirement, so that a user cannot fill the log.
+/// Limits the denials in the audit log by user id and requirement, so that no user can fill the log.
 static DENIALS: LogLimiter<(i64, String)> =
     LogLimiter::evicting_when_full(10_000, Duration::from_mins(1));
 
-/// Addresses of clients that an Envoy outside of `TRUSTED_GATEWAYS` reports.
+/// Reports client addresses that are ignored, because they come from an Envoy outside of `TRUSTED_GATEWAYS`.
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
 
@@ -51,13 +57,13 @@ impl Check for AuthGrpc {
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let context = request.into_inner().attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };
-        // The client is Envoy's client, if Envoy is trusted to report its address.
+        // The client of this check is Envoy's client, if Envoy is trusted to report its address.
         match attributes.source_address() {
             Some(address) if is_trusted => origin.client_address = Some(address),
             Some(_) => IGNORED.ignore(origin.client_address),
             None => {}
         }
-        // Answered before Envoy's own deadline, after which it has no answer.
+        // The answer must come before Envoy's own deadline, after which Envoy treats the check as failed.
         let decision = timeout_at(origin.deadline.into(), self.decide(attributes, origin))
             .await
             .unwrap_or_else(|_| Err(AccountError::from(StoreError::TimedOut).into()));
@@ -68,14 +74,14 @@ impl Check for AuthGrpc {
     }
 }
 
-/// A request of Envoy's client to a route whose configuration names the required roles.
+/// A request of Envoy's client, with the roles that the configuration of its route requires.
 #[derive(Clone, Copy)]
 struct RouteRequest<'r> {
     attributes: RequestAttributes<'r>,
-    /// The required roles, as the configuration of the route names them.
+    /// The required roles, as text from the configuration of the route.
     roles: &'r str,
-    /// The requirement that `roles` names. The error of an invalid one comes after those of the credentials, as at the
-    /// gateway.
+    /// The parsed `roles`. If they are invalid, the request is refused only after its credentials were checked,
+    /// as at the gateway.
     requirement: &'r Result<Requirement, AccountError>,
     origin: CallOrigin,
 }
@@ -100,13 +106,14 @@ impl AuthGrpc {
             requirement: &requirement,
             origin,
         };
-        // With cookies only, the header is for the application and does not count here.
+        // If only cookies count on this route, the header is meant for the application and is ignored here.
         let authorization = if is_cookie_only {
             AuthorizationHeader::Missing
         } else {
             attributes.authorization()
         };
-        // The rare ways are boxed, or the future of every check would be as large as that of a password.
+        // The rare branches are boxed. Otherwise the future of every check would be as large as that of a
+        // password check.
         let authenticated = match authorization {
             AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
                 self.authorize_bearer(route, token.expose_secret()).await?
@@ -114,7 +121,7 @@ impl AuthGrpc {
             AuthorizationHeader::Valid(Authorization::Basic { username, password }) => {
                 Box::pin(self.verify_basic(route, username, password)).await?
             }
-            // An `Authorization` header comes before cookies, even an invalid one.
+            // An `Authorization` header takes precedence over cookies, even if it is invalid.
             AuthorizationHeader::Invalid => return Err(Refusal::NotAuthenticated),
             AuthorizationHeader::Missing => Box::pin(self.authenticate_by_cookie(route)).await?,
         };
@@ -133,7 +140,7 @@ impl AuthGrpc {
         Err(Box::pin(self.refuse(route, &user, reason)).await)
     }
 
-    /// Logs the denial of a user who is authenticated, and shows a person why.
+    /// Logs the denial of an authenticated user, and returns a refusal that shows a person the reason.
     async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
             if DENIALS.claim((user.id, route.roles.to_owned())) {
@@ -163,7 +170,7 @@ impl AuthGrpc {
         route: RouteRequest<'_>,
         token: &str,
     ) -> Result<AuthenticatedUser, AccountError> {
-        // Any user, because the audit log names the one who is refused.
+        // Any user is accepted at first, so that the audit log can name the one who lacks the required role.
         let any = Requirement::AnyAuthenticated;
         let authorize = || self.accounts.authorize(token, &any);
         let bearer = if is_api_key(token) {
@@ -175,8 +182,8 @@ impl AuthGrpc {
         count_bearer(bearer, route.requirement)
     }
 
-    /// Verifies a password. If it is wrong, and the browser of a person asks for a page with it, the session in the cookie
-    /// counts.
+    /// Verifies the credentials of HTTP Basic. A browser goes on sending a password that it remembers, even a
+    /// wrong one. If it opens a page with a wrong password, the session in the cookie counts instead.
     async fn verify_basic(
         &self,
         route: RouteRequest<'_>,
@@ -198,7 +205,7 @@ impl AuthGrpc {
             Ok(user) => return Ok(user),
             Err(error) => error,
         };
-        // The service may be busy, which says nothing about the credentials.
+        // Another error, such as an overload, says nothing about the credentials.
         let is_wrong = error.reason().code() == Code::Unauthenticated;
         if !is_wrong || !self.is_page_of_person(route.attributes) {
             return Err(error.into());
@@ -222,7 +229,7 @@ impl AuthGrpc {
 }
 
 impl RouteRequest<'_> {
-    /// Writes the line of a change that another site may have caused.
+    /// Logs that a change was refused because another site may have caused it.
     async fn log_cross_site_denial(self) {
         let log = async {
             let target = self.attributes.target();
@@ -232,7 +239,8 @@ impl RouteRequest<'_> {
     }
 }
 
-/// Warns that the configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
+/// Warns that the configuration of the route is invalid: `roles` is missing or names an unknown role, or
+/// `credentials` has an unknown value.
 fn warn_of_route(attributes: RequestAttributes<'_>) {
     if INVALID_ROUTES.claim(()) {
         let target = attributes.target();

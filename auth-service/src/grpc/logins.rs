@@ -1,4 +1,4 @@
-//! Calls that check a password, or register one.
+//! The calls that check a password or register one, and create sessions and access tokens.
 
 use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::read_origin};
 use crate::{
@@ -75,7 +75,8 @@ impl AuthGrpc {
         })
     }
 
-    /// Finds the users of the credentials that are cached, or API keys, in the order of the items.
+    /// Answers the items whose password is cached or is an API key, in their order. The other items get no
+    /// user, and the caller sends each of them as `VerifyCredentials`.
     pub(super) async fn batch_verify_credentials(
         &self,
         request: Request<wire::BatchVerifyCredentialsRequest>,
@@ -85,7 +86,8 @@ impl AuthGrpc {
         if items.len() > MAX_CREDENTIALS_BATCH {
             return Err(AccountError::invalid_request("a batch has at most 256 items").into());
         }
-        // Any other caller could guess what is cached, and no guess would count.
+        // Only trusted callers get an answer. Any other caller could guess cached passwords here, without a
+        // failed login.
         let is_trusted = is_trusted_caller(&call, &self.trusted);
         let checks = items
             .into_iter()
@@ -107,8 +109,8 @@ impl AuthGrpc {
         Ok(wire::BatchVerifyCredentialsResponse { outcomes })
     }
 
-    /// Reads the credentials of an item, with the client address that it reports. `None` if it names an unknown role,
-    /// which is an error after the check of the credentials.
+    /// Reads the credentials of an item, with the client address that it reports. Returns `None` if the item
+    /// names an unknown role: `VerifyCredentials` reports that error after it has checked the credentials.
     fn basic_credentials(
         &self,
         item: wire::VerifyCredentialsRequest,
@@ -145,7 +147,7 @@ impl AuthGrpc {
         Ok(outcome?)
     }
 
-    /// Logs in with a session, or begins a sign-in that waits for the second factor.
+    /// Creates a session if the password is correct, or begins a sign-in that waits for the second factor.
     async fn new_session(
         &self,
         message: wire::CreateSessionRequest,

@@ -1,4 +1,4 @@
-//! Converts domain values to messages, and errors of the use cases to statuses.
+//! Converts domain values into messages, and errors of the use cases into gRPC statuses.
 
 use crate::{
     accounts::{AccountError, AuthenticatedUser, UserPage, UserPageRequest},
@@ -25,7 +25,7 @@ impl From<User> for auth_v1::User {
     }
 }
 
-/// Converts Unix seconds for a message.
+/// Converts Unix seconds into the integer of a message.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
 }
@@ -43,7 +43,7 @@ impl From<auth_v1::ListUsersRequest> for UserPageRequest {
     }
 }
 
-/// Converts a page of users, with their times or without.
+/// Converts a page of users, with or without the times of each user.
 pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
     let UserPage { users, next_after } = page;
     let user_times = |listed: &ListedUser| auth_v1::UserTimes {
@@ -64,7 +64,7 @@ pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::
 
 impl From<AuthenticatedUser> for auth_v1::User {
     fn from(authenticated: AuthenticatedUser) -> Self {
-        // The contract has one name for a role without effect, whatever the reason.
+        // The contract has one field for a role without effect, whatever the reason is that it has none.
         let unknown_role_name = authenticated
             .ineffective_role
             .map(|role| role.to_string())
@@ -100,7 +100,8 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
     }
 }
 
-/// Reads the role of an optional field.
+/// Reads an optional role, by its name or, from older clients, by its number. Returns `None` if both are
+/// missing.
 pub(super) fn optional_role(
     name: Option<String>,
     number: Option<i32>,

@@ -1,4 +1,4 @@
-//! The calls about API keys and sessions.
+//! The calls that create, list and delete API keys, and those that list and end sessions.
 
 use super::{
     AuthGrpc, RpcResult,
@@ -17,7 +17,8 @@ use secrecy::ExposeSecret as _;
 use tonic::Request;
 
 impl AuthGrpc {
-    /// Converts a session. `current_id` is the id of the session by which the actor acts.
+    /// Converts a session into a message. `current_id` is the id of the session by which the actor acts, if
+    /// any.
     pub(super) fn session_message(
         &self,
         session: OpaqueToken,

@@ -1,4 +1,5 @@
-//! Calls that change passwords, and password links.
+//! The calls that change passwords, make and redeem password links, and tell the limits on the length of a
+//! password.
 
 use super::{AuthGrpc, RpcResult, call_origin::read_origin, message::timestamp};
 use crate::accounts::PasswordLink;

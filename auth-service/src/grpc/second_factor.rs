@@ -1,4 +1,4 @@
-//! Calls about second factors.
+//! The calls by which users enroll, confirm and turn off a second factor.
 
 use super::{AuthGrpc, RpcResult, call_origin::read_origin};
 use crate::{accounts::AccountError, second_factor::Issuer};

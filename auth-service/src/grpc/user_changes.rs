@@ -1,4 +1,4 @@
-//! The stream of the changes of users, as messages.
+//! Converts the stream of the changes of users into the messages of `WatchUsers`.
 
 use super::message::seconds;
 use crate::accounts::{AccountError, WatchItem, WatchItems, WatchStart};
@@ -49,9 +49,9 @@ impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
     }
 }
 
-/// The items of a stream, as messages. It ends only with an error.
+/// The stream of messages that `WatchUsers` answers with. It ends only with an error.
 pub(crate) struct UserChanges {
-    /// `None` after the error.
+    /// The items of the use case; `None` after the error that ends the stream.
     items: Option<WatchItems>,
 }
 

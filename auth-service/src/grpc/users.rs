@@ -1,4 +1,4 @@
-//! Calls of admins about users.
+//! The calls by which admins manage users, and the lookup of usernames by id.
 
 use super::{
     AuthGrpc, RpcResult,

@@ -1,4 +1,4 @@
-//! Browsers: the session in a cookie, and the way to the page to sign in at.
+//! Authenticates browsers by the session in a cookie, and leads people to the sign-in page.
 
 use super::{RouteRequest, request::RequestAttributes, response::Refusal};
 use crate::{
@@ -12,7 +12,7 @@ use secrecy::ExposeSecret as _;
 use tonic::Code;
 
 impl AuthGrpc {
-    /// Whether a browser says that a person opens a page with this request, and people can sign in here.
+    /// Returns whether the request's headers say that a browser opens a page, and people can sign in here.
     pub(super) fn is_page_of_person(&self, attributes: RequestAttributes<'_>) -> bool {
         self.sign_in.is_some()
             && attributes
@@ -20,7 +20,8 @@ impl AuthGrpc {
                 .is_some_and(|parts| parts.request().is_declared_navigation())
     }
 
-    /// Authenticates the user of the only valid session in the cookies. An `Authorization` header does not matter here.
+    /// Authenticates the user by the session in the cookies. If two sessions are valid, neither counts. The
+    /// `Authorization` header is not read here.
     pub(super) async fn user_in_cookie(
         &self,
         route: RouteRequest<'_>,
@@ -61,7 +62,7 @@ impl AuthGrpc {
         }
         let mut reason = RedirectReason::NotAuthenticated;
         if has_two_sessions {
-            // Another host may have set either, so neither counts.
+            // Another host may have set either of the two cookies, so neither counts.
             refusal = Refusal::NotAuthenticated;
             reason = RedirectReason::TwoSessions;
         } else if let Some(user) = authenticated {
@@ -71,7 +72,8 @@ impl AuthGrpc {
         Err(page.map_or(refusal, Refusal::SignIn))
     }
 
-    /// The page that tells a person why the user of the cookie may not open this; `None` for a request of anybody else.
+    /// Returns the page that tells a person why the signed-in user may not open this address. Returns `None`
+    /// unless the request comes from a browser that can be redirected, without an `Authorization` header.
     pub(super) fn interstitial(
         &self,
         attributes: RequestAttributes<'_>,
@@ -86,7 +88,7 @@ impl AuthGrpc {
         Some(sign_in.refused(browser_parts.request(), Some(&user.username), reason))
     }
 
-    /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
+    /// Returns whether a refusal may ask for a password by HTTP Basic, which makes a browser open a dialog.
     pub(super) fn allows_basic_challenge(&self, attributes: RequestAttributes<'_>) -> bool {
         if attributes.is_cookie_only().unwrap_or(false) {
             return false;

@@ -1,4 +1,4 @@
-//! Reads what Envoy sends.
+//! Reads what Envoy tells about a request and its route.
 
 use crate::accounts::{AccountError, Requirement};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -16,31 +16,32 @@ use std::net::IpAddr;
 /// The longest method, host or path in a log line, in bytes.
 const MAX_LOGGED_BYTES: usize = 200;
 
-/// What Envoy says of a request that it asks about, and of the request's route.
+/// The attributes that Envoy sends about a request and the configuration of its route.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestAttributes<'r> {
     pub(crate) context: &'r AttributeContext,
 }
 
-/// What the `Authorization` header of a request says.
+/// The credentials in the `Authorization` header of a request.
 pub(crate) enum AuthorizationHeader {
     Missing,
-    /// The header is malformed or of another scheme, or there are several, so that nobody can tell which one counts.
+    /// The header is malformed, has another scheme, or is repeated, so that it is ambiguous which value counts.
     Invalid,
     Valid(Authorization),
 }
 
-/// A header of which both `value` and `raw_value` are set. Envoy sets one of them; with both, nobody can tell which
-/// counts.
+/// The error for a header that has both `value` and `raw_value`. Envoy sets only one of them; with both, it is
+/// ambiguous which counts.
 pub(crate) struct AmbiguousValue;
 
 impl<'r> RequestAttributes<'r> {
-    /// `roles` of the route's configuration, which no client can set.
+    /// Returns `roles` of the route's configuration, which no client can set.
     pub(super) fn roles(self) -> Option<&'r str> {
         self.extension("roles")
     }
 
-    /// The setting `credentials` of the route's configuration, which is no secret.
+    /// Returns `credentials` of the route's configuration. It says which kinds of credentials count, and is no
+    /// secret.
     pub(super) fn credentials_setting(self) -> Option<&'r str> {
         self.extension("credentials")
     }
@@ -52,8 +53,8 @@ impl<'r> RequestAttributes<'r> {
             .map(String::as_str)
     }
 
-    /// Whether only the cookie counts, by the route's configuration. The `Authorization` of the request is for the
-    /// application then.
+    /// Returns whether the route's configuration says that only the cookie counts. The `Authorization` header
+    /// is then meant for the application.
     pub(super) fn is_cookie_only(self) -> Result<bool, AccountError> {
         match self.credentials_setting() {
             None => Ok(false),
@@ -62,13 +63,13 @@ impl<'r> RequestAttributes<'r> {
         }
     }
 
-    /// The request of Envoy's client.
+    /// Returns the HTTP request that Envoy has received.
     fn http(self) -> Option<&'r HttpRequest> {
         self.context.request.as_ref()?.http.as_ref()
     }
 
-    /// The values of a header. Envoy sends headers as a map, which joins repeated ones, or with `encode_raw_headers` as a
-    /// list of bytes.
+    /// Returns the values of a header. Envoy sends headers as a map, in which repeated ones are joined, or,
+    /// with `encode_raw_headers`, as a list of bytes.
     fn header_values(self, name: &str) -> impl Iterator<Item = Result<&'r [u8], AmbiguousValue>> {
         self.http().into_iter().flat_map(move |http| {
             let joined = http
@@ -86,8 +87,8 @@ impl<'r> RequestAttributes<'r> {
         })
     }
 
-    /// Whether there is an `Authorization` header, even an invalid one. Unlike [`Self::authorization`], this parses
-    /// nothing.
+    /// Returns whether there is an `Authorization` header, even an invalid one. Unlike [`Self::authorization`],
+    /// it parses nothing.
     pub(super) fn has_authorization(self) -> bool {
         self.header_values(AUTHORIZATION).next().is_some()
     }
@@ -107,12 +108,12 @@ impl<'r> RequestAttributes<'r> {
         }
     }
 
-    /// The headers that say what a browser does.
+    /// Returns the headers by which a browser tells why it sends the request.
     pub(crate) fn browser_headers(self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for name in BROWSER_HEADERS {
             for value in self.header_values(name) {
-                // A value that cannot be read must not be overlooked: it counts as an empty one.
+                // An invalid value counts as an empty one, so that the header is not overlooked.
                 let value = HeaderValue::from_bytes(value.unwrap_or_default());
                 headers.append(
                     // `from_static` panics if a name has capitals; these constants have none.
@@ -124,7 +125,7 @@ impl<'r> RequestAttributes<'r> {
         headers
     }
 
-    /// The parts of the request by which it is recognized as that of a browser.
+    /// Returns the parts of the request that show whether a browser has sent it, and why.
     pub(super) fn browser_parts(self) -> Option<BrowserParts<'r>> {
         Some(BrowserParts {
             http: self.http()?,
@@ -132,14 +133,14 @@ impl<'r> RequestAttributes<'r> {
         })
     }
 
-    /// Whether another site may have caused a change. A browser sends the password that it remembers with such a request,
-    /// too.
+    /// Returns whether this request changes something and another site may have caused it. Browsers add a
+    /// remembered password to such requests too.
     pub(super) fn is_cross_site_change(self) -> bool {
         self.browser_parts()
             .is_some_and(|parts| parts.request().is_cross_site_change())
     }
 
-    /// The address of Envoy's client.
+    /// Returns the address of Envoy's client.
     pub(crate) fn source_address(self) -> Option<IpAddr> {
         let address = self.context.source.as_ref()?.address.as_ref()?;
         let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
@@ -159,7 +160,7 @@ impl<'r> RequestAttributes<'r> {
     }
 }
 
-/// The value of a header in a list, which is in one of two fields.
+/// Returns the value of a header in Envoy's list. The value is in one of two fields.
 fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValue> {
     match (header.value.is_empty(), header.raw_value.is_empty()) {
         (false, false) => Err(AmbiguousValue),
@@ -195,7 +196,7 @@ pub(crate) struct RequestTarget<'r> {
 }
 
 impl RequestTarget<'_> {
-    /// Names the target in the audit log.
+    /// Returns how the audit log names the target.
     pub(super) fn host_and_path(&self) -> String {
         format!("{}{}", self.host, self.path)
     }
@@ -205,7 +206,7 @@ fn shorten(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_LOGGED_BYTES)]
 }
 
-/// Parses the roles of a route, such as `author,admin`; `*` stands for any user.
+/// Parses the roles of a route, such as `author,admin`. `*` admits any user.
 pub(super) fn parse_requirement(roles: &str) -> Result<Requirement, AccountError> {
     if roles == "*" {
         return Ok(Requirement::AnyAuthenticated);

@@ -1,4 +1,4 @@
-//! Writes what Envoy reads.
+//! Writes the answers that Envoy reads.
 
 use crate::{accounts::AccountError, user::User};
 use prost_types::{Struct, Value, value::Kind};
@@ -21,13 +21,14 @@ use tonic::Code;
 pub(super) enum Refusal {
     /// The request has no credentials, or malformed ones.
     NotAuthenticated,
-    /// A change with a cookie, or with a password that a browser remembers, that another site may have caused.
+    /// The request is a change that another site may have caused, with a cookie or a password that the browser
+    /// remembers.
     CrossSite,
-    /// A person has to sign in first, at this address.
+    /// A person has to sign in first, at the page with this address.
     SignIn(String),
-    /// A person may not open this, and sees why.
+    /// A person is signed in, may not open this address, and is shown a page with the reason.
     Interstitial(AccountError, Interstitial),
-    /// An error. One that is temporary for a client has the code UNAVAILABLE.
+    /// Any other error. If it is temporary, the answer has the code UNAVAILABLE.
     Error(AccountError),
 }
 
@@ -37,8 +38,8 @@ impl From<AccountError> for Refusal {
     }
 }
 
-/// The request passes, with the identity headers. Access logs and other filters of Envoy read the same
-/// from the dynamic metadata.
+/// Lets the request pass, with the identity headers. Access logs and other filters of Envoy can read the same
+/// values from the dynamic metadata.
 pub(super) fn allow(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
     let field = |(name, value): &(&str, String)| {
@@ -57,7 +58,7 @@ pub(super) fn allow(user: &User) -> CheckResponse {
     }
 }
 
-/// The parts of a refusal, as the gateway answers it.
+/// The parts of a refusal, which are the same as in the gateway's response.
 struct Denial {
     code: Code,
     http_status: u16,
@@ -69,7 +70,7 @@ struct Denial {
 }
 
 impl Denial {
-    /// The denial of a request that nobody is authenticated for.
+    /// Creates the denial of a request that was not authenticated.
     fn anonymous(code: Code, reason: HttpReason, detail: &'static str) -> Self {
         Self {
             code,
@@ -101,7 +102,8 @@ impl From<&AccountError> for Denial {
     }
 }
 
-/// The answer of the gateway, which asks for a password where `allows_basic_challenge` says so.
+/// Refuses the request with the same response as the gateway. A 401 asks for a password by HTTP Basic only if
+/// `allows_basic_challenge` is set.
 pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
     let denial = match refusal {
         Refusal::NotAuthenticated => Denial::anonymous(
@@ -154,9 +156,10 @@ pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResp
     )
 }
 
-/// Sends a person to the page to sign in at.
+/// Redirects a person to the sign-in page.
 fn redirect(page: &str) -> CheckResponse {
-    // A session may have ended meanwhile, and what its browser has kept must not be shown again.
+    // The session may have ended since the browser cached pages. The cache is cleared so that they are not
+    // shown again.
     let headers = vec![
         header("location", page),
         header("cache-control", "no-store"),
@@ -199,7 +202,8 @@ fn status(code: Code, message: &str) -> Status {
     }
 }
 
-/// Replaces the header of the client. In a refusal, Envoy removes the header and then adds all values.
+/// Creates a header that replaces the client's header of the same name. In a refusal, Envoy first removes the
+/// old header and then adds all values, so a name may be repeated.
 fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
     HeaderValueOption {
         header: Some(HeaderValue {

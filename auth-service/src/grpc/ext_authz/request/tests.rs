@@ -1,4 +1,4 @@
-//! What is read of the messages of Envoy.
+//! Tests of how the messages of Envoy are read.
 
 use super::{AuthorizationHeader, RequestAttributes, RequestTarget, parse_requirement};
 use crate::accounts::Requirement;
@@ -39,7 +39,7 @@ fn a_forgotten_or_misspelt_requirement_is_none() {
         RequestAttributes { context }.roles().is_some()
     };
     assert!(has_roles("roles") && !has_roles("Roles"));
-    // Well-formed; the service says whether there is such a role.
+    // This name is well-formed. Whether there is such a role is checked later, by the service.
     assert!(required("root").is_some());
 }
 
@@ -177,7 +177,7 @@ fn headers_of_browsers_are_read_from_either_form_and_no_others() {
     ];
     let expected = [b"a=b".to_vec(), b"c=\xff".to_vec()].map(|it| ("cookie".to_owned(), it));
     assert_eq!(browser_headers(&[], &raw), expected);
-    // In both forms it is there twice.
+    // The header is in both forms, so it is there twice.
     assert_eq!(
         browser_headers(&[("origin", "null")], &[("origin", b"null")]).len(),
         2
