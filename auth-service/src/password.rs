@@ -1,9 +1,15 @@
-//! Passwords and their hashes.
+//! Checks, hashes and verifies passwords.
 //!
-//! - `validation`: the rules of a password; `blocklist`: common passwords, which are refused.
-//! - `hasher`: hashes and verifies; `pepper`: the input of bcrypt; `credential_cache`: successful checks.
-//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks.
-//! - `importable`: the hashes that an import accepts; `rejection`: why it refuses one.
+//! A new password passes the rules in `validation`, which also ask `blocklist` for common passwords. `hasher`
+//! then hashes it: `pepper` computes the input of bcrypt, and the engine in `rolegate_bcrypt_lanes` runs
+//! bcrypt.
+//!
+//! A presented password is verified by `hasher` against the stored hash. If that is a hash of another system,
+//! imported earlier, `foreign_hash` reads it and `foreign_checks` runs the check beside the engine.
+//! `credential_cache` remembers successful checks of HTTP Basic, so that a request need not wait for bcrypt.
+//!
+//! `importable` decides which hashes `user import` accepts, and `rejection` says why one is not accepted. Who
+//! may log in, and how many attempts a client has, is decided in `accounts`.
 
 mod blocklist;
 mod credential_cache;

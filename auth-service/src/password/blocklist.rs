@@ -1,7 +1,7 @@
-//! The passwords that users may not choose: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
+//! Refuses common passwords: those that the file of `PASSWORD_BLOCKLIST_FILE` lists. The file can be reloaded.
 //!
-//! Each line is a password, compared exactly, or the SHA-1 digest of one in 40 hex digits, perhaps with `:COUNT` behind
-//! it, as public lists of leaked passwords have them.
+//! Each line is a password, which is compared exactly, or the SHA-1 digest of one in 40 hex digits. A digest
+//! may be followed by `:COUNT`, as in public lists of leaked passwords.
 
 use parking_lot::{Mutex, RwLock};
 use rolegate_grpc_tls::explain_read_error;
@@ -15,26 +15,30 @@ use std::{
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest size of a line with its end; a password may have far less.
+/// The longest line with its line end, in bytes. It is far longer than any valid password.
 const MAX_LINE_BYTES: u64 = 4 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Hex digits of SHA-1. The same lists also offer NTLM digests; a line with such a digest and a count is recognized.
+/// The number of hex digits of a SHA-1 digest. The same public lists exist with NTLM digests; a line with such
+/// a digest and a count is recognized, and refused.
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
-/// Hex digits of the part of a digest that is kept.
+/// The number of hex digits of a digest that are kept.
 const KEPT_DIGITS: usize = 16;
 
-/// The digests of the passwords in a file.
+/// The digests of the passwords that a file lists.
 struct Blocklist {
-    /// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. Another password is refused by
-    /// mistake with a probability of 2⁻⁶⁴ for each entry.
+    /// The first 64 bits of the SHA-1 digest of each password, sorted, which take 8 bytes an entry. A password
+    /// that is not listed is refused by mistake with a probability of 2⁻⁶⁴ for each entry.
     digests: Vec<u64>,
 }
 
 impl Blocklist {
-    /// Reads the file twice, first to count the entries, so that the list takes no more memory than they need. The text of
-    /// an error follows the path of the file, such as "is not a file", and never quotes a line.
+    /// Reads the file twice. The first time counts the entries, so that the list takes no more memory than they
+    /// need.
+    ///
+    /// The text of an error continues a sentence that begins with the file's path, such as "is not a file". It
+    /// never quotes a line.
     fn read(path: &Path) -> Result<Self, String> {
         let mut file = open(path)?;
         let mut count = 0;
@@ -48,7 +52,7 @@ impl Blocklist {
         let mut seen = 0;
         for_each_digest(&file, |digest| {
             seen += 1;
-            // A file that grew must not make the list grow.
+            // If the file grew between the two readings, the list must not grow with it.
             if seen <= count {
                 digests.push(digest);
             }
@@ -66,16 +70,16 @@ impl Blocklist {
     }
 }
 
-/// The passwords in a file, which can be read again.
+/// The blocklist in use, and the file from which it can be reloaded.
 pub(crate) struct BlocklistFile {
     path: PathBuf,
     current: RwLock<Blocklist>,
-    /// Held during a reload: two at once would take the memory of three lists.
+    /// Held during a reload, because two reloads at the same time would need the memory of three lists.
     reload: Mutex<()>,
 }
 
 impl BlocklistFile {
-    /// Reads the file. Blocks: 10 million lines take seconds.
+    /// Reads the file. Blocks the thread: 10 million lines take seconds.
     pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
         Ok(Self {
             path: path.to_owned(),
@@ -84,12 +88,12 @@ impl BlocklistFile {
         })
     }
 
-    /// Reads the file again. On an error the old passwords stay. Blocks.
+    /// Reads the file again. If that fails, the old list stays in use. Blocks the thread.
     pub(crate) fn reload(&self) {
         let _turn = self.reload.lock();
         match read(&self.path) {
             Ok(new) => {
-                // The old list is dropped after the lock.
+                // The old list is bound here so that it is dropped only after the lock is released.
                 let _old = std::mem::replace(&mut *self.current.write(), new);
                 self.log();
             }
@@ -103,7 +107,7 @@ impl BlocklistFile {
         tracing::info!(passwords = self.count(), "loaded the refused passwords");
     }
 
-    /// The number of lines with a password or a digest.
+    /// Returns the number of lines that have a password or a digest.
     pub(crate) fn count(&self) -> usize {
         self.current.read().digests.len()
     }
@@ -119,7 +123,7 @@ fn read(path: &Path) -> Result<Blocklist, SettingError> {
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    // The kind is checked before the file is opened, because opening a pipe waits for its writer.
+    // The kind of file is checked before it is opened, because opening a named pipe waits for its writer.
     let metadata = fs::metadata(path).map_err(|error| explain_read_error(&error))?;
     if !metadata.is_file() {
         return Err("is not a file".to_owned());
@@ -154,9 +158,10 @@ fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String
     Ok(())
 }
 
-/// Reads the digest of a line, or computes that of the password on it; `None` for an empty line. Lines end in LF or
-/// CR LF. A line that is not UTF-8 counts as a password that nobody can have. The text of an error follows the number of
-/// the line.
+/// Returns the digest on a line, or the digest of the password on it. Returns `None` for an empty line.
+///
+/// A line ends in LF or CR LF. A line that is not UTF-8 counts as a password that no user can have. The text of
+/// an error continues a sentence that begins with the number of the line.
 fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str> {
     if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
         return Err("is longer than 4 KiB; there must be one password on each line");
@@ -164,7 +169,7 @@ fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str>
     let without_lf = line.strip_suffix(b"\n").unwrap_or(line);
     let mut text = without_lf.strip_suffix(b"\r").unwrap_or(without_lf);
     if is_first {
-        // Editors on Windows begin a file with a byte order mark.
+        // Some editors on Windows begin a file with a byte order mark.
         text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     }
     if text.contains(&0) {
@@ -183,7 +188,7 @@ fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str>
     Ok(Some(digest_password(text)))
 }
 
-/// Computes the first 64 bits of the SHA-1 digest, which public lists of leaked passwords use.
+/// Computes the first 64 bits of the SHA-1 digest of a password. Public lists of leaked passwords use SHA-1.
 fn digest_password(password: &[u8]) -> u64 {
     let digest: [u8; 20] = Sha1::digest(password).into();
     digest
@@ -192,7 +197,7 @@ fn digest_password(password: &[u8]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
-/// Returns the hex digits of a line that has nothing else, except for a count behind a colon.
+/// Returns the hex digits of a line that has nothing else, except for a count after a colon.
 fn hex_digits(line: &[u8]) -> Option<&str> {
     let text = str::from_utf8(line).ok()?;
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));

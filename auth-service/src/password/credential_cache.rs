@@ -1,9 +1,12 @@
-//! Caches successful checks of HTTP Basic credentials, so that a request need not run bcrypt.
+//! Caches successful checks of HTTP Basic credentials, so that not every request runs bcrypt.
 //!
-//! Whether a password is correct depends only on the stored hash and the password. Each request
-//! still reads the stored hash, which is part of the key, so a changed hash misses and nothing has
-//! to be invalidated. So is the client, which shows its password once at each address. Failures are
-//! never cached. `misses` ends what is cached for a name whose password is being guessed in batches.
+//! Whether a password is correct depends only on the password and the stored hash. Each request still reads the
+//! stored hash, and the hash is part of the cache key. A changed hash therefore misses, and nothing has to be
+//! invalidated. The client is also part of the key, so each address has to present the password to bcrypt once.
+//! Failures are never cached.
+//!
+//! Concurrent checks of the same credentials share one run of bcrypt. `misses` counts the misses of each
+//! username, and ends the entries of a name whose password is being guessed in batches.
 
 mod misses;
 
@@ -23,39 +26,42 @@ use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
 const MAX_ENTRIES: u64 = 64 * 1024;
-/// Far more checks than ever wait or run. The entries of callers that left are dropped after [`IN_FLIGHT_TTL`].
+/// The most checks in progress: far more than ever wait or run. An entry whose callers have all left is dropped
+/// after [`IN_FLIGHT_TTL`].
 const MAX_IN_FLIGHT: u64 = 8 * 1024;
 const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 
-/// Successful checks, and the checks in progress. Clones share both.
+/// The successful checks, and the checks in progress. Clones share both.
 #[derive(Clone)]
 pub(crate) struct CredentialCache {
-    /// One block of the hash, which HMAC uses unchanged.
+    /// The key of the HMAC. It has the size of one block of SHA-256, which HMAC uses unchanged.
     secret: Arc<Zeroizing<[u8; 64]>>,
-    /// The minute of the last audit line of each successful check; `None` when caching is off.
+    /// The successful checks, each with the minute of its last line in the audit log; `None` if caching is off.
     entries: Option<Cache<EntryKey, Arc<AtomicU64>>>,
-    /// Counts the guesses of cached passwords.
+    /// Counts the misses of each username, which may be guesses of a cached password.
     misses: Arc<Misses>,
     started: Instant,
     in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
 
-/// A check that succeeded within the TTL.
+/// A cached check, which succeeded within the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Whether this is the first hit of the entry in this minute. The insertion of the entry counts as one.
+    /// Set for the first hit of the entry in this minute. The insertion of the entry counts as a hit.
     pub(crate) is_first_in_minute: bool,
 }
 
-/// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
+/// Identifies a username, a stored hash, a password and a client. It reveals nothing without the secret of the
+/// cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey {
     digest: [u8; 32],
-    /// Where guesses of the username are counted.
+    /// The slot in which the misses of the username are counted.
     slot: SlotIndex,
 }
 
-/// Identifies a success that is cached until guesses end its generation.
+/// The key of a cached success. Many misses of the username start a new generation, which ends all earlier
+/// entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct EntryKey {
     check: CacheKey,
@@ -67,7 +73,7 @@ struct EntryKey {
 pub(crate) enum Recall {
     Hit,
     Miss,
-    /// A miss that ended what is cached for the name, because its password seems to be guessed.
+    /// A miss that ended the cached entries of the username, because its password seems to be guessed.
     TooManyMisses,
 }
 
@@ -78,7 +84,8 @@ impl Recall {
 }
 
 impl CredentialCache {
-    /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
+    /// Creates a cache that keeps entries for `ttl`. A `ttl` of zero turns caching off. Fails only if the
+    /// system has no randomness.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
         let mut secret = Zeroizing::new([0; 64]);
         getrandom::fill(&mut *secret)?;
@@ -102,8 +109,10 @@ impl CredentialCache {
         })
     }
 
-    /// Computes the key of a check: HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different
-    /// parts never give the same input. `stored` is `None` for an unknown username.
+    /// Computes the key of a check. `stored` is `None` for an unknown username.
+    ///
+    /// The key is an HMAC-SHA-256 (RFC 2104) over the parts. Each part follows its length, so that different
+    /// parts never give the same input.
     pub(crate) fn key(
         &self,
         username: &str,
@@ -128,7 +137,7 @@ impl CredentialCache {
         }
     }
 
-    /// Computes the key under which a success of the check is cached now.
+    /// Computes the key under which a success of the check is cached in the current generation.
     fn entry_key(&self, key: &CacheKey) -> EntryKey {
         EntryKey {
             check: *key,
@@ -136,13 +145,13 @@ impl CredentialCache {
         }
     }
 
-    /// Finds a check that succeeded within the TTL. The deadline of the request replaces the present time, because reading
-    /// the clock costs more.
+    /// Finds a check that succeeded within the TTL. The deadline of the request stands in for the current time,
+    /// because reading the clock for each hit would cost more.
     pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
         let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
         let now = self.minute(deadline);
         let last = audited.load(Ordering::Relaxed);
-        // Only one of several concurrent hits replaces the minute.
+        // If several requests hit at the same time, only one of them replaces the minute and is the first.
         let is_first_in_minute = now > last
             && audited
                 .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
@@ -150,15 +159,19 @@ impl CredentialCache {
         Some(Hit { is_first_in_minute })
     }
 
-    /// Finds a hit that [`Self::get`] would not call the first of its minute. Nothing else counts such a question, so a
-    /// check that is not cached counts as a guess: [`misses::MAX_MISSES`] in a minute end what is cached for the name. What
-    /// has ended is no longer found, so it takes the time of a wrong guess.
+    /// Looks for a cached success for which no line in the audit log is due, and counts a miss as a possible
+    /// guess.
+    ///
+    /// No login fails and no rate limit counts when a batch asks for credentials that are not cached. The
+    /// misses are therefore counted here: from [`misses::MAX_MISSES`] in a minute on, each of them ends all
+    /// entries of the username. An ended entry is no longer found, so asking for it takes as long as a wrong
+    /// guess.
     pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> Recall {
         let Some(entries) = &self.entries else {
             return Recall::Miss;
         };
         let Some(audited) = entries.get(&self.entry_key(key)) else {
-            // The time is read from the clock: callers choose the deadline.
+            // The time is read from the clock, because callers choose the deadline.
             if self.misses.count(key.slot, Instant::now()) {
                 return Recall::TooManyMisses;
             }
@@ -171,7 +184,7 @@ impl CredentialCache {
         }
     }
 
-    /// Caches the success of a check that has just run.
+    /// Caches the success of a check that has just run, and takes back the miss that came before it.
     pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
             self.misses.take_back(key.slot);
@@ -180,18 +193,21 @@ impl CredentialCache {
         }
     }
 
-    /// Counts the minutes from the creation of the cache to a deadline. Reading a clock for each hit would cost
-    /// more. Callers set deadlines, so that a later request may have an earlier one.
+    /// Returns how many minutes lie between the creation of the cache and a deadline. The deadline is used
+    /// because reading a clock for each hit would cost more. Callers choose deadlines, so a later request may
+    /// have an earlier one.
     fn minute(&self, deadline: Instant) -> u64 {
         deadline.saturating_duration_since(self.started).as_secs() / 60
     }
 
-    /// Runs a check, or waits for the same one in progress. When the caller that runs it fails or is
-    /// cancelled, a waiting caller runs its own check. Keys contain the username: if checks of unknown
-    /// usernames shared their work, its duration would reveal that they are unknown.
+    /// Runs a check, or waits for the same check in progress. If the caller that runs it fails or is cancelled,
+    /// a waiting caller runs its own check.
     ///
-    /// Not moka's `try_get_with`: its waiters share the error of the caller that runs the check, such as
-    /// a passed deadline or a rate limit of another client, and panic after 200 cancelled runners.
+    /// Keys contain the username: if checks of unknown usernames shared their work, the duration would reveal
+    /// that they are unknown.
+    ///
+    /// moka's `try_get_with` is not used. Its waiters share the error of the caller that runs the check, such
+    /// as a passed deadline or the rate limit of another client, and panic after 200 cancelled runners.
     pub(crate) async fn single_flight<E>(
         &self,
         key: CacheKey,
@@ -199,10 +215,11 @@ impl CredentialCache {
     ) -> Result<bool, E> {
         let cell = self.in_flight.get_with(key, Arc::default);
         let outcome = cell.get_or_try_init(|| check).await.copied();
-        // Others wait for the cell of a failed check. A cell of a later check stays.
+        // After a failed check the cell stays as long as other callers wait for it.
         let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
         if is_over {
-            // Found and removed in one step: between two, another caller could put a later cell there.
+            // The cell is compared and removed in one step. Between two steps, another caller could put a later
+            // cell there.
             self.in_flight.entry(key).and_compute_with(|now| match now {
                 Some(now) if Arc::ptr_eq(now.value(), &cell) => Op::Remove,
                 _ => Op::Nop,

@@ -1,8 +1,8 @@
-//! Runs checks by other algorithms than bcrypt, beside the lanes.
+//! Runs password checks of other algorithms than bcrypt, beside the lanes of the engine.
 //!
-//! A check cannot be stopped halfway, so it has a thread of its own, at the priority of the lanes. At most as
-//! many run as the engine has threads, which bounds their memory; the others wait in the order in which
-//! they came.
+//! A check cannot be stopped halfway, so each one has a thread of its own, at the priority of the lanes. At
+//! most as many run at a time as the engine has threads, which bounds their memory. Further checks wait in the
+//! order of their arrival.
 
 use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed, lower_priority};
@@ -18,41 +18,43 @@ use tokio::{
     time::timeout_at,
 };
 
-/// When to try again after the system had no thread to give.
+/// How long a client should wait after the system could not start a thread.
 const NO_THREAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The checks that run or wait. Work is the CPU time of a check, as the iterations of bcrypt that all lanes
-/// of one thread together do in that time.
+/// The checks that run or wait.
+///
+/// Their work is measured by CPU time, expressed as the number of bcrypt iterations that all lanes of one
+/// thread together do in that time.
 pub(super) struct ForeignChecks {
     threads: u32,
     running: Arc<Semaphore>,
     work_by_client: WorkByClient,
-    /// Only the counters of these are used.
+    /// Counts the outcomes of these checks. The other fields of `Stats` are not used.
     counters: Mutex<Stats>,
 }
 
-/// The work of the checks that run or wait.
+/// The work of each client's checks that run or wait.
 type WorkByClient = Arc<Mutex<HashMap<IpAddr, u64>>>;
 
-/// How much work a check is, for whom, and until when.
+/// The terms of a check: how much work it is, for which client, and until when.
 #[derive(Clone, Copy)]
 pub(super) struct CheckTerms {
     pub(super) work: u64,
     pub(super) client: IpAddr,
     pub(super) deadline: Instant,
-    /// How many iterations of bcrypt the engine does in a second.
+    /// The number of bcrypt iterations that the engine does in a second.
     pub(super) iterations_per_second: u64,
 }
 
 impl CheckTerms {
-    /// Estimates how long so much work takes on all threads together.
+    /// Estimates how long this much work takes on all threads together.
     fn estimate(&self, work: u64) -> Duration {
         Duration::from_millis(work.saturating_mul(1000) / self.iterations_per_second.max(1))
     }
 }
 
 impl ForeignChecks {
-    /// Runs as many checks at a time as the engine has threads.
+    /// Creates a runner for as many checks at a time as the engine has threads.
     pub(super) fn new(threads: u32) -> Self {
         Self {
             threads,
@@ -62,7 +64,7 @@ impl ForeignChecks {
         }
     }
 
-    /// Adds the counters of these checks to `stats` of the engine.
+    /// Adds the counters of these checks to the engine's `stats`.
     pub(super) fn add_to(&self, stats: &mut Stats) {
         let counters = self.counters.lock();
         stats.completed += counters.completed;
@@ -71,8 +73,8 @@ impl ForeignChecks {
         stats.panics += counters.panics;
     }
 
-    /// Runs a check, or refuses it at once if it would not end in time. It runs to its end even if its caller
-    /// leaves.
+    /// Runs a check, or refuses it at once if it would not end before its deadline. A check that has begun runs
+    /// to its end, even if its caller leaves.
     pub(super) async fn run(
         &self,
         check: impl FnOnce() -> bool + Send + 'static,
@@ -86,7 +88,8 @@ impl ForeignChecks {
         };
         let (answer, answered) = oneshot::channel();
         let run = move || {
-            // The engine has warned if it is not allowed.
+            // An error is ignored here, because the engine has already warned if the priority cannot be
+            // lowered.
             let _ = lower_priority();
             let started = Instant::now();
             let value = check();
@@ -112,14 +115,14 @@ impl ForeignChecks {
         if outcome.is_ok() {
             counters.completed += 1;
         } else {
-            // The thread panicked before it answered.
+            // The channel was closed without an answer, so the thread has panicked.
             counters.panics += 1;
         }
         outcome.map_err(|_| EngineError::Lost)
     }
 
-    /// Waits for a permit to run, while the check can still end before its deadline. Where one is free, the
-    /// check always runs: the machine may be faster than it was.
+    /// Waits for a permit to run, as long as the check can still end before its deadline. If a permit is free,
+    /// the check always runs, because the estimate may be wrong: the machine may be faster than it was.
     async fn wait_for_permit(
         &self,
         terms: &CheckTerms,
@@ -134,13 +137,13 @@ impl ForeignChecks {
         timeout_at(latest_start.into(), permit).await.ok()?.ok()
     }
 
-    /// Admits a check as the engine admits a job to its lanes: by the time in which it would be done, where the
-    /// work that its client has here counts twice.
+    /// Admits a check in the same way as the engine admits a job to its lanes: by the time at which it would be
+    /// done. The work that the client already has here counts twice.
     fn admit(&self, terms: &CheckTerms) -> Result<PendingWork, EngineError> {
         let mut work_by_client = self.work_by_client.lock();
         let own = work_by_client.get(&terms.client).copied().unwrap_or(0);
         let before = terms.estimate(work_by_client.values().sum::<u64>() + own);
-        // The lanes have half of each core.
+        // The lanes take half of each core, so everything takes twice as long.
         let done = (before + terms.estimate(terms.work) * self.threads) * 2;
         let due = terms.deadline.saturating_duration_since(Instant::now()) / 5 * 4;
         let overrun = done.saturating_sub(due);
@@ -160,7 +163,7 @@ impl ForeignChecks {
     }
 }
 
-/// The work of a check that runs or waits, until dropped.
+/// The work of a check that runs or waits. Dropping it takes the work off the client's sum.
 struct PendingWork {
     work_by_client: WorkByClient,
     client: IpAddr,

@@ -1,9 +1,11 @@
-//! Hashes that other systems have made: argon2, scrypt and PBKDF2. They come into the database by an
-//! import, and a successful login replaces each by bcrypt.
+//! Reads and checks password hashes that other systems have made with argon2, scrypt or PBKDF2. They come into
+//! the database by an import, and a successful login replaces each of them by bcrypt.
 //!
-//! - `translation`: the forms of other systems, translated into those that are stored.
-//! - `pbkdf2`: the stored forms of PBKDF2; those of argon2 and scrypt are PHC strings.
-//! - `cost`: the cost of a check, and the most that it may cost.
+//! - `translation` turns the formats of other systems into the formats that are stored.
+//! - `pbkdf2` has the stored formats of PBKDF2. Hashes of argon2 and scrypt are stored as PHC strings.
+//! - `cost` estimates the work and memory of a check, and limits both.
+//!
+//! The checks run in `foreign_checks`. `importable` has the further rules of an import.
 
 mod cost;
 mod pbkdf2;
@@ -22,23 +24,23 @@ use scrypt::Scrypt;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-/// Stands before a hash of a password that was normalized, as better-auth does.
+/// The prefix of a stored hash whose password was normalized to NFKC before it was hashed, as better-auth does.
 const NORMALIZED: &str = "nfkc:";
 
-/// A hash within the limits. Reveals nothing when printed.
+/// A hash of another system whose cost is within the limits. It has no `Debug`, so it is never printed.
 pub(crate) struct ForeignHash {
     algorithm: Algorithm,
     pub(super) cost: Cost,
-    /// Whether the password is normalized to NFKC.
+    /// Set if the password is normalized to NFKC before it is hashed.
     is_normalized: bool,
 }
 
 enum Algorithm {
-    /// `$argon2id$v=19$m=65536,t=3,p=4$…` or argon2i.
+    /// A PHC string such as `$argon2id$v=19$m=65536,t=3,p=4$…`, or one of argon2i.
     Argon2(Box<PasswordHash>),
-    /// `pbkdf2_sha256$…`, `$pbkdf2-sha256$…` or `$pbkdf2-sha512$…`.
+    /// A hash such as `pbkdf2_sha256$…`, `$pbkdf2-sha256$…` or `$pbkdf2-sha512$…`.
     Pbkdf2(Pbkdf2),
-    /// `$scrypt$ln=16,r=8,p=1$…`.
+    /// A PHC string such as `$scrypt$ln=16,r=8,p=1$…`.
     Scrypt(Box<PasswordHash>),
 }
 
@@ -55,7 +57,7 @@ impl Algorithm {
         }
     }
 
-    /// Computes the cost of a check, or refuses it if it is too high.
+    /// Computes the cost of a check. A cost above the limits is an error.
     fn cost(&self) -> Result<Cost, HashRejection> {
         match self {
             Self::Argon2(hash) => cost::argon2_cost(hash),
@@ -66,7 +68,7 @@ impl Algorithm {
 }
 
 impl ForeignHash {
-    /// Parses a hash and checks that it needs no more than the engine gives one check.
+    /// Parses a hash, and checks that it needs no more work and memory than one check may.
     pub(crate) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
         let algorithm = Algorithm::parse(normalized.unwrap_or(text))?;
@@ -77,13 +79,13 @@ impl ForeignHash {
         })
     }
 
-    /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other
-    /// spellings that this one accepts.
+    /// Returns whether the hash was made of exactly the bytes of `password`. If not, a new hash of these bytes
+    /// would refuse other spellings of the password that this hash accepts.
     pub(super) fn is_exact_for(&self, password: &str) -> bool {
         !self.is_normalized || unicode_normalization::is_nfkc(password)
     }
 
-    /// Whether this is the hash of this password. Takes up to ten seconds.
+    /// Returns whether this is the hash of this password. Blocks the thread for up to ten seconds.
     pub(crate) fn matches(&self, password: &str) -> bool {
         let normalized: Zeroizing<String>;
         let mut password = password;
@@ -100,7 +102,7 @@ impl ForeignHash {
     }
 }
 
-/// Parses a PHC string, which must have salt and hash.
+/// Parses a PHC string, which must have a salt and a hash.
 fn parse_phc(text: &str, algorithm: &'static str) -> Result<Box<PasswordHash>, HashRejection> {
     match PasswordHash::new(text) {
         Ok(hash) if hash.salt.is_some() && hash.hash.is_some() => Ok(Box::new(hash)),

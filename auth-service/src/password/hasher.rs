@@ -1,4 +1,8 @@
-//! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
+//! Hashes and verifies passwords with the engine `rolegate_bcrypt_lanes`.
+//!
+//! A request first calls `admit`, which takes one of the client's slots and refuses it at once if the engine
+//! has no capacity before the deadline. Then `hash` or `verify` runs the work. Every failed check takes the
+//! same time, whether or not the user exists.
 
 use super::{
     foreign_checks::{CheckTerms, ForeignChecks},
@@ -14,12 +18,12 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout_at;
 
-/// Is stored for a user without a password: no password matches it.
+/// The value that is stored instead of a hash for a user without a password. No password matches it.
 pub(crate) const NO_PASSWORD: &str = "!";
 
-/// How long a client waits that has its share of checks in progress; one of them ends soon.
+/// How long a client should wait that has its share of checks in progress. One of them ends soon.
 const NO_SLOT_RETRY_AFTER: Duration = Duration::from_millis(100);
-/// How long a client waits whose deadline has passed; it has usually stopped waiting.
+/// How long a client should wait whose deadline has passed. It has usually stopped waiting.
 const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Hashes and verifies passwords. Clones share the engine.
@@ -27,9 +31,10 @@ const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,
-    /// The cost of new hashes (`BCRYPT_COST`). Admission assumes its work, and failed checks do at least as much.
+    /// The cost of new hashes (`BCRYPT_COST`). Admission assumes the work of this cost, and failed checks do at
+    /// least as much.
     cost: Cost,
-    /// Limit the checks and registrations that each client has in progress, each of which costs a hash.
+    /// Limits how many checks and registrations each client has in progress, because each of them costs a hash.
     slots: ClientSlots,
     peppers: Arc<Peppers>,
 }
@@ -38,12 +43,12 @@ pub(crate) struct Hasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verification {
     pub(crate) is_match: bool,
-    /// Whether the password matches a hash of another algorithm, cost or pepper than new hashes have, and bcrypt
-    /// reads all of the password.
+    /// Set if the password matches, but the hash has another algorithm, cost or pepper than new hashes get. It
+    /// is not set if bcrypt would not read all of the password.
     pub(crate) needs_rehash: bool,
 }
 
-/// A password was neither hashed nor verified.
+/// Why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HashError {
     /// The client has its share of checks in progress, or the engine has no capacity before the deadline.
@@ -55,13 +60,13 @@ pub(crate) enum HashError {
     Failed(#[source] EngineError),
 }
 
-/// Refuses a client that has its share of checks in progress.
+/// The error for a client that has its share of checks in progress.
 const NO_SLOT_ERROR: HashError = HashError::Overloaded {
     retry_after: NO_SLOT_RETRY_AFTER,
 };
 
 impl Hasher {
-    /// Checks the engine against known answers and starts it.
+    /// Tests the engine with known answers, and starts it.
     pub(crate) fn start(
         cost: u32,
         engine: rolegate_bcrypt_lanes::Settings,
@@ -87,21 +92,24 @@ impl Hasher {
             engine: Arc::new(engine),
             foreign: Arc::new(foreign),
             cost,
-            // The limit of logins, which a client's registrations share.
+            // Logins and registrations of a client share this limit.
             slots: ClientSlots::new(MAX_LOGINS_PER_CLIENT),
             peppers: Arc::new(peppers),
         })
     }
 
-    /// Reads the counters of the engine and of checks by other algorithms.
+    /// Returns the counters of the engine, to which the checks by other algorithms are added.
     pub(crate) fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         let mut stats = self.engine.stats();
         self.foreign.add_to(&mut stats);
         stats
     }
 
-    /// Takes a client's slot for one check, or refuses it if a password would be refused now. Called before
-    /// other work of a request, so that refusals under load are cheap and do not depend on the user.
+    /// Takes one of the client's slots for a check. Returns an error if the client has no slot left, or if the
+    /// engine would refuse a password now.
+    ///
+    /// This comes before any other work of a request, so that refusals under load are cheap and do not depend
+    /// on the user.
     pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT_ERROR)?;
@@ -111,8 +119,8 @@ impl Hasher {
         Ok(slot)
     }
 
-    /// Takes a client's slot for a registration. One beyond the client's share waits for its turn: a form that
-    /// many people use at a time may have one address.
+    /// Takes one of the client's slots for a registration. If the client has no slot left, the call waits for
+    /// one until the deadline, because many people may use one registration form behind one address.
     pub(crate) async fn admit_registration(
         &self,
         origin: CallOrigin,
@@ -128,15 +136,16 @@ impl Hasher {
         Ok(slot)
     }
 
-    /// Makes every failed check do at least the work of a stored hash of this cost, up to a cost of 16, so that time does not
-    /// tell whether a user exists.
+    /// Makes every failed check take at least as much work as a stored hash of this cost, so that the duration
+    /// does not tell whether a user exists. A cost above 16 counts as 16.
     pub(crate) fn raise_failed_check_cost(&self, cost: u32) {
         if let Some(cost) = Cost::new(cost) {
             self.engine.note_stored_cost(cost);
         }
     }
 
-    /// Hashes a new password: `$2b$` with a random salt, after the name of the pepper if there is one.
+    /// Hashes a new password. The stored hash is `$2b$…` with a random salt, after the id of the pepper if
+    /// there is one.
     pub(crate) async fn hash(
         &self,
         password: &Password,
@@ -153,7 +162,8 @@ impl Hasher {
         Ok(SecretString::from(stored))
     }
 
-    /// Verifies a password. Without a password or without a stored hash nothing matches, and the work is the same.
+    /// Verifies a password. If the password or the stored hash is missing, nothing matches, and the work is the
+    /// same.
     pub(crate) async fn verify(
         &self,
         password: Option<&PresentedPassword>,
@@ -173,7 +183,8 @@ impl Hasher {
             input = self.peppers.prepare_stored(hash, password);
             is_pepper_unknown = input.is_none();
         }
-        // Without an input the engine does the same work as for an unknown name, so that time does not tell them apart.
+        // Without an input the engine does the same work as for an unknown username, so that the duration does
+        // not tell them apart.
         let text = input.as_ref().map_or("", |input| &input.text).as_bytes();
         let hash = input.as_ref().map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());
@@ -199,9 +210,10 @@ impl Hasher {
         })
     }
 
-    /// Verifies a password against a hash of another algorithm, which has no pepper. A lane does the work
-    /// of a failed check meanwhile, so that a mismatch tells such a hash from others only if its check takes
-    /// longer.
+    /// Verifies a password against a hash of another algorithm. Such a hash has no pepper.
+    ///
+    /// Meanwhile, a lane does the work of a failed check. A mismatch therefore takes longer than that of a
+    /// bcrypt hash only if the other algorithm is slower.
     async fn verify_foreign(
         &self,
         password: &PresentedPassword,
@@ -220,7 +232,7 @@ impl Hasher {
         let password = password.secret().clone();
         let check = move || stored.matches(password.expose_secret());
         let client = ClientKey::from(terms.client);
-        // It matches nothing: it is there for its time, and for a refusal.
+        // This check matches nothing. It runs only for its duration, and so that the engine can refuse it.
         let mut failed_check =
             pin!(
                 self.engine
@@ -229,7 +241,7 @@ impl Hasher {
         let mut foreign_check = pin!(self.foreign.run(check, terms));
         let (checked, failed_check_is_done) = tokio::select! {
             biased;
-            // A refusal or a passed deadline ends the check, as it would end that of a hash of bcrypt.
+            // A refusal or a passed deadline ends this check as it would end a check with bcrypt.
             done = &mut failed_check => {
                 done?;
                 (foreign_check.await?, true)
@@ -237,7 +249,8 @@ impl Hasher {
             checked = &mut foreign_check => (checked?, false),
         };
         if !checked.value && !failed_check_is_done {
-            // An error is ignored: for one, the caller would refund the attempt, although the guess was wrong.
+            // An error is ignored here. If it were returned, the caller would not count the attempt, although
+            // the guess was wrong.
             let _ = failed_check.await;
         }
         let is_match = observe(checked);
@@ -248,7 +261,8 @@ impl Hasher {
     }
 }
 
-/// Parses a stored hash of another algorithm; a malformed one is treated like one of bcrypt.
+/// Parses a stored hash of another algorithm. Returns `None` for bcrypt, and for a malformed hash, which is
+/// then treated like one of bcrypt.
 fn parse_foreign(stored: &str) -> Option<ForeignHash> {
     if stored.starts_with("$2") {
         None
@@ -257,7 +271,7 @@ fn parse_foreign(stored: &str) -> Option<ForeignHash> {
     }
 }
 
-/// Reports how long a job waited and ran.
+/// Reports in traces and metrics how long a job waited and ran, and returns its value.
 fn observe<T>(done: Timed<T>) -> T {
     traces::record_phases([("password wait", done.waited), ("password hash", done.ran)]);
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());

@@ -1,4 +1,5 @@
-//! Which hashes may come into the database by an import: those that a login can check.
+//! Decides which hashes `user import` accepts: those that a login can check, within the limits on cost and
+//! strength.
 
 use super::{
     foreign_hash::{ForeignHash, translate},
@@ -9,25 +10,26 @@ use super::{
 use rolegate_bcrypt_lanes::stored_cost;
 use std::{borrow::Cow, ops::RangeInclusive};
 
-/// The costs of bcrypt that are accepted. With a higher one, a failed check would not take as long as a successful one.
+/// The bcrypt costs that are accepted. With a higher one, a failed check would not take as long as a successful
+/// one.
 const COSTS: RangeInclusive<u32> = 4..=16;
-/// The highest cost that may slow down every refusal without being asked for.
+/// The highest cost that is accepted without a flag. A higher one would slow down every refused login.
 const MAX_COST: u32 = 14;
-/// The least cost by OWASP's Password Storage Cheat Sheet.
+/// The minimum bcrypt cost of OWASP's Password Storage Cheat Sheet.
 const MIN_COST: u32 = 10;
-/// Hashes below a tenth of OWASP's minimum have to be asked for.
+/// The least strength that is accepted without a flag, as a percentage of OWASP's minimum.
 const MIN_PERCENT: u64 = 10;
 
-/// The hashes that an import accepts only if the operator asks for them.
+/// The kinds of hashes that an import accepts only if the operator asks for them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct HashExceptions {
-    /// Accept bcrypt above the cost 14 and that of new hashes.
+    /// Accepts bcrypt hashes whose cost is above both 14 and the cost of new hashes.
     pub(crate) slow: bool,
-    /// Accept hashes below a tenth of OWASP's minimum.
+    /// Accepts hashes below a tenth of OWASP's minimum.
     pub(crate) weak: bool,
 }
 
-/// The limits of an import, besides those of [`ForeignHash`].
+/// The limits of an import that come in addition to those of [`ForeignHash`].
 #[derive(Clone, Copy)]
 pub(crate) struct HashRules {
     max_cost: u32,
@@ -35,7 +37,7 @@ pub(crate) struct HashRules {
 }
 
 impl HashRules {
-    /// `bcrypt_cost` is the cost of new hashes.
+    /// Creates the limits for these exceptions. `bcrypt_cost` is the cost of new hashes.
     pub(crate) fn new(bcrypt_cost: u32, accepted: HashExceptions) -> Self {
         Self {
             max_cost: if accepted.slow {
@@ -47,7 +49,8 @@ impl HashRules {
         }
     }
 
-    /// Translates a hash into the form that is stored, if a login could check it and the rules allow it.
+    /// Translates a hash into its stored format. Returns an error if no login could check it, or if the limits
+    /// forbid it.
     pub(crate) fn translate<'h>(
         &self,
         hash: &'h str,
@@ -88,9 +91,10 @@ impl HashRules {
     }
 }
 
-/// Compares a stored hash with OWASP's minimum; `None` if it cannot be checked.
+/// Returns the strength of a stored hash as a percentage of OWASP's minimum; `None` if the hash cannot be
+/// checked.
 fn percent_of_minimum(stored: &str) -> Option<u64> {
-    // A hash of bcrypt ends the text; `$wp` or the name of a pepper may precede it.
+    // A bcrypt hash is the end of the text: `$wp` or the id of a pepper may come before it.
     let bcrypt_cost = stored
         .find("$2")
         .and_then(|start| stored_cost(&stored[start..]));
@@ -100,7 +104,7 @@ fn percent_of_minimum(stored: &str) -> Option<u64> {
     }
 }
 
-/// Counts stored hashes that an operator should know of.
+/// Counts the stored hashes that an operator should know about: weak and missing ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HashCounts {
     weak: u64,
@@ -116,7 +120,7 @@ impl HashCounts {
         }
     }
 
-    /// Describes the counts that are not zero in sentences.
+    /// Describes the counts that are not zero, one sentence each.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let Self { weak, missing } = self;
         let mut sentences = Vec::new();

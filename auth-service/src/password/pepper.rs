@@ -1,12 +1,12 @@
-//! Computes the input of bcrypt from a password.
+//! Computes the input of bcrypt from a password, with a pepper if one is configured.
 //!
-//! Peppers are secrets outside the database that go into password hashes. A stolen database alone does not
-//! allow guessing. The password is replaced by its HMAC-SHA-256 in base64, 44 bytes, before bcrypt. Such a
-//! hash is stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper the stored
-//! hash is plain bcrypt, as it is after `none`.
+//! A pepper is a secret that is not in the database, so a stolen database alone does not allow guessing. Before
+//! bcrypt, the password is replaced by its HMAC-SHA-256 with the pepper as the key, in base64 (44 bytes). Such
+//! a hash is stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper, the stored hash
+//! is plain bcrypt. After `none` as the first entry of the setting, new hashes are plain bcrypt too.
 //!
-//! Hashes of WordPress since 6.8: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384), with a public key, of the
-//! trimmed password.
+//! WordPress since 6.8 writes hashes as `$wp$2y$…`. They are bcrypt of base64(HMAC-SHA-384) of the trimmed
+//! password, with a public key.
 
 use super::validation::Password;
 use crate::secret_list;
@@ -20,24 +20,24 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256, Sha384};
 use zeroize::Zeroizing;
 
-/// Stands before the id of a pepper in a stored hash; no bcrypt hash starts so.
+/// The prefix of the pepper's id in a stored hash. No bcrypt hash begins with it.
 const SCHEME: &str = "hmac-sha256:";
-/// The first entry of the setting if new hashes have no pepper.
+/// The first entry of the setting if new hashes get no pepper.
 const NO_PEPPER: &str = "none";
-/// The bytes of a pepper's digest that are its id, in base64url.
+/// The number of bytes of a pepper's digest that are its id, encoded in base64url.
 const ID_BYTES: usize = 9;
 
-/// Stands before a hash of bcrypt by WordPress.
+/// The prefix of a bcrypt hash of WordPress.
 const WORDPRESS: &str = "$wp";
-/// The characters that PHP trims.
+/// The characters that PHP's `trim` removes.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
-/// The configured peppers, newest first; none without the setting.
+/// The configured peppers, newest first. The list is empty without the setting.
 #[derive(Default)]
 pub(crate) struct Peppers {
     all: Vec<Pepper>,
-    /// Whether new hashes have no pepper. All replicas must accept a pepper before one of them uses it, and after the last
-    /// has stopped.
+    /// Set if new hashes get no pepper. This lets all replicas accept a pepper before the first one uses it,
+    /// and still accept it after the last one has stopped using it.
     only_accepts: bool,
 }
 
@@ -46,27 +46,27 @@ struct Pepper {
     mac: Hmac<Sha256>,
 }
 
-/// The input of bcrypt to hash a new password.
+/// The input of bcrypt for hashing a new password.
 pub(super) struct NewHashInput {
-    /// The prefix of the stored hash, before the hash of bcrypt.
+    /// The prefix of the stored hash, which comes before the bcrypt hash.
     pub(super) scheme: String,
     pub(super) text: Zeroizing<String>,
 }
 
-/// The input of bcrypt to verify a password against a stored hash.
+/// The input of bcrypt for verifying a password against a stored hash.
 pub(super) struct StoredHashInput<'h> {
-    /// The hash of bcrypt.
+    /// The bcrypt hash within the stored hash.
     pub(super) hash: &'h str,
     pub(super) text: Zeroizing<String>,
-    /// Whether a new hash would use another pepper, or none.
+    /// Set if a new hash would use another pepper, or none.
     pub(super) is_outdated: bool,
-    /// Whether the hash is of the very bytes of the password. Otherwise a hash of them would refuse other
-    /// spellings that this one accepts.
+    /// Set if the hash was made of exactly the bytes of the password. If not, a new hash of these bytes would
+    /// refuse other spellings of the password that this hash accepts.
     pub(super) is_exact: bool,
 }
 
 impl Peppers {
-    /// Accepts these secrets, newest first. New hashes have the first.
+    /// Creates peppers from these secrets, newest first. New hashes get the first one.
     pub(crate) fn new(secrets: &[SecretString]) -> Self {
         let pepper = |secret: &SecretString| Pepper::new(secret.expose_secret().as_bytes());
         Self {
@@ -75,7 +75,7 @@ impl Peppers {
         }
     }
 
-    /// Accepts these secrets in stored hashes; new ones are plain bcrypt.
+    /// Creates peppers that are accepted in stored hashes. New hashes are plain bcrypt.
     pub(crate) fn only_accepting(secrets: &[SecretString]) -> Self {
         Self {
             only_accepts: true,
@@ -96,7 +96,7 @@ impl Peppers {
             }
             _ => Self::new(&secret_list::split(source, text)?),
         };
-        // New hashes would silently lack it.
+        // Without this error, new hashes would silently get no pepper.
         if peppers.count() == 0 {
             return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
         }
@@ -107,7 +107,7 @@ impl Peppers {
         self.all.len()
     }
 
-    /// The pepper of new hashes.
+    /// Returns the pepper of new hashes; `None` if they get none.
     fn current(&self) -> Option<&Pepper> {
         if self.only_accepts {
             return None;
@@ -132,7 +132,7 @@ impl Peppers {
         }
     }
 
-    /// Finds the hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
+    /// Returns the bcrypt hash within a stored hash. Returns `None` if its pepper is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
         let Some(rest) = stored.strip_prefix(SCHEME) else {
             return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));
@@ -142,7 +142,7 @@ impl Peppers {
         Some(hash)
     }
 
-    /// Prepares the check of a password against a stored hash. `None` if its pepper is not configured.
+    /// Prepares the check of a password against a stored hash. Returns `None` if its pepper is not configured.
     pub(super) fn prepare_stored<'h>(
         &self,
         stored: &'h str,

@@ -1,6 +1,6 @@
-//! Why a hash may not be imported.
+//! Names the reasons why a hash may not be imported.
 
-/// Why a hash may not be imported, or cannot be checked. Never quotes it.
+/// Why a hash may not be imported, or cannot be checked. The text never quotes the hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HashRejection {
     #[error(
@@ -18,13 +18,13 @@ pub(crate) enum HashRejection {
     TooMuchWork,
     #[error("has the bcrypt cost {0}; 4 to 16 are allowed")]
     CostOutOfRange(u32),
-    /// Wrong passwords of all users would take as long.
+    /// The check of a wrong password of any user would take as long as one of this hash.
     #[error(
         "has the bcrypt cost {0}, which makes every refused login as slow; --accept-slow-hashes \
          imports it"
     )]
     TooSlow(u32),
-    /// Such a hash can be guessed at more than ten times as fast as OWASP allows.
+    /// An attacker could guess at such a hash more than ten times as fast as at one with OWASP's minimum.
     #[error("is below a tenth of OWASP's minimum; --accept-weak-hashes imports it")]
     TooWeak,
     #[error("needs a pepper that is not in PASSWORD_PEPPER")]

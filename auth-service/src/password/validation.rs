@@ -1,40 +1,40 @@
-//! The rules of a password.
+//! Checks the rules that new and presented passwords must follow.
 
 use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 use std::{ops::RangeInclusive, sync::Arc};
 
-/// The size that bcrypt reads; it ignores further bytes.
+/// The longest new password, in bytes. bcrypt ignores all further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
-/// The size of a password that is checked: hashes of other algorithms read more than bcrypt.
+/// The longest presented password, in bytes. It is longer because other algorithms read more than bcrypt.
 const MAX_PRESENTED_BYTES: usize = 1024;
 
 /// A valid password: 1 to 72 bytes without NUL, unchanged.
 #[derive(Clone)]
 pub(crate) struct Password(SecretString);
 
-/// The rule that a password breaks. Displayed to the client; never quotes the password.
+/// The rule that a password breaks. The text is shown to the client, and never quotes the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PasswordError {
-    /// Fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
+    /// The password has fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
     #[error("Password must have at least {min_length} byte{}.", if *.min_length == 1 { "" } else { "s" })]
     TooShort {
-        /// The setting, in bytes.
+        /// The value of the setting, in bytes.
         min_length: usize,
     },
-    /// More bytes than bcrypt reads.
+    /// The password has more bytes than bcrypt reads.
     #[error("Password must have at most {MAX_PASSWORD_BYTES} bytes.")]
     TooLong,
-    /// bcrypt implementations in C stop at NUL.
+    /// The password contains NUL, at which bcrypt implementations in C stop reading.
     #[error("Password must not contain NUL.")]
     Nul,
-    /// Listed in `PASSWORD_BLOCKLIST_FILE`.
+    /// The password is listed in `PASSWORD_BLOCKLIST_FILE`.
     #[error("Password is too common.")]
     TooCommon,
 }
 
-/// The rules of the operator for new passwords.
+/// The operator's rules for new passwords.
 #[derive(Clone)]
 pub(crate) struct PasswordRules {
     /// The minimum length in bytes.
@@ -43,7 +43,7 @@ pub(crate) struct PasswordRules {
 }
 
 impl PasswordRules {
-    /// Returns how many bytes a new password may have.
+    /// Returns the shortest and the longest new password, in bytes.
     pub(crate) fn lengths(&self) -> RangeInclusive<usize> {
         self.min_length.max(1)..=MAX_PASSWORD_BYTES
     }
@@ -58,7 +58,7 @@ impl PasswordRules {
 }
 
 impl Password {
-    /// Checks the rules, with a minimum length in bytes.
+    /// Checks the rules for a password. `min_length` is in bytes.
     pub(crate) fn new(text: SecretString, min_length: usize) -> Result<Self, PasswordError> {
         let min_length = min_length.max(1);
         let bytes = text.expose_secret().as_bytes();
@@ -78,17 +78,19 @@ impl Password {
     }
 }
 
-/// A password to check. Users whose hashes were imported may have longer ones than bcrypt reads.
+/// A password that a login presents. A user with an imported hash may have a longer one than bcrypt reads.
 #[derive(Clone)]
 pub(crate) enum PresentedPassword {
-    /// One that a new user could have.
+    /// A password that a new user could have.
     Valid(Password),
-    /// 73 to 1,024 bytes without NUL; matches hashes of other algorithms only, and is never rehashed.
+    /// A password of 73 to 1,024 bytes without NUL. It matches only hashes of other algorithms, and is never
+    /// rehashed.
     Long(SecretString),
 }
 
 impl PresentedPassword {
-    /// Checks the rules, except for `PASSWORD_MIN_LENGTH`: passwords set before it was raised stay valid.
+    /// Checks the rules, except for `PASSWORD_MIN_LENGTH`: passwords that were set before it was raised stay
+    /// valid.
     pub(crate) fn new(text: SecretString) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         let is_long = (MAX_PASSWORD_BYTES + 1..=MAX_PRESENTED_BYTES).contains(&bytes.len());
@@ -98,7 +100,7 @@ impl PresentedPassword {
         Password::new(text, 1).map(Self::Valid)
     }
 
-    /// The password, if bcrypt reads all of it.
+    /// Returns the password if bcrypt reads all of it.
     pub(crate) fn valid(&self) -> Option<&Password> {
         match self {
             Self::Valid(password) => Some(password),

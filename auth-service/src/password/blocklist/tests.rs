@@ -2,7 +2,7 @@ use super::{Blocklist, digest_password};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// SHA-1 of "password" and of "123456".
+/// The SHA-1 digests of "password" and of "123456".
 const PASSWORD: &str = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8";
 const NUMBERS: &str = "7c4a8d09ca3762af61e59520943dc26494f8941b";
 
@@ -81,7 +81,7 @@ fn every_line_of_a_long_list_is_found_and_nothing_else() {
     let list = read(list.as_bytes()).expect("a list");
     assert!((0..200_000).all(|number| list.contains(&number.to_string())));
     assert!(!(200_000..400_000).any(|number| list.contains(&number.to_string())));
-    // 76.3 MiB for 10 million.
+    // The list takes 76.3 MiB for 10 million passwords.
     assert_eq!(list.digests.capacity(), 200_000);
 }
 

@@ -1,8 +1,12 @@
-//! Counts the cache misses of each username in [`CredentialCache::recall`](super::CredentialCache::recall), which checks
-//! no password: many misses in a minute are guesses, which nothing else counts. They end the entries of the name.
+//! Counts the cache misses of each username in [`CredentialCache::recall`](super::CredentialCache::recall), and
+//! ends the cached entries of a name that has too many.
 //!
-//! A name has a slot by a keyed hash. Names that share a slot also share their count, so their entries end together. The
-//! table therefore never grows, and forgets no count because of other names.
+//! `recall` checks no password, so nothing else would count guesses there. Many misses of a name in a minute
+//! are taken for guesses.
+//!
+//! A keyed hash maps each username to a slot of a table with a fixed size. Names that share a slot share their
+//! count, and their entries end together. The table therefore never grows, and never forgets a count because of
+//! other names.
 
 use parking_lot::Mutex;
 use std::{
@@ -10,31 +14,31 @@ use std::{
     time::Instant,
 };
 
-/// The size of the table; a slot has 16 bytes.
+/// The number of slots in the table. A slot takes 16 bytes.
 const SLOTS: usize = 16 * 1024;
-/// The misses of a name in a window: this one and each further one end the entries of the name.
+/// The number of misses of a name in a window from which on each miss ends the entries of the name.
 pub(super) const MAX_MISSES: u32 = 100;
-/// The length of a window, from its first miss.
+/// The length of a window, which begins with its first miss.
 const WINDOW_SECONDS: u32 = 60;
 
-/// The table of the slots.
+/// The table of all slots.
 pub(super) struct Misses {
     slots: Mutex<Vec<Slot>>,
-    /// The hash is keyed, so that nobody can choose names that share a slot.
+    /// Maps usernames to slots. The hash is keyed, so that nobody can choose names that share a slot.
     hasher: RandomState,
     started: Instant,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// How often the entries of the slot have ended.
+    /// How often the entries of the slot have been ended.
     generation: u64,
-    /// The second of the first miss of the window.
+    /// The second of the window's first miss, counted from the start of the table.
     opened: u32,
     misses: u32,
 }
 
-/// The slot of a name.
+/// The index of the slot of a username.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SlotIndex(usize);
 
@@ -47,18 +51,18 @@ impl Misses {
         }
     }
 
-    /// Finds the slot of a name.
+    /// Returns the slot of a username.
     pub(super) fn slot(&self, username: &str) -> SlotIndex {
         let index = self.hasher.hash_one(username) % SLOTS as u64;
         SlotIndex(usize::try_from(index).unwrap_or_default())
     }
 
-    /// The generation of new entries. Entries of another generation have ended.
+    /// Returns the generation of new entries. Entries of any earlier generation have ended.
     pub(super) fn generation(&self, slot: SlotIndex) -> u64 {
         self.slots.lock()[slot.0].generation
     }
 
-    /// Counts a miss. Returns true if it ends the entries of the slot.
+    /// Counts a miss. Returns true if the miss ends the entries of the slot.
     pub(super) fn count(&self, slot: SlotIndex, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.started);
         let second = u32::try_from(age.as_secs()).unwrap_or(u32::MAX);
@@ -76,8 +80,9 @@ impl Misses {
         is_guess
     }
 
-    /// Takes a miss back, because the correct password of the name was presented: a client whose entry has ended misses
-    /// once before it has the password checked. Many clients of one user must not look like guesses.
+    /// Takes back one miss, because the correct password of the name was presented. A client whose entry has
+    /// ended first misses once and then has its password checked. Without this, many clients of one user would
+    /// look like guesses.
     pub(super) fn take_back(&self, slot: SlotIndex) {
         let mut slots = self.slots.lock();
         let misses = &mut slots[slot.0].misses;
@@ -87,7 +92,7 @@ impl Misses {
 
 #[cfg(test)]
 impl Misses {
-    /// From now on it is a minute later.
+    /// Moves the clock of the table one minute ahead.
     pub(super) fn pass_a_minute(&mut self) {
         let minute = std::time::Duration::from_secs(WINDOW_SECONDS.into());
         let earlier = self.started.checked_sub(minute);

@@ -93,7 +93,7 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
     assert!(cache.recall(&key, later).is_hit());
 }
 
-/// Asks in a batch for so many passwords that are not cached.
+/// Asks `recall` for `count` passwords that are not cached.
 fn guess(cache: &CredentialCache, username: &str, guesses: u32) {
     for guess in 0..guesses {
         let wrong = cache.key(username, Some("hash"), &format!("guess {guess}"), HERE);
@@ -172,7 +172,7 @@ fn misses_of_different_minutes_do_not_count_together() {
     assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
-/// Each client of a fleet asks once in a batch, in vain, before it has the password checked.
+/// Each client asks `recall` once without success, and then has its password checked.
 #[test]
 fn many_clients_of_one_user_end_nothing() {
     let cache = cache(Duration::from_mins(5));
@@ -276,7 +276,7 @@ fn key() -> CacheKey {
     cache(Duration::ZERO).key("ada", None, "sesame", HERE)
 }
 
-/// Whether no check is remembered as in progress.
+/// Returns whether no check is remembered as in progress.
 fn is_empty(cache: &CredentialCache) -> bool {
     cache.in_flight.run_pending_tasks();
     cache.in_flight.entry_count() == 0

@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, yield_now};
 
 const ANN: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 const BOB: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
-/// Iterations that two threads do in a second.
+/// The number of iterations that two threads do in a second.
 const SPEED: u64 = 1000;
 
 fn terms(work: u64, client: IpAddr, deadline: Instant) -> CheckTerms {
@@ -26,7 +26,7 @@ fn terms(work: u64, client: IpAddr, deadline: Instant) -> CheckTerms {
 
 type Outcome = Result<Timed<bool>, EngineError>;
 
-/// Two threads, and checks that run until they may end.
+/// Checks on two threads that run until the test lets them end.
 struct Checks(Arc<ForeignChecks>);
 
 impl Checks {
@@ -45,7 +45,7 @@ impl Checks {
         (tokio::spawn(run), end)
     }
 
-    /// Waits until so many checks run.
+    /// Waits until `count` checks run.
     async fn running(&self, count: usize) {
         while self.0.running.available_permits() != 2 - count {
             yield_now().await;
@@ -86,7 +86,8 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
 #[tokio::test]
 async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client_is_not() {
     let checks = Checks::new();
-    // Eight of ten seconds beside the lanes, of which a client with checks leaves half to others.
+    // A check has eight of its ten seconds beside the lanes. A client that already has checks leaves half of
+    // them to others.
     let held: Vec<_> = (0..2).map(|_| checks.start(1000, ANN)).collect();
     checks.running(2).await;
     let (refused, _end) = checks.start(10, ANN);
@@ -146,7 +147,8 @@ async fn a_check_that_waits_until_it_cannot_end_in_time_does_not_run() {
     checks.running(2).await;
     let began = Instant::now();
     let deadline = began + Duration::from_secs(30);
-    // 29.9 of 30 seconds on its thread; a lane that is free would take the check at once.
+    // The check takes 29.9 of 30 seconds on its thread. It is admitted, because a lane that is free would run
+    // it at once.
     let work = 14_950;
     let pending = checks.0.admit(&terms(1, BOB, deadline)).expect("admitted");
     let terms = terms(work, BOB, deadline);

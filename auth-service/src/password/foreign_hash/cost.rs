@@ -1,31 +1,31 @@
-//! Estimates the cost of a check, and compares it with the most that a check may cost and the least that OWASP's
-//! Password Storage Cheat Sheet asks for.
+//! Estimates the cost of a check. Compares it with the most that a check may cost, and with the minimum of
+//! OWASP's Password Storage Cheat Sheet.
 //!
-//! Work is counted in iterations of bcrypt. The factors below are estimates for a machine whose cores each
-//! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine
-//! knows how fast this machine is.
+//! Work is counted in bcrypt iterations. The factors below are estimates for a machine on which the lanes of
+//! each core do [`ITERATIONS_PER_SECOND`]; the engine knows how fast the actual machine is. If a factor is
+//! wrong, these checks are refused a little too early or too late.
 
 use super::pbkdf2::Pbkdf2;
 use crate::password::rejection::HashRejection;
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
 
-/// Iterations of bcrypt that all lanes of one thread do in a second.
+/// The number of bcrypt iterations that all lanes of one thread do in a second.
 const ITERATIONS_PER_SECOND: u64 = 65_536;
-/// The most work of a check: ten seconds.
+/// The most work of a check, which takes ten seconds.
 const MAX_WORK: u64 = 10 * ITERATIONS_PER_SECOND;
-/// The most memory of a check: 256 MiB.
+/// The most memory of a check, in KiB: 256 MiB.
 const MAX_MEMORY_KIB: u64 = 256 * 1024;
 
-/// KiB that argon2 fills in the time of one iteration.
+/// How many KiB argon2 fills in the time of one bcrypt iteration.
 const ARGON2_KIB_PER_ITERATION: u64 = 16;
-/// KiB that scrypt fills and reads again in the time of one iteration.
+/// How many KiB scrypt fills and reads again in the time of one bcrypt iteration.
 const SCRYPT_KIB_PER_ITERATION: u64 = 6;
 
-/// A row of OWASP's minimum parameters; all rows of an algorithm are equivalent.
+/// A row in OWASP's table of minimum parameters. All rows of an algorithm are equivalent.
 struct Minimum {
     memory_kib: u64,
-    /// The passes of argon2, or the parallelism of scrypt.
+    /// The number of passes of argon2, or the parallelism of scrypt.
     passes: u64,
 }
 
@@ -33,7 +33,7 @@ const fn minimum(memory_kib: u64, passes: u64) -> Minimum {
     Minimum { memory_kib, passes }
 }
 
-/// The minimum parameters of argon2id.
+/// OWASP's minimum parameters of argon2id.
 const ARGON2_MINIMUMS: [Minimum; 5] = [
     minimum(47_104, 1),
     minimum(19_456, 2),
@@ -41,7 +41,7 @@ const ARGON2_MINIMUMS: [Minimum; 5] = [
     minimum(9_216, 4),
     minimum(7_168, 5),
 ];
-/// The minimum parameters of scrypt, whose memory is 128 bytes × N × r.
+/// OWASP's minimum parameters of scrypt, whose memory is 128 bytes × N × r.
 const SCRYPT_MINIMUMS: [Minimum; 5] = [
     minimum(131_072, 1),
     minimum(65_536, 2),
@@ -52,14 +52,14 @@ const SCRYPT_MINIMUMS: [Minimum; 5] = [
 
 pub(crate) struct Cost {
     memory_kib: u64,
-    /// The work as iterations of bcrypt, at least 1.
+    /// The work in bcrypt iterations, at least 1.
     pub(crate) work: u64,
-    /// The strength as a percentage of OWASP's minimum.
+    /// The strength of the hash as a percentage of OWASP's minimum.
     pub(crate) percent: u64,
 }
 
 impl Cost {
-    /// Refuses too much work or memory.
+    /// Returns an error if the check needs too much work or memory.
     fn check_limits(self) -> Result<Self, HashRejection> {
         if self.memory_kib > MAX_MEMORY_KIB {
             return Err(HashRejection::TooMuchMemory);
@@ -81,7 +81,8 @@ pub(super) fn argon2_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
         _ => return Err(HashRejection::UnknownFormat),
     }
     let is_known_version = matches!(hash.version, None | Some(16 | 19));
-    // A hash with `keyid` needs a secret that is not here.
+    // A hash with any other parameter is refused. One with `keyid`, for example, needs a secret that is not
+    // known here.
     let is_known = |name: &str| matches!(name, "m" | "t" | "p");
     if !is_known_version || hash.params.iter().any(|(name, _)| !is_known(name.as_str())) {
         return Err(MALFORMED);
@@ -109,11 +110,11 @@ pub(super) fn scrypt_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     if hash.version.is_some() || hash.params.iter().count() != 3 {
         return Err(MALFORMED);
     }
-    // The limits are checked before the crate multiplies.
+    // The limits are checked before the crate multiplies the parameters.
     if log_n > 31 {
         return Err(HashRejection::TooMuchMemory);
     }
-    // A block has 128 bytes times r. There are 2^ln blocks, and p more.
+    // A block has 128 × r bytes. scrypt needs 2^ln blocks, and p more.
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
     let cost = Cost {
         memory_kib: kib(1 << log_n).max(kib(p)),
@@ -135,7 +136,8 @@ pub(super) fn pbkdf2_cost(hash: &Pbkdf2) -> Result<Cost, HashRejection> {
     cost.check_limits()
 }
 
-/// Compares with the best of the rows whose passes the hash has.
+/// Returns the strength as a percentage of OWASP's minimum. Of the rows with at most as many passes as the
+/// hash, the one that gives the highest percentage counts.
 fn percent_of(minimums: &[Minimum], memory_kib: u64, passes: u64) -> u64 {
     minimums
         .iter()

@@ -1,4 +1,4 @@
-//! PBKDF2 with HMAC-SHA-256 or HMAC-SHA-512, in the forms of Django and passlib.
+//! Parses and checks PBKDF2 hashes with HMAC-SHA-256 or HMAC-SHA-512, in the formats of Django and passlib.
 
 use crate::password::rejection::HashRejection;
 use base64::{
@@ -10,28 +10,28 @@ use pbkdf2::pbkdf2_hmac;
 use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
-/// Passlib writes base64 with `.` instead of `+`, without padding.
+/// The base64 of passlib, which has `.` instead of `+`, and no padding.
 const PASSLIB_BASE64: Option<GeneralPurpose> =
     match Alphabet::new("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./") {
         Ok(alphabet) => Some(GeneralPurpose::new(&alphabet, NO_PAD)),
         Err(_) => None,
     };
 
-/// The size of a digest: what a PHC string may have, and no less than half of SHA-256.
+/// The allowed sizes of a digest: at least half of SHA-256, and at most what a PHC string may have.
 const DIGEST_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
 
 const MALFORMED: HashRejection = HashRejection::Malformed("PBKDF2");
 
-/// A pseudorandom function.
+/// A pseudorandom function that PBKDF2 is used with.
 pub(super) struct Prf {
-    /// The prefix of a hash in the form of passlib.
+    /// The prefix of a hash in the format of passlib.
     prefix: &'static str,
-    /// The size of its output.
+    /// The size of the function's output, in bytes.
     block_bytes: usize,
-    /// Iterations in the time of one of bcrypt (fewer where the processor has no instructions for SHA-256;
-    /// for SHA-512 most have none).
+    /// The number of iterations in the time of one bcrypt iteration. It is lower on processors without
+    /// instructions for the hash: most have none for SHA-512.
     pub(super) iterations_per_bcrypt_iteration: u64,
-    /// OWASP's minimum.
+    /// OWASP's minimum number of iterations.
     pub(super) min_iterations: u64,
     compute: fn(&[u8], &[u8], u32, &mut [u8]),
 }
@@ -60,8 +60,10 @@ pub(super) struct Pbkdf2 {
 }
 
 impl Pbkdf2 {
-    /// Parses a hash; `None` for other formats. Django: `pbkdf2_sha256$ITERATIONS$SALT$DIGEST` with the salt as
-    /// text. Passlib: `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, also with `sha512`.
+    /// Parses a hash. Returns `None` for a hash in another format.
+    ///
+    /// Django writes `pbkdf2_sha256$ITERATIONS$SALT$DIGEST`, with the salt as text. Passlib writes
+    /// `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, or the same with `sha512`.
     pub(super) fn parse(text: &str) -> Option<Result<Self, HashRejection>> {
         let parsed = if let Some(parts) = text.strip_prefix("pbkdf2_sha256$") {
             let decode_salt = |text: &str| Some(text.into());
@@ -86,7 +88,7 @@ impl Pbkdf2 {
         decode_digest: impl Fn(&str) -> Option<Vec<u8>>,
     ) -> Option<Self> {
         let [iterations, salt, digest] = text.split('$').collect::<Vec<_>>().try_into().ok()?;
-        // `parse` would also accept a sign.
+        // The digits are checked because `parse` would also accept a sign.
         let is_decimal = iterations.bytes().all(|byte| byte.is_ascii_digit());
         let iterations = iterations.parse().ok()?;
         let digest = decode_digest(digest)?;
@@ -101,7 +103,7 @@ impl Pbkdf2 {
         })
     }
 
-    /// Formats a hash as passlib does.
+    /// Formats a hash as passlib writes it.
     pub(super) fn format(
         prf: &Prf,
         iterations: &str,
@@ -115,7 +117,8 @@ impl Pbkdf2 {
         Some(format!("{prefix}{iterations}${salt}${digest}"))
     }
 
-    /// Counts the outputs of the pseudorandom function that make up the digest; each takes all iterations.
+    /// Returns how many outputs of the pseudorandom function make up the digest. Each of them takes all
+    /// iterations.
     pub(super) fn blocks(&self) -> u64 {
         self.digest.len().div_ceil(self.prf.block_bytes) as u64
     }

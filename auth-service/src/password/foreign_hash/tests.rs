@@ -1,6 +1,6 @@
 use super::{ForeignHash, HashRejection, translate};
 
-/// Samples by the real libraries.
+/// Hashes that the real libraries have written.
 const SAMPLES: &str = include_str!("../../../test-data/foreign-hashes.jsonl");
 
 #[derive(serde::Deserialize)]
@@ -128,7 +128,7 @@ fn parameters_over_256_mib_or_ten_seconds_are_refused() {
     };
     assert_eq!(pbkdf2(1_200_000), None, "the default of Django 6");
     assert_eq!(pbkdf2(u32::MAX), Some(HashRejection::TooMuchWork));
-    // Two blocks of SHA-256 are as much work as twice the iterations.
+    // A digest of two blocks of SHA-256 takes as much work as twice the iterations.
     let of_bytes = |prf: &str, iterations: u32, bytes: usize| {
         let digest = "A".repeat(bytes.div_ceil(3) * 4 - (3 - bytes % 3) % 3);
         problem(&format!("$pbkdf2-{prf}${iterations}$c2FsdA${digest}"))

@@ -1,4 +1,4 @@
-//! The forms in which other systems write their hashes, translated into those that are stored.
+//! Translates the formats in which other systems write their hashes into the formats that are stored.
 
 use super::pbkdf2::{Pbkdf2, Prf, SHA256, SHA512};
 use crate::password::rejection::HashRejection;
@@ -8,7 +8,7 @@ use base64::{
 };
 use std::borrow::Cow;
 
-/// The prefixes of hashes that are not read, with the systems that write them.
+/// The prefixes of hashes that cannot be checked here, and the systems that write them.
 const UNSUPPORTED: [(&str, &str); 19] = [
     ("$P$", "phpass (WordPress before 6.8)"),
     ("$H$", "phpass (phpBB)"),
@@ -31,7 +31,7 @@ const UNSUPPORTED: [(&str, &str); 19] = [
     ("*", "a locked account"),
 ];
 
-/// Translates a hash into its stored form; text that no other system writes stays as it is.
+/// Translates a hash into its stored format. Text that is in no format of another system stays as it is.
 pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     if let Some(bcrypt) = text.strip_prefix("bcrypt$") {
         return Ok(bcrypt.into());
@@ -60,20 +60,20 @@ pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
         .ok_or(HashRejection::Malformed(system))
 }
 
-/// Translates `N$SALT$R$P$KEY`, the key in base64.
+/// Translates `N$SALT$R$P$KEY`, where the key is in base64.
 fn django_scrypt(rest: &str) -> Option<String> {
     let [n, salt, r, p, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     format_scrypt(n, r, p, salt, &STANDARD.decode(key).ok()?)
 }
 
-/// Translates `N:R:P$SALT$KEY`, the key in hex.
+/// Translates `N:R:P$SALT$KEY`, where the key is in hex.
 fn werkzeug_scrypt(rest: &str) -> Option<String> {
     let [parameters, salt, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     let [n, r, p] = parameters.split(':').collect::<Vec<_>>().try_into().ok()?;
     format_scrypt(n, r, p, salt, &hex::decode(key).ok()?)
 }
 
-/// Translates `ITERATIONS$SALT$DIGEST`, the digest in hex.
+/// Translates `ITERATIONS$SALT$DIGEST`, where the digest is in hex.
 fn werkzeug_pbkdf2(prf: &Prf, rest: &str) -> Option<String> {
     let [iterations, salt, digest] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex::decode(digest).ok()?)
@@ -83,15 +83,17 @@ fn is_better_auth(text: &str) -> bool {
     text.len() == 161 && text.as_bytes()[32] == b':'
 }
 
-/// Translates `SALT:KEY` in hex. The salt is the text, not what it encodes.
+/// Translates `SALT:KEY` in hex. scrypt was given the hex text of the salt, not the bytes that it encodes.
 fn better_auth_scrypt(text: &str) -> Option<String> {
     let (salt, key) = text.split_once(':')?;
     let phc = format_scrypt("16384", "16", "1", salt, &hex::decode(key).ok()?)?;
     Some(format!("nfkc:{phc}"))
 }
 
-/// Translates version 3 in base64: after its number the function, iterations and length of the salt in four
-/// bytes each, the salt, and the digest.
+/// Translates version 3 of ASP.NET Identity's format, which is in base64.
+///
+/// After the version number, it has the function, the number of iterations and the length of the salt in four
+/// bytes each, then the salt and the digest.
 fn asp_net_identity(text: &str) -> Result<String, HashRejection> {
     const MALFORMED: HashRejection = HashRejection::Malformed("ASP.NET Identity");
     let bytes = STANDARD.decode(text).map_err(|_| MALFORMED)?;
@@ -116,7 +118,7 @@ fn number_at(bytes: &[u8], position: usize) -> Option<u32> {
     Some(u32::from_be_bytes(number.try_into().ok()?))
 }
 
-/// Formats a PHC string of scrypt; `n` must be a power of two.
+/// Formats a PHC string of scrypt. `n` must be a power of two.
 fn format_scrypt(n: &str, r: &str, p: &str, salt: &str, key: &[u8]) -> Option<String> {
     let n: u64 = n.parse().ok()?;
     if !n.is_power_of_two() {
@@ -128,7 +130,7 @@ fn format_scrypt(n: &str, r: &str, p: &str, salt: &str, key: &[u8]) -> Option<St
     Some(format!("$scrypt$ln={log_n},r={r},p={p}${salt}${key}"))
 }
 
-/// Finds the system of a hash that is not read.
+/// Returns the name of the system whose hash this is, if its hashes cannot be checked here.
 fn unsupported_system(text: &str) -> Option<&'static str> {
     let prefixed = UNSUPPORTED
         .iter()

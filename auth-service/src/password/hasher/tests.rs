@@ -91,7 +91,7 @@ async fn peppered_hash_needs_its_pepper_and_is_replaced_when_there_is_a_newer_on
         scheme.starts_with("hmac-sha256:") && bcrypt.starts_with("$2b$04$"),
         "{scheme}"
     );
-    // base64(HMAC-SHA-256("one", "sesame")), by openssl.
+    // This is base64(HMAC-SHA-256("one", "sesame")) as openssl computes it.
     let input = "rYU/+A//TzZ91IB2VxufbAre0wMk86ZcG3Foqq+7mMQ=";
     assert!(bcrypt::verify(input, bcrypt).expect("a hash of bcrypt"));
     assert!(!bcrypt::verify("sesame", bcrypt).expect("a hash of bcrypt"));
@@ -136,7 +136,7 @@ async fn a_foreign_hash_needs_rehash_unless_bcrypt_would_cut_the_password() {
     let passphrase = "a passphrase of more than the 72 bytes that bcrypt reads, which argon2 took: xxxxxxxxxxxxxxxxxxxx";
     let of_long = "$argon2id$v=19$m=1024,t=3,p=4$8Qooz3GRUC0rtz+XfNejRQ$IeDyAf/rkAz+5k0wqzU1ovqOM11k7qsxa65n7XckifQ";
     let of_short = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw";
-    // A foreign hash has no pepper until it is replaced.
+    // A hash of another algorithm has no pepper until it is replaced.
     for hasher in [hasher(4), with_peppers(4, &["one"])] {
         let stored = SecretString::from(of_short);
         let right = check(&hasher, "corréct horse", Some(&stored)).await;
@@ -261,7 +261,8 @@ async fn only_a_correct_password_needs_rehash() {
     );
 }
 
-/// Prints how long refusals take by kind of hash. In a debug build too, hashes are computed by optimized code.
+/// Prints how long refusals take for each kind of stored hash. The hashes are computed by optimized code even
+/// in a debug build.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 #[expect(clippy::print_stderr, reason = "prints what it measures")]

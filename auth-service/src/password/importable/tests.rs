@@ -11,7 +11,7 @@ fn problem(hash: &str) -> Option<HashRejection> {
     ALL.translate(hash, &Peppers::default()).err()
 }
 
-/// With the flags of an import, at `BCRYPT_COST` 12.
+/// Translates a hash with these flags of an import, with a `BCRYPT_COST` of 12.
 fn problem_with(slow: bool, weak: bool, hash: &str) -> Option<HashRejection> {
     HashRules::new(12, HashExceptions { slow, weak })
         .translate(hash, &Peppers::default())
