@@ -1,8 +1,11 @@
-//! Opaque tokens: the API keys of programs and the sessions of people, who act as a user.
+//! Opaque tokens: the API keys of programs and the sessions of people. The bearer acts as the token's user.
 //!
-//! A token is `rgk_`, `rgs_` or `rgd_` and 32 random bytes in base64url. It is found by its SHA-256, which is
-//! all that is stored of it: 256 random bits cannot be guessed, so they need no slow hash, and a lookup by
-//! digest compares no secret.
+//! A token is a prefix (`rgk_` for API keys, `rgs_` or `rgd_` for sessions) and 32 random bytes in base64url.
+//! Only its SHA-256 is stored, and a token is found by this digest. It needs no slow hash, because 256 random
+//! bits cannot be guessed, and a lookup by digest compares no secret.
+//!
+//! This file generates tokens, computes their digests and tells whether a stored token is valid. The tokens of
+//! password links and pending sign-ins are made in the same way, but are not credentials. `store` has the rows.
 
 use crate::user::User;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -14,9 +17,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use std::io;
 
-/// The random bytes of a token, before base64url.
+/// The number of random bytes in a token, before they are encoded in base64url.
 const RANDOM_BYTES: usize = 32;
-/// The first characters of a token that are stored, for people to recognise it.
+/// The number of characters at the start of a token that are stored, so that people can recognize it.
 const SHOWN_CHARS: usize = 8;
 /// The prefix of the token of a password link.
 const PASSWORD_LINK_PREFIX: &str = "rgl_";
@@ -25,76 +28,78 @@ const PENDING_SIGN_IN_PREFIX: &str = "rgp_";
 /// The prefixes of tokens that are credentials.
 const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_SESSION_PREFIX];
 
-/// The kind of a token: it tells who presents the token, and for what.
+/// The kind of a token, which says whether a program or a person presents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// The token of a program: its user acts with the lower of the stored role and the key's, and may not do everything.
+    /// The token of a program. Its user acts with the lower of the stored role and the key's role, and may not
+    /// do everything.
     ApiKey,
-    /// The token of a person, made by a password. It is used like an access token; with [`DOMAIN_SESSION_PREFIX`] or
-    /// [`OpaqueToken::cookie_only`] it counts in a cookie only.
+    /// The token of a person, created with a password. It is used like an access token. If it has the prefix
+    /// [`DOMAIN_SESSION_PREFIX`] or [`OpaqueToken::cookie_only`] is set, it is valid only in a cookie.
     Session,
 }
 
 /// A stored token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpaqueToken {
-    /// Assigned by the database, at least 1, never reused, also not by the other kind.
+    /// The id, at least 1. The database assigns it and never reuses it, not even for a token of the other kind.
     pub id: i64,
-    /// The user who acts by it.
+    /// The id of the user who acts with the token.
     pub user_id: i64,
-    /// The name that its user gave it; empty for a session without a name.
+    /// The name that the user gave the token; empty for a session without a name.
     pub name: String,
-    /// The first 8 characters of the token.
+    /// The first 8 characters of the token, by which people recognize it.
     pub prefix: String,
-    /// The highest role that it grants; `None` for the user's.
+    /// The highest role that the token grants; `None` if it grants the user's role.
     pub role: Option<Role>,
-    /// When it was created, in Unix seconds as the times below.
+    /// When the token was created, in Unix seconds like the times below.
     pub created_at: u64,
-    /// When it ends; `None` for never.
+    /// When the token expires; `None` if it never does.
     pub expires_at: Option<u64>,
-    /// When it was last presented while it was active, up to a minute late.
+    /// When the token was last presented while it was valid. The stored time is up to a minute late.
     pub last_used_at: Option<u64>,
-    /// A session is active while this is [`User::tokens_not_before`]; `None` for an API key.
+    /// The user's [`User::tokens_not_before`] when the session was created. The session is revoked when the
+    /// user's value changes. `None` for an API key.
     pub not_before: Option<u64>,
-    /// The address of the client that made a session, if known.
+    /// The address of the client that created a session, if it is known.
     pub client_address: Option<String>,
-    /// The `User-Agent` of the client that made a session, which may say anything.
+    /// The `User-Agent` header of the client that created a session. The client can send any text.
     pub user_agent: Option<String>,
-    /// The username of the admin who created a key for its user.
+    /// The username of the admin who created an API key for its user; `None` if the user created it.
     pub created_by: Option<String>,
-    /// Whether a session counts in a cookie only, and is no token of the API.
+    /// Set for a session that is accepted only in a cookie, not as a bearer token of the API.
     pub cookie_only: bool,
-    /// An id that both sessions of one sign-in have in common.
+    /// The id that the two sessions of one sign-in have in common, so that they can be ended together.
     pub pair_id: Option<i64>,
 }
 
-/// The part of a stored token that a decision needs, with its user.
+/// The part of a stored token that a decision needs, and the user of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenBearer {
-    /// The digest of the token.
+    /// The digest of the token, in hex.
     pub digest: String,
     /// The id of the token.
     pub token_id: i64,
-    /// The highest role that it grants; `None` for the user's.
+    /// The highest role that the token grants; `None` if it grants the user's role.
     pub role: Option<Role>,
-    /// When it ends, in Unix seconds as the times below; `None` for never.
+    /// When the token expires, in Unix seconds like the times below; `None` if it never does.
     pub expires_at: Option<u64>,
-    /// When it was last used, or created.
+    /// When the token was last used, or created if it was never used.
     pub last_used_at: u64,
     /// See [`OpaqueToken::not_before`].
     pub not_before: Option<u64>,
     /// See [`OpaqueToken::cookie_only`].
     pub cookie_only: bool,
-    /// The user who acts by it, as stored.
+    /// The user who acts with the token, as stored.
     pub user: User,
 }
 
-/// A random token, and the digest by which it will be found.
+/// A random token, and the digest by which it is found when it is presented.
 #[derive(Clone, Debug)]
 pub struct GeneratedToken {
     /// The token itself.
     pub token: SecretString,
-    /// Its digest, in hex.
+    /// The digest of the token, in hex.
     pub digest: String,
 }
 
@@ -103,14 +108,15 @@ pub struct GeneratedToken {
 pub struct NewToken {
     /// The token itself.
     pub token: SecretString,
-    /// Its digest.
+    /// The digest of the token, in hex.
     pub digest: String,
-    /// Everything else that is stored; the database assigns the id.
+    /// Everything else that is stored. The database assigns the id.
     pub stored: OpaqueToken,
 }
 
 impl TokenKind {
-    /// Reads the kind of a credential from its prefix, whether or not it is valid; `None` for an access token.
+    /// Tells the kind of a credential by its prefix, whether or not the credential is valid. Returns `None` for
+    /// an access token.
     pub(crate) fn detect(credential: &str) -> Option<Self> {
         let prefix = CREDENTIAL_PREFIXES
             .into_iter()
@@ -131,7 +137,7 @@ impl TokenKind {
         }
     }
 
-    /// The name for people, at the start of a sentence.
+    /// Returns the name of the kind for people, for the start of a sentence.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::ApiKey => "API key",
@@ -139,7 +145,7 @@ impl TokenKind {
         }
     }
 
-    /// The reason for refusing a token that breaks a rule.
+    /// Returns the reason for refusing a request whose new token would break a rule.
     pub(crate) const fn invalid_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyInvalid,
@@ -147,7 +153,7 @@ impl TokenKind {
         }
     }
 
-    /// The reason for refusing the id of a token that does not exist.
+    /// Returns the reason for refusing the id of a token that does not exist.
     pub(crate) const fn not_found_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyNotFound,
@@ -157,8 +163,8 @@ impl TokenKind {
 }
 
 impl NewToken {
-    /// Generates a token with this prefix and name, of a user, at this time in Unix seconds. Fails only without
-    /// system randomness.
+    /// Generates a token of this user, with this prefix and name. `created_at` is in Unix seconds. Fails only
+    /// if the system has no randomness.
     pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
         let GeneratedToken { token, digest } = generate(prefix, "")?;
         let shown_prefix = token.expose_secret().chars().take(SHOWN_CHARS).collect();
@@ -178,25 +184,25 @@ impl NewToken {
     }
 }
 
-/// Generates an id for two sessions that one sign-in makes.
+/// Generates the id that the two sessions of one sign-in have in common.
 pub(crate) fn generate_pair_id() -> io::Result<i64> {
     let mut random = [0_u8; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(i64::from_ne_bytes(random) & i64::MAX)
 }
 
-/// Generates the token of a password link, which is no credential.
+/// Generates the token of a password link. It is no credential.
 pub fn generate_password_link() -> io::Result<GeneratedToken> {
     generate(PASSWORD_LINK_PREFIX, "")
 }
 
-/// Generates the token of a pending sign-in, which is no credential. The digest contains `binding`, so the token counts
-/// for that only.
+/// Generates the token of a pending sign-in. It is no credential. The digest covers `binding`, so the token is
+/// found only together with the same binding.
 pub(crate) fn generate_pending_sign_in(binding: &str) -> io::Result<GeneratedToken> {
     generate(PENDING_SIGN_IN_PREFIX, binding)
 }
 
-/// Generates a token, with the digest of the token and of `binding`.
+/// Generates a token. Its digest covers the token and `binding`.
 fn generate(prefix: &str, binding: &str) -> io::Result<GeneratedToken> {
     let mut random = [0_u8; RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -208,18 +214,20 @@ fn generate(prefix: &str, binding: &str) -> io::Result<GeneratedToken> {
     })
 }
 
-/// The digest by which a pending sign-in with this binding is found, in hex; `None` if its token is malformed.
+/// Returns the digest, in hex, by which a pending sign-in with this binding is found. Returns `None` if the
+/// token is malformed.
 pub(crate) fn pending_sign_in_digest(token: &str, binding: &str) -> Option<String> {
     let encoded = token.strip_prefix(PENDING_SIGN_IN_PREFIX)?;
     digest_if_well_formed(encoded, &format!("{token}{binding}"))
 }
 
-/// The digest by which a password link is found, in hex; `None` if its token is malformed.
+/// Returns the digest, in hex, by which a password link is found. Returns `None` if the token is malformed.
 pub(crate) fn password_link_digest(token: &str) -> Option<String> {
     digest_if_well_formed(token.strip_prefix(PASSWORD_LINK_PREFIX)?, token)
 }
 
-/// The digest by which an API key or a session is found, in hex; `None` if the token is malformed.
+/// Returns the digest, in hex, by which an API key or a session is found. Returns `None` if the token is
+/// malformed.
 pub(crate) fn digest(token: &str) -> Option<String> {
     let encoded = CREDENTIAL_PREFIXES
         .into_iter()
@@ -227,7 +235,8 @@ pub(crate) fn digest(token: &str) -> Option<String> {
     digest_if_well_formed(encoded, token)
 }
 
-/// Hashes `content`, if the part of the token behind its prefix encodes as many bytes as a token has.
+/// Returns the SHA-256 of `content` if `encoded`, the token without its prefix, encodes as many bytes as a
+/// token has.
 fn digest_if_well_formed(encoded: &str, content: &str) -> Option<String> {
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random).ok()?;
@@ -242,7 +251,8 @@ impl OpaqueToken {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// When a session ends unless it is used. `idle` is the longest time without use, in seconds.
+    /// Returns when a session expires if it is not used again. `idle` is the longest time without use, in
+    /// seconds.
     pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
         let last_used_at = self.last_used_at.unwrap_or(self.created_at);
         let idle_end = last_used_at.saturating_add(idle);
@@ -256,7 +266,8 @@ impl TokenBearer {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// Whether the token is valid at this time, in Unix seconds, apart from the idle limit of sessions.
+    /// Returns whether the token is valid at this time, in Unix seconds. The idle limit of sessions is not
+    /// checked here.
     pub(crate) fn is_active_at(&self, at: u64) -> bool {
         let is_revoked = self
             .not_before
@@ -265,7 +276,7 @@ impl TokenBearer {
         !self.user.disabled && !is_revoked && !is_expired
     }
 
-    /// The user with the lower of the stored role and the key's.
+    /// Returns the user with the role that the token grants: the lower of the stored role and the token's.
     pub(crate) fn into_bounded_user(self) -> User {
         let mut user = self.user;
         if let Some(bound) = self.role {

@@ -1,10 +1,12 @@
-//! The second step of a sign-in: one-time codes of RFC 6238, and recovery codes for people who lost the
+//! The second factor of a sign-in: one-time codes (RFC 6238), and recovery codes for people who have lost their
 //! device.
 //!
-//! - `enrolment`: the secret and the recovery codes of a user, and how applications get the secret.
-//! - `code`: a code as somebody types it.
-//! - `totp`: the one-time codes of a secret.
-//! - `keys`: encrypts the secrets in the database.
+//! `enrolment` generates a user's secret and recovery codes, and formats the secret for an authenticator
+//! application. `keys` encrypts the secret for the database. At a sign-in, `code` parses what the user typed:
+//! `totp` finds the time step of a one-time code, and a recovery code is found by its digest.
+//!
+//! This file has the operator's policy: who can or must have a second factor. `accounts` decides when a code is
+//! required, and counts wrong codes.
 
 mod code;
 mod enrolment;
@@ -25,15 +27,15 @@ use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::{str::FromStr, sync::Arc};
 
-/// The setting `SECOND_FACTOR`: it says which users can or must have a second factor.
+/// The setting `SECOND_FACTOR`, which says which users can or must have a second factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Every user can have one.
+    /// Every user can have a second factor.
     #[default]
     Optional,
-    /// Every user can have one, and admins must have one to be admins.
+    /// Every user can have a second factor. Admins without one do not have the rights of an admin.
     Admins,
-    /// No user can have one.
+    /// No user can have a second factor.
     Off,
 }
 
@@ -50,16 +52,17 @@ impl FromStr for Mode {
     }
 }
 
-/// The settings of the operator about second factors.
+/// The operator's settings for second factors.
 #[derive(Clone)]
 pub(crate) struct SecondFactorPolicy {
     pub(crate) mode: Mode,
-    /// Encrypts the secrets of users. Without keys nobody can turn a second factor on.
+    /// The keys that encrypt the secrets of users. Without keys, no user can enroll a second factor.
     pub(crate) keys: Option<Arc<SecondFactorKeys>>,
 }
 
 impl SecondFactorPolicy {
-    /// Checks that the second factors of users can be verified, by the ids of the keys that they are encrypted with.
+    /// Returns an error unless all stored second factors can be verified. `key_ids` are the ids of the keys
+    /// with which their secrets are encrypted.
     pub(crate) fn check_stored(&self, key_ids: &[String]) -> Result<(), SettingError> {
         if self.mode == Mode::Off && !key_ids.is_empty() {
             let problem =
@@ -79,7 +82,7 @@ impl SecondFactorPolicy {
         Err(SettingError::new("SECOND_FACTOR_KEY", problem))
     }
 
-    /// Whether this user is an admin without the second factor that admins must have.
+    /// Returns whether this user is an admin without the second factor that admins must have.
     pub(crate) fn is_required_but_missing(&self, user: &User) -> bool {
         self.mode == Mode::Admins && user.role == Role::ADMIN && !user.second_factor
     }

@@ -1,24 +1,25 @@
-//! Generates signing secrets and passwords.
+//! Generates signing secrets and passwords for commands, and for the first start.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use secrecy::SecretString;
 use std::io;
 
-/// The size of a signing secret before it is encoded in base64.
+/// The number of random bytes in a signing secret, before they are encoded in base64.
 const SIGNING_SECRET_BYTES: usize = 48;
-/// 24 characters of an alphabet of 32 have 120 bits of entropy.
+/// The least length of a generated password: 24 characters of an alphabet of 32 have 120 bits of entropy.
 const MIN_PASSWORD_LEN: usize = 24;
-/// The alphabet of passwords has no characters that look alike, and none that needs escaping in a URL.
+/// The alphabet of generated passwords. It has no characters that look alike, and none that must be escaped in
+/// a URL.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Generates a secret for signing access tokens or encrypting second factors: 48 random bytes in base64.
+/// Generates a secret that signs access tokens or encrypts second factors: 48 random bytes in base64.
 pub fn generate_signing_secret() -> io::Result<SecretString> {
     let mut random = [0_u8; SIGNING_SECRET_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(SecretString::from(STANDARD_NO_PAD.encode(random)))
 }
 
-/// Generates a password of at least `min_length` bytes and 120 bits of entropy.
+/// Generates a password of at least `min_length` bytes, with at least 120 bits of entropy.
 pub fn generate_password(min_length: usize) -> io::Result<SecretString> {
     let mut random = vec![0_u8; min_length.max(MIN_PASSWORD_LEN)];
     getrandom::fill(&mut random).map_err(io::Error::other)?;

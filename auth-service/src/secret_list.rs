@@ -1,4 +1,4 @@
-//! Settings that hold several secrets.
+//! Parses settings that hold several secrets, such as `SIGNING_SECRETS_ACCEPTED`.
 
 use rolegate_program::{
     secret::{self, SecretSource},
@@ -6,12 +6,14 @@ use rolegate_program::{
 };
 use secrecy::SecretString;
 
-/// HS256 requires a key of at least the size of the hash output (RFC 7518, section 3.2).
+/// The least length of a secret: HS256 requires a key at least as long as the hash output (RFC 7518, section
+/// 3.2).
 pub(crate) const MIN_SECRET_BYTES: usize = 32;
 
-/// Splits the `text` of a setting at commas and line ends, without trimming. A short secret is an error,
-/// because a key left out would refuse valid tokens. An empty value is an empty list; an empty file is an
-/// error, because it may be half written.
+/// Splits the `text` of a setting at commas and line ends, without trimming.
+///
+/// A secret that is too short is an error: if it were left out, valid tokens would be refused. An empty value
+/// is an empty list. An empty file is an error, because it may be half written.
 pub(crate) fn split(source: &SecretSource, text: &str) -> Result<Vec<SecretString>, SettingError> {
     if text.is_empty() && !source.is_file() {
         return Ok(Vec::new());

@@ -1,11 +1,19 @@
-//! Access tokens: JWTs (RFC 7519) signed with HS256 (RFC 7518, section 3.2).
+//! Issues and verifies access tokens: JWTs (RFC 7519) signed with HS256 (RFC 7518, section 3.2).
 //!
-//! A token has the four claims `sub`, `username`, `role` and `exp`. It proves only the identity of its bearer: `role` is
-//! that of the login and grants nothing. `username` must be that of the user, because an id may have belonged to another
-//! user before a restore.
+//! A token has the claims `sub`, `username`, `role` and `exp`. It proves only who its bearer is: `role` is the
+//! role at the login, and grants nothing. `username` must be the user's name, because after a restore an id may
+//! have belonged to another user before.
 //!
-//! `jsonwebtoken` signs, and verifies signatures. Not its `decode`: it parses headers and claims twice,
-//! which takes 0.8 µs more, and accepts `"crit": null` and arrays.
+//! A presented token is verified in two steps. `Tokens::verify` checks the signature and parses the content,
+//! without the database. The caller then reads the user, and asks `VerifiedToken` whether the token is valid at
+//! the time of the database, and whether it was revoked. Sessions and API keys are in `opaque_token`.
+//!
+//! - `keyring` has the keys, and reads them from the settings.
+//! - `claims` parses the content of a token.
+//! - `hs256` computes HS256 for `jsonwebtoken`.
+//!
+//! `jsonwebtoken` signs, and verifies signatures. Its `decode` is not used: it parses header and claims twice,
+//! which takes 0.8 µs more, and it accepts `"crit": null` and arrays.
 
 mod claims;
 mod hs256;
@@ -27,7 +35,8 @@ use std::sync::Arc;
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
-/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: more than [`MAX_ISSUE_AHEAD_SECONDS`].
+/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid, because a token may be issued ahead of the
+/// clock. This must be more than [`MAX_ISSUE_AHEAD_SECONDS`].
 const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
@@ -36,14 +45,14 @@ pub struct Tokens {
     keyring: Arc<RwLock<Keyring>>,
 }
 
-/// The content of a token with a valid signature.
+/// The content of a token whose signature is valid.
 #[derive(Debug)]
 pub(crate) struct VerifiedToken {
-    /// The id in `sub`; that of no user for an integer outside the range of user ids.
+    /// The id in `sub`. For an integer outside the range of user ids, it is an id that no user has.
     pub(crate) user_id: i64,
-    /// The time of issue in Unix seconds, derived from `exp`.
+    /// The time of issue in Unix seconds, computed from `exp`.
     pub(crate) issued: u64,
-    /// [`User::marked_until`] at that time, if it was later; otherwise 0.
+    /// [`User::marked_until`] at the time of issue, if that was later than the time of issue; otherwise 0.
     pub(crate) marked_until: u64,
     username: UsernameClaim,
     /// The claim `exp`, in Unix seconds.
@@ -51,7 +60,7 @@ pub(crate) struct VerifiedToken {
     nbf: Option<u64>,
 }
 
-/// A token could not be signed.
+/// The error if a token could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("the token could not be signed")]
 pub struct SigningError(#[from] jsonwebtoken::errors::Error);
@@ -63,7 +72,8 @@ struct SignedHeader {
     has_kid: bool,
 }
 
-/// A header that is none of this service's usual ones. Any `crit` member counts, even `null`.
+/// A header that has another text than the usual headers of this service. Any `crit` member counts, even
+/// `null`.
 #[derive(Deserialize)]
 struct OtherHeader {
     alg: String,
@@ -79,14 +89,15 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
 }
 
 impl Tokens {
-    /// Signs with the first key of the ring and verifies with all of them.
+    /// Creates a signer and verifier. It signs with the first key of the ring, and accepts tokens of all its
+    /// keys.
     pub fn new(keyring: Keyring) -> Self {
         Self {
             keyring: Arc::new(RwLock::new(keyring)),
         }
     }
 
-    /// Replaces the keys of this and all clones.
+    /// Replaces the keys of this value and all its clones.
     pub(crate) fn replace_keys(&self, keyring: Keyring) {
         let signs = keyring.signing_kid();
         let accepts: Vec<_> = keyring.kids().collect();
@@ -110,15 +121,16 @@ impl Tokens {
         *self.keyring.write() = keyring;
     }
 
-    /// Returns how many seconds after `now` a token may be issued for the user: none, except after many
-    /// revocations in a row, or by a clock that was ahead.
+    /// Returns how many seconds after `now` the next token may be issued for the user. This is 0 except after
+    /// many revocations in a row, or after a revocation by a clock that was ahead.
     pub(crate) fn seconds_until_issue(user: &User, now: u64) -> u64 {
         user.tokens_not_before
             .saturating_sub(now.saturating_add(MAX_ISSUE_AHEAD_SECONDS))
     }
 
-    /// Issues a token for the user as read at `now`. Its time of issue is never before the user's
-    /// `tokens_not_before`, so a new password does not revoke the tokens issued right after it.
+    /// Issues a token for the user as read at `now`. The time of issue is never before the user's
+    /// `tokens_not_before`, so a new password does not revoke the tokens that are issued right after the
+    /// change.
     pub fn issue(&self, user: &User, now: u64) -> Result<SecretString, SigningError> {
         let issued = now.max(user.tokens_not_before);
         let marked_until = user.marked_until();
@@ -133,8 +145,11 @@ impl Tokens {
         Ok(keyring.signing().encode(&claims, marked_until)?.into())
     }
 
-    /// Verifies the signature and `sub`; `None` for a token that is malformed, forged, or not like those that
-    /// this service issues. The caller reads the user, whose time decides about the rest.
+    /// Verifies the signature and parses the claims. Returns `None` for a token that is malformed or forged, or
+    /// that this service could not have issued.
+    ///
+    /// The caller then reads the user, and checks the rest with [`VerifiedToken`] and the time at which the
+    /// user was read.
     pub(crate) fn verify(&self, token: &str) -> Option<VerifiedToken> {
         if token.len() > MAX_TOKEN_LEN {
             return None;
@@ -157,8 +172,8 @@ impl Tokens {
         })
     }
 
-    /// Reads the header of a token, if its signature is valid. A header that this service issued names its key;
-    /// comparing its text is cheaper than parsing.
+    /// Returns the header of a token if its signature is valid. The usual headers of this service name their
+    /// key and are compared as text, which is cheaper than parsing them.
     fn signed_header(&self, header: &str, message: &str, signature: &str) -> Option<SignedHeader> {
         let is_signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring.read();
@@ -172,7 +187,8 @@ impl Tokens {
             });
         }
         let header: OtherHeader = serde_json::from_slice(&decode_object(header)?).ok()?;
-        // RFC 7515, section 4.1.11: no critical extension is supported.
+        // By RFC 7515, section 4.1.11, a token with an unsupported critical extension is refused. None is
+        // supported here.
         if header.alg != "HS256" || header.crit {
             return None;
         }
@@ -188,15 +204,16 @@ impl Tokens {
 }
 
 impl VerifiedToken {
-    /// Whether the token is valid at this time, in Unix seconds: `exp` and `nbf`. A later `exp` than this service issues is
-    /// refused: it comes from another program, or from a clock that was ahead.
+    /// Returns whether the token is valid at this time, in Unix seconds, by `exp` and `nbf`. If `exp` is later
+    /// than this service would set it, the token is refused: it comes from another program, or from a clock
+    /// that was ahead.
     pub(crate) fn is_valid_at(&self, now: u64) -> bool {
         let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
-    /// Whether the token was revoked before its time, by the user as stored, or was issued to another user who had the same
-    /// id. After a restored backup, an id that was given out since the backup is given out again.
+    /// Returns whether the token was revoked, or was issued to another user who had the same id. A restored
+    /// database assigns ids again that were first assigned after the backup.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
         let required = match &self.username {
             UsernameClaim::MustMatch(name) if name.as_ref() != Some(&user.username) => return true,

@@ -50,7 +50,7 @@ fn malformed_tokens_have_no_digest() {
         &key.replace("rgk_", "rgx_"),
         &key.replace("rgk_", "rgs_rgk_"),
         &key.replace("AA", "A+"),
-        // Its last character has bits that no 32 bytes have.
+        // The last character has bits that are not part of 32 bytes.
         &format!("rgk_{}B", "A".repeat(42)),
         &format!(" {key}"),
         &"é".repeat(2_000),

@@ -1,32 +1,37 @@
-//! The codes that people type: one-time codes and recovery codes.
+//! Parses the codes that people type: one-time codes and recovery codes.
 
 use data_encoding::BASE32_NOPAD;
 use rolegate_proto::{decimal_digit, shows_nothing};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-/// 128 bits cannot be guessed, so a digest without a salt hides them.
+/// The number of random bytes in a recovery code. 128 bits cannot be guessed, so a digest without a salt is
+/// enough to protect a stored code.
 pub(super) const RECOVERY_CODE_BYTES: usize = 16;
-/// The characters of a recovery code in base32, without hyphens.
+/// The number of characters of a recovery code in base32, without hyphens.
 const RECOVERY_CODE_CHARS: usize = 26;
-/// Where the groups of a recovery code end, from the last to the first: a hyphen is inserted there.
+/// The positions at which the groups of a recovery code end, from the last to the first. A hyphen is inserted
+/// at each.
 pub(super) const RECOVERY_CODE_GROUPS: [usize; 4] = [20, 15, 10, 5];
 const ONE_TIME_CODE_DIGITS: usize = 6;
-/// The capacity for a typed code, so that none is left in memory by growing: one character more than a recovery code has.
+/// The capacity of the buffer for a typed code: one character more than a recovery code has. The buffer never
+/// grows, because growing would leave a copy of the code in memory.
 const MAX_TYPED_BYTES: usize = 4 * (RECOVERY_CODE_CHARS + 1);
 
-/// A code as somebody typed it.
+/// A code as a user typed it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     OneTime(u32),
-    /// A recovery code, as the digest by which it is found.
+    /// The digest by which a recovery code is found.
     Recovery(String),
     Malformed,
 }
 
 impl Code {
-    /// Reads a code; `None` if nothing was typed. Spaces, hyphens and invisible characters are for the eye, as is the
-    /// case of letters. A digit of any script is that digit.
+    /// Parses a code. Returns `None` if nothing was typed.
+    ///
+    /// Spaces, hyphens, invisible characters and the case of letters do not count. A decimal digit of any
+    /// script counts as that digit.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.chars().all(shows_nothing) {
             return None;
@@ -36,7 +41,7 @@ impl Code {
             .filter(|character| *character != '-' && !shows_nothing(*character))
             .map(normalize);
         let mut typed = Zeroizing::new(String::with_capacity(MAX_TYPED_BYTES));
-        // One character more than the longest code shows that the text is too long.
+        // Taking one character more than the longest code shows whether the text is too long.
         typed.extend(characters.take(RECOVERY_CODE_CHARS + 1));
         Some(Self::parse_normalized(&typed))
     }
@@ -63,7 +68,7 @@ fn normalize(character: char) -> char {
     }
 }
 
-/// Computes the digest by which a recovery code is stored and found, in hex.
+/// Computes the digest, in hex, by which a recovery code is stored and found.
 pub(super) fn digest_recovery_code(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

@@ -1,5 +1,5 @@
-//! Generates what a user needs to turn on a second factor: a secret for an authenticator application, and recovery
-//! codes.
+//! Generates what a user needs to enroll a second factor: a secret for an authenticator application, and
+//! recovery codes.
 
 use super::code::{RECOVERY_CODE_BYTES, RECOVERY_CODE_GROUPS, digest_recovery_code};
 use data_encoding::BASE32_NOPAD;
@@ -8,44 +8,45 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::io;
 use zeroize::Zeroizing;
 
-/// The size that RFC 4226, section 4, recommends.
+/// The size of a secret in bytes, as RFC 4226, section 4, recommends.
 const SECRET_BYTES: usize = 20;
 const RECOVERY_CODES: usize = 10;
-/// A username and an issuer are encoded for a URL: all but the unreserved characters of RFC 3986.
+/// The characters that are escaped when a username or an issuer is put into a URL: all but the unreserved ones
+/// of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The issuer for callers that name none.
+/// The issuer if the caller names none.
 const DEFAULT_ISSUER: &str = "Rolegate";
 const MAX_ISSUER_BYTES: usize = 255;
 
 /// A second factor that was generated and is not stored yet.
 pub(crate) struct Enrolment {
     pub(crate) secret: Zeroizing<[u8; SECRET_BYTES]>,
-    /// The recovery codes, which only the user keeps.
+    /// The recovery codes, which are shown to the user once and not stored.
     pub(crate) recovery_codes: Vec<SecretString>,
     /// The digests of the recovery codes, which are stored.
     pub(crate) digests: Vec<String>,
 }
 
-/// The secret in the two forms in which an authenticator application accepts it.
+/// The secret in the two forms that authenticator applications accept.
 pub(crate) struct AuthenticatorSecret {
-    /// The secret in base32, for typing.
+    /// The secret in base32, for people who type it.
     pub(crate) base32: SecretString,
     /// The `otpauth` URL, which applications read from a QR code.
     pub(crate) url: SecretString,
 }
 
-/// The name of the service that authenticator applications show beside the username.
+/// The name of the service, which authenticator applications show beside the username.
 pub(crate) struct Issuer {
     pub(super) name: String,
 }
 
 impl Issuer {
-    /// Reads the name that a caller gives; `None` if it is invalid. A colon would end the name in the URL that
-    /// applications read.
+    /// Parses the name that a caller gives; `None` stands for the default. Returns `None` if the name is
+    /// invalid. A colon, for example, would end the name in the URL that applications read.
     pub(crate) fn parse(given: Option<String>) -> Option<Self> {
         let name = given.unwrap_or_else(|| DEFAULT_ISSUER.to_owned());
         let is_valid = (1..=MAX_ISSUER_BYTES).contains(&name.len())
@@ -56,7 +57,7 @@ impl Issuer {
 }
 
 impl Enrolment {
-    /// Generates a secret and recovery codes. Fails only without system randomness.
+    /// Generates a secret and recovery codes. Fails only if the system has no randomness.
     pub(crate) fn generate() -> io::Result<Self> {
         let mut secret = Zeroizing::new([0; SECRET_BYTES]);
         getrandom::fill(&mut *secret).map_err(io::Error::other)?;
@@ -79,7 +80,7 @@ impl Enrolment {
         })
     }
 
-    /// Formats the secret for the authenticator application of this user.
+    /// Formats the secret for the authenticator application of the user with this name.
     pub(crate) fn authenticator_secret(
         &self,
         issuer: &Issuer,

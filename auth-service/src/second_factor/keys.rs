@@ -12,18 +12,18 @@ use sha2::{Digest as _, Sha256};
 use std::io;
 use zeroize::Zeroizing;
 
-/// The bytes of a digest of the secret that are the key's id, in base64url.
+/// The number of bytes of a key's id, which is the start of a digest of the secret, encoded in base64url.
 const ID_BYTES: usize = 9;
 
-/// The keys of `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.
+/// The keys of the settings `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.
 pub(crate) struct SecondFactorKeys {
-    /// The newest key comes first; it encrypts.
+    /// All keys. The first one is the newest, and encrypts.
     keys: Vec<EncryptionKey>,
 }
 
-/// A key for AES-256-GCM.
+/// A key for AES-256-GCM, derived from a configured secret.
 struct EncryptionKey {
-    /// The prefix of the secrets that this key encrypted.
+    /// The id, which is the prefix of everything that this key has encrypted.
     id: String,
     key: LessSafeKey,
 }
@@ -39,7 +39,7 @@ impl EncryptionKey {
     }
 }
 
-/// Computes the digest of a secret. The label separates its uses.
+/// Computes a digest of a secret. The label makes the digests for different uses independent of each other.
 fn digest(label: &str, secret: &SecretString) -> Zeroizing<[u8; 32]> {
     let digest = Sha256::new()
         .chain_update(label)
@@ -69,7 +69,7 @@ impl SecondFactorKeys {
         Ok(Self { keys: keys? })
     }
 
-    /// Whether secrets that were encrypted with the key of this id can be decrypted.
+    /// Returns whether secrets that were encrypted with the key of this id can be decrypted.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.find(id).is_some()
     }
@@ -78,13 +78,15 @@ impl SecondFactorKeys {
         self.keys.iter().find(|key| key.id == id)
     }
 
-    /// Whether this is the id of the key that encrypts.
+    /// Returns whether this is the id of the key that encrypts.
     pub(crate) fn is_newest(&self, id: &str) -> bool {
         self.keys.first().is_some_and(|key| key.id == id)
     }
 
-    /// Encrypts the secret of a user with the newest key. Returns the id of the key, and the nonce and the encrypted
-    /// secret in base64url. The user's id is authenticated too, so that a secret is useless in another row.
+    /// Encrypts the secret of a user with the newest key.
+    ///
+    /// Returns the id of the key, a period, and the nonce with the encrypted secret in base64url. The id of the
+    /// user is authenticated too, so that the secret cannot be used in the row of another user.
     pub(crate) fn seal(&self, user_id: i64, secret: &[u8]) -> io::Result<String> {
         let failed = || io::Error::other("cannot seal the secret of a second factor");
         let newest = self.keys.first().ok_or_else(failed)?;
@@ -103,7 +105,8 @@ impl SecondFactorKeys {
         Ok(format!("{}.{encoded}", newest.id))
     }
 
-    /// Decrypts a secret that was encrypted for this user; `None` without its key, or if it was changed.
+    /// Decrypts a secret that was encrypted for this user. Returns `None` if its key is not configured, or if
+    /// the text was changed.
     pub(crate) fn open(&self, user_id: i64, sealed: &str) -> Option<Zeroizing<Vec<u8>>> {
         let (id, encoded) = sealed.split_once('.')?;
         let key = &self.find(id)?.key;

@@ -1,18 +1,18 @@
-//! Time-based one-time passwords: RFC 6238 with SHA-1, six digits and time steps of 30 seconds.
+//! Computes time-based one-time passwords: RFC 6238 with SHA-1, six digits and time steps of 30 seconds.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 
 const STEP_SECONDS: u64 = 30;
-/// A code has six digits.
+/// Codes are numbers below this limit, which gives them six digits.
 const CODE_MODULUS: u32 = 1_000_000;
 
-/// Finds the time step that has this code: the present one, the one before or the one after. A step up to
-/// `last_used` does not count, so that no code is accepted twice.
+/// Returns the time step with this code: the current step, the one before or the one after. Steps up to
+/// `last_used` do not count, so that no code is accepted twice.
 pub(crate) fn matching_step(secret: &[u8], code: u32, at: u64, last_used: u64) -> Option<u64> {
     let now = at / STEP_SECONDS;
     let steps = [now.saturating_sub(1), now, now + 1];
-    // All three are always computed, so that the time tells nothing about the step.
+    // All three codes are always computed, so that the duration does not reveal which step matched.
     let codes = steps.map(|step| code_of_step(secret, step));
     let index = (0..steps.len()).find(|&it| codes[it] == code && steps[it] > last_used)?;
     Some(steps[index])
@@ -29,7 +29,7 @@ fn code_of_step(secret: &[u8], step: u64) -> u32 {
     (number & 0x7fff_ffff) % CODE_MODULUS
 }
 
-/// The code of this time as people type it.
+/// Returns the code of this time as people type it.
 #[cfg(test)]
 pub(crate) fn code_at(secret: &[u8], at: u64) -> String {
     format!("{:06}", code_of_step(secret, at / STEP_SECONDS))
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_the_rfc() {
-        // RFC 6238, appendix B, of which these are the last six digits.
+        // The expected codes are the last six digits of the values in RFC 6238, appendix B.
         for (time, expected) in [
             (59_u64, 287_082),
             (1_111_111_109, 81_804),

@@ -1,4 +1,4 @@
-//! The claims of a token.
+//! Parses and builds the claims of an access token.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -19,22 +19,22 @@ pub(super) struct Claims<'a> {
     pub(super) sub: Cow<'a, str>,
     pub(super) username: UsernameClaim,
     pub(super) exp: u64,
-    /// Tokens of this service do not have it.
+    /// The claim `nbf`. Tokens of this service do not have it.
     pub(super) nbf: Option<u64>,
 }
 
-/// The claim `username` of a token, and whether it counts.
+/// The claim `username` of a token, and whether it has to match.
 #[derive(Debug)]
 pub(super) enum UsernameClaim {
-    /// The header has a `kid`, as in all tokens of this service: the claim must be the name of the user. `None` if it is
-    /// not text.
+    /// The header has a `kid`, like all tokens of this service, so the claim must be the name of the user.
+    /// `None` if the claim is missing or is not text.
     MustMatch(Option<String>),
-    /// The header has no `kid`: another program that has the secret issued the token. The claim is ignored, and nothing is
-    /// known of its lifetime, so its time of issue is only a guess.
+    /// The header has no `kid`, so another program that has the secret issued the token. The claim is ignored.
+    /// The lifetime of such a token is unknown, so its time of issue is only a guess.
     Ignored,
 }
 
-/// The claims of a token whose header has no `kid`. serde refuses floats and duplicates.
+/// The claims of a token whose header has no `kid`. serde refuses floats and repeated claims.
 #[derive(Deserialize)]
 struct ClaimsWithoutKid<'a> {
     #[serde(borrow)]
@@ -48,14 +48,16 @@ struct ClaimsWithoutKid<'a> {
 struct ClaimsWithKid<'a> {
     #[serde(borrow)]
     sub: Cow<'a, str>,
-    /// It may have any type: one that is not text is refused only after the user was read.
+    /// The claim may have any type here. A token whose claim is not text is refused only after the user was
+    /// read.
     username: Option<&'a RawValue>,
     exp: u64,
     nbf: Option<u64>,
 }
 
 impl<'a> Claims<'a> {
-    /// Parses the payload of a token, by whether its header has a `kid`.
+    /// Parses the payload of a token. `has_kid` says whether its header has a `kid`, so that its username
+    /// counts.
     pub(super) fn parse(payload: &'a [u8], has_kid: bool) -> Option<Self> {
         if has_kid {
             let claims: ClaimsWithKid<'a> = serde_json::from_slice(payload).ok()?;
@@ -80,18 +82,18 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Decodes a part of a token: base64url without padding (RFC 7515, section 2) of a JSON object.
+/// Decodes a part of a token, which must be a JSON object in base64url without padding (RFC 7515, section 2).
 pub(super) fn decode_object(part: &str) -> Option<Vec<u8>> {
     let json = URL_SAFE_NO_PAD.decode(part).ok()?;
-    // serde accepts an array for a struct; claims are members of an object.
+    // serde would also accept an array for a struct, but claims are members of an object.
     let is_object = json.trim_ascii_start().first() == Some(&b'{');
     is_object.then_some(json)
 }
 
-/// An id that no user has.
+/// The id for a `sub` outside the range of ids. No user has it.
 pub(super) const NO_USER: i64 = -1;
 
-/// Parses a `sub` claim. Only the canonical decimal form is valid, so that an id has one spelling.
+/// Parses the claim `sub`. Only the canonical decimal form is valid, so that each id has one spelling.
 pub(super) fn parse_user_id(sub: &str) -> Option<i64> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     let is_canonical = match digits.as_bytes() {

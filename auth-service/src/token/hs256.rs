@@ -1,4 +1,5 @@
-//! HS256 for `jsonwebtoken` by the `hmac` crate: its own providers bring RSA and elliptic curves.
+//! Computes HS256 for `jsonwebtoken` with the crate `hmac`. The providers of `jsonwebtoken` itself would also
+//! bring RSA and elliptic curves into the program.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jsonwebtoken::{
@@ -9,7 +10,7 @@ use jsonwebtoken::{
 };
 use sha2::Sha256;
 
-/// Signs and verifies HS256 and nothing else.
+/// The provider for `jsonwebtoken`. It signs and verifies HS256, and no other algorithm.
 pub static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |algorithm, key| {
         Ok(Box::new(Hs256::new(
@@ -28,7 +29,7 @@ pub static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// HMAC-SHA-256 with a key, before any input.
+/// An HMAC-SHA-256 that has its key, and no input yet.
 struct Hs256 {
     mac: Hmac<Sha256>,
 }
@@ -51,7 +52,7 @@ impl Signer<Vec<u8>> for Hs256 {
 }
 
 impl Verifier<Vec<u8>> for Hs256 {
-    /// Compares in constant time.
+    /// Verifies a signature, and compares in constant time.
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         let mac = self.mac.clone().chain_update(message);
         mac.verify_slice(signature).map_err(|_| Error::new())

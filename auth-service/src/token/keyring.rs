@@ -1,4 +1,4 @@
-//! The keys that sign and verify access tokens, and where they are read from.
+//! Holds the keys that sign and verify access tokens, and reads them from the settings.
 
 use super::hs256;
 use crate::secret_list::{self, MIN_SECRET_BYTES};
@@ -9,30 +9,31 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The signing key and the accepted keys.
+/// The signing key and all accepted keys.
 pub struct Keyring {
-    /// The first one signs. Never empty.
+    /// The keys, never empty. The first one signs, and all are accepted.
     keys: Vec<Key>,
 }
 
-/// A secret has fewer than 32 bytes.
+/// The error for a secret of fewer than 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
 pub struct SecretTooShort;
 
-/// A key, made of a secret.
+/// A key that was made from a secret.
 pub(crate) struct Key {
     id: String,
-    /// The header of the tokens that this key signs, except for those with `marked_until`.
+    /// The header of the tokens that this key signs, except for tokens with `marked_until`.
     header: Header,
-    /// That header, encoded.
+    /// The same header as it is encoded in tokens.
     encoded_header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
 }
 
 impl Keyring {
-    /// Makes a ring that signs with `signing` and verifies with all. Duplicate secrets become one key.
+    /// Creates a ring that signs with `signing` and accepts tokens of all given secrets. A repeated secret
+    /// becomes one key.
     pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, SecretTooShort> {
         let mut keys: Vec<Key> = Vec::new();
         for secret in std::iter::once(signing).chain(accepted) {
@@ -48,12 +49,12 @@ impl Keyring {
         &self.signing().id
     }
 
-    /// The `kid` of every accepted key, the signing one first.
+    /// Returns the `kid` of every accepted key, beginning with the signing key.
     pub(crate) fn kids(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.id.as_str())
     }
 
-    /// The key whose tokens have exactly this encoded header.
+    /// Returns the key whose tokens have exactly this encoded header.
     pub(super) fn find_by_header(&self, header: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.encoded_header == header)
     }
@@ -62,7 +63,7 @@ impl Keyring {
         &self.keys[0]
     }
 
-    /// The keys to try for a token: the one with this `kid`, or all for a token without one.
+    /// Returns the keys to try for a token: the one with this `kid`, or all keys for a token without a `kid`.
     pub(super) fn candidates(&self, kid: Option<&str>) -> impl Iterator<Item = &Key> {
         self.keys
             .iter()
@@ -75,7 +76,7 @@ impl Key {
         if bytes.len() < MIN_SECRET_BYTES {
             return Err(SecretTooShort);
         }
-        // The provider is installed once in a process; a later attempt changes nothing.
+        // The provider is installed once in a process. Any later call changes nothing.
         let _ = hs256::PROVIDER.install_default();
         let id = key_id(bytes);
         let header = Header {
@@ -92,7 +93,7 @@ impl Key {
         })
     }
 
-    /// Signs a token with these claims, and with the header member `marked_until` if it is given.
+    /// Signs a token with these claims, and with the header member `marked_until` if one is given.
     pub(super) fn encode(
         &self,
         claims: &impl Serialize,
@@ -105,28 +106,30 @@ impl Key {
         jsonwebtoken::encode(&header, claims, &self.encoding)
     }
 
-    /// Whether this is the encoded signature of the message.
+    /// Returns whether this is the encoded signature of the message.
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
         crypto::verify(signature, message.as_bytes(), &self.decoding, HS256).unwrap_or(false)
     }
 }
 
-/// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
+/// Where the keys are read from: the settings `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or
+/// files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
-    /// The secret that signs.
+    /// The source of the secret that signs.
     pub(crate) signing: SecretSource,
-    /// Further secrets, separated by commas or newlines.
+    /// The source of the further accepted secrets, which are separated by commas or newlines.
     pub(crate) accepted: Option<SecretSource>,
 }
 
 impl KeySource {
-    /// Whether a reload can change the keys: a file can change, an environment variable cannot.
+    /// Returns whether a reload can change the keys. A file can change while the program runs; an environment
+    /// variable cannot.
     pub(crate) fn is_reloadable(&self) -> bool {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
-    /// Names the settings and their files, for log lines about a reload.
+    /// Returns the names of the settings and their files, for log lines about a reload.
     pub(crate) fn describe(&self) -> String {
         match &self.accepted {
             Some(accepted) => format!("{} {}", self.signing.describe(), accepted.describe()),
@@ -134,8 +137,8 @@ impl KeySource {
         }
     }
 
-    /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid
-    /// tokens.
+    /// Reads all keys. If one secret is invalid, the whole ring is an error, because a partial ring would
+    /// refuse valid tokens.
     pub(crate) fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
@@ -146,7 +149,7 @@ impl KeySource {
     }
 }
 
-/// Checks HS256 against the example of RFC 7515, appendix A.1. On `false` no token may be signed.
+/// Tests HS256 with the example of RFC 7515, appendix A.1. If it returns `false`, no token may be signed.
 pub(crate) fn self_test() -> bool {
     const KEY: &str =
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
@@ -163,8 +166,8 @@ pub(crate) fn self_test() -> bool {
     signature.is_ok_and(|signature| signature == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
 }
 
-/// Computes a short digest of the secret, so that all replicas give a key the same `kid`. The label separates
-/// it from other uses of the same hash.
+/// Computes the `kid` of a secret: a short digest, so that all replicas give a key the same `kid`. The label
+/// makes it independent of other uses of the same hash.
 fn key_id(secret: &[u8]) -> String {
     let digest = Sha256::new()
         .chain_update(b"rolegate kid\0")

@@ -64,7 +64,7 @@ fn signed_text(header: &str, payload: &str) -> String {
     signed_by(mac, header, payload)
 }
 
-/// Independently of the code under test.
+/// Signs a header and a payload independently of the code under test.
 fn signed_by(mac: impl Mac, header: &str, payload: &str) -> String {
     let (header, payload) = (
         URL_SAFE_NO_PAD.encode(header),
@@ -336,7 +336,7 @@ fn non_canonical_base64_is_rejected() {
     let tokens = tokens(SECRET, &[]);
     let valid = tokens.issue(&ada(), NOW).expect("issued");
     let valid = valid.expose_secret();
-    // 32 bytes end in a character of which only the upper four bits count.
+    // The last base64 character of 32 bytes carries only four bits, so its other two bits must be zero.
     let last = valid.chars().last().expect("a signature");
     let other = |offset: u8| char::from(last as u8 + offset);
     let (body, same_bits) = (&valid[..valid.len() - 1], other(1));

@@ -78,7 +78,7 @@ fn a_list_with_something_short_in_it_is_refused_and_not_shown() {
     ];
     for wrong in &wrongs {
         for outcome in [file(wrong), value(wrong)] {
-            // A file may end in one newline.
+            // The secrets are refused both from a file and from an environment variable.
             let Err(error) = outcome else {
                 panic!("{wrong:?} was taken")
             };

@@ -1,4 +1,4 @@
-//! Which keys sign and verify.
+//! Tests which keys sign and which are accepted.
 
 use super::{NOW, OTHER, SECRET, ada, hs256, tokens, verified};
 use crate::token::{Keyring, SecretTooShort};

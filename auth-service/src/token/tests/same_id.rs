@@ -1,4 +1,4 @@
-//! Tokens of users who had the id of another user: a restored backup gives out ids again.
+//! Tests that a token is refused for another user with the same id: a restored database assigns ids again.
 
 use super::{NOW, SECRET, TOKEN_TTL_SECONDS, Tokens, ada, hs256, minted, tokens};
 use crate::user::User;
@@ -6,7 +6,7 @@ use jsonwebtoken::{Algorithm::HS256, Header};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
-/// The user with ada's id who was made at this time.
+/// Returns the user with Ada's id who was created at this time.
 fn made_at(created_at: u64) -> User {
     User {
         created_at: Some(created_at),
@@ -18,7 +18,7 @@ fn is_refused(tokens: &Tokens, token: &str, user: &User) -> bool {
     tokens.verify(token).expect("signed").is_revoked(user)
 }
 
-/// A token with these claims that names its key, as those that the service issues.
+/// Signs a token with these claims that names its key, like the tokens that the service issues.
 fn with_kid(tokens: &Tokens, claims: &Value) -> String {
     let kid = tokens.keyring.read().signing_kid().to_owned();
     let header = Header {
