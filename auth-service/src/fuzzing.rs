@@ -1,4 +1,4 @@
-//! What the targets in `fuzz/` reach of this crate; compiled for them only.
+//! Opens private parsers of this crate to the fuzz targets in `fuzz/`. The module is compiled only for them.
 
 use crate::{
     commands::user::user_line::{LineReader, UserLine},
@@ -10,20 +10,21 @@ use crate::{
 use rolegate_proto::{Authorization, envoy_auth_v3::AttributeContext};
 use std::net::IpAddr;
 
-/// What a token with a valid signature says.
+/// The content of a token with a valid signature.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TokenContent {
     /// The user id in `sub`.
     pub user_id: i64,
-    /// The header's `marked_until`, otherwise 0.
+    /// The member `marked_until` of the header; 0 without one.
     pub marked_until: u64,
     /// The claim `exp`.
     pub exp: u64,
-    /// Whether the token is valid at the given time.
+    /// Set if the token is valid at the given time.
     pub is_valid: bool,
 }
 
-/// Verifies a token, and whether it is valid at this time.
+/// Verifies the signature of a token, and reads its content. `now` is the time, in Unix seconds, for
+/// `is_valid`.
 pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
     let verified = tokens.verify(token)?;
     Some(TokenContent {
@@ -37,13 +38,14 @@ pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
 /// The flags of `user import`.
 #[derive(Clone, Copy)]
 pub struct ImportFlags {
-    /// `--accept-slow-hashes`.
+    /// The flag `--accept-slow-hashes`.
     pub accept_slow_hashes: bool,
-    /// `--accept-weak-hashes`.
+    /// The flag `--accept-weak-hashes`.
     pub accept_weak_hashes: bool,
 }
 
-/// Returns the line that `user export` writes of a user after `user import` of this line.
+/// Imports a line as `user import` does, and returns the line that `user export` would write for the imported
+/// user.
 pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<String, String> {
     let exceptions = HashExceptions {
         slow: flags.accept_slow_hashes,
@@ -73,47 +75,48 @@ pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<Stri
     serde_json::to_string(&UserLine::new(&stored)).map_err(|error| error.to_string())
 }
 
-/// Whether a login with this password matches a hash of another algorithm than bcrypt.
+/// Returns whether this password matches a hash of another algorithm than bcrypt; `None` if the hash cannot be
+/// parsed.
 pub fn matches(hash: &str, password: &str) -> Option<bool> {
     Some(ForeignHash::parse(hash).ok()?.matches(password))
 }
 
-/// The passwords in a file.
+/// A blocklist of passwords that was read from a file.
 pub struct Blocklist {
     file: BlocklistFile,
 }
 
 impl Blocklist {
-    /// Reads the file.
+    /// Reads the blocklist from a file.
     pub fn load(path: &std::path::Path) -> Result<Self, String> {
         let file = BlocklistFile::load(path).map_err(|error| error.to_string())?;
         Ok(Self { file })
     }
 
-    /// The number of passwords.
+    /// Returns the number of passwords and digests in the list.
     pub fn count(&self) -> usize {
         self.file.count()
     }
 
-    /// Whether the file has this password.
+    /// Returns whether the list contains this password.
     pub fn contains(&self, password: &str) -> bool {
         self.file.contains(password)
     }
 }
 
-/// What a request of Envoy says.
+/// The parts that are read of Envoy's description of a request.
 pub struct EnvoyRequest<'a> {
-    /// The credentials.
+    /// The credentials in the `Authorization` header; `None` if it is missing or invalid.
     pub authorization: Option<Authorization>,
-    /// The address of the client.
+    /// The address of Envoy's client.
     pub client: Option<IpAddr>,
-    /// Method, host and path.
+    /// The method, the host and the path, as log lines name them.
     pub route: [&'a str; 3],
-    /// The headers of browsers.
+    /// The headers by which requests of browsers are recognized.
     pub headers: http::HeaderMap,
 }
 
-/// Reads a request of Envoy.
+/// Reads Envoy's description of a request.
 pub fn read_envoy_request(attributes: &AttributeContext) -> EnvoyRequest<'_> {
     let attributes = RequestAttributes {
         context: attributes,

@@ -1,7 +1,8 @@
-//! Access tokens: `verify` accepts what a second reading of RFC 7515 and RFC 7519 accepts, and nothing else.
+//! Fuzzes access tokens: `verify` accepts exactly the tokens that a second implementation of RFC 7515 and RFC
+//! 7519 accepts.
 //!
-//! Input: `h` HEADER LF PAYLOAD, signed here; `r` TEXT, a token as it is; `i` NUMBERS, a token that is issued, and
-//! then changed in one character.
+//! The input is `h` HEADER LF PAYLOAD, which the target signs; or `r` TEXT, which is used as the token; or `i`
+//! NUMBERS, from which a token is issued and then changed in one character.
 
 #![no_main]
 
@@ -65,13 +66,13 @@ fn compare(token: &str) {
     };
     let expected = again(token);
     let found = verify(&TOKENS, token, NOW);
-    // Of signed claims that do not count, serde_json does not check the encoding.
+    // In signed claims that are ignored, serde_json does not check that the text is UTF-8.
     if found != expected && token.split('.').take(2).all(is_text) {
         panic!("{token} {found:?} {expected:?}");
     }
 }
 
-/// What the token says by the second reading.
+/// Reads the token a second time, independently of the product.
 fn again(token: &str) -> Option<TokenContent> {
     let parts: Vec<_> = token.split('.').collect();
     let [header, payload, signature] = <[&str; 3]>::try_from(parts).ok()?;
@@ -85,7 +86,7 @@ fn again(token: &str) -> Option<TokenContent> {
         .filter(|_| token.len() <= 4096)?;
     let header = Members::read(&BASE64.decode(header).ok()?)?;
     let payload = Members::read(&BASE64.decode(payload).ok()?)?;
-    // Of the members that count none is there twice; those that are optional may be null.
+    // Members that are read must not be repeated. Optional ones may be null.
     let [alg, kid, marked_until] = ["alg", "kid", "marked_until"].map(|name| header.only(name));
     let [sub, exp, nbf] = ["sub", "exp", "nbf"].map(|name| payload.only(name));
     let whole = |value: Value| {
@@ -102,7 +103,7 @@ fn again(token: &str) -> Option<TokenContent> {
     if alg != Ok("HS256".into()) || !is_known || !header.all("crit").is_empty() {
         return None;
     }
-    // A token that names its key also names its user, once.
+    // A token that names its key must also have the claim `username`, not more than once.
     if !kid.is_null() {
         payload.only("username").ok()?;
     }
@@ -115,7 +116,8 @@ fn again(token: &str) -> Option<TokenContent> {
     })
 }
 
-/// An integer as `Display` writes it; -1 for one beyond the range of ids.
+/// Parses an integer in the form in which `Display` writes it. Returns -1 for an integer beyond the range of
+/// ids.
 fn user_of(sub: &str) -> Option<i64> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     match sub.parse::<i64>() {
@@ -128,13 +130,13 @@ fn user_of(sub: &str) -> Option<i64> {
     }
 }
 
-/// The id of a key.
+/// Computes the id of the key with this secret.
 fn kid_of(secret: &str) -> String {
     let digest = digest(&SHA256, format!("rolegate kid\0{secret}").as_bytes());
     BASE64.encode(&digest.as_ref()[..9])
 }
 
-/// A token that is issued names its user, and no longer after any change.
+/// Checks that an issued token names its user, and that it is refused after any change.
 fn issue(numbers: &[u8]) {
     let mut numbers = numbers.chunks(8).map(|chunk| {
         chunk

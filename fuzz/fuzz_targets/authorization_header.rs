@@ -1,7 +1,7 @@
-//! The header `Authorization`: read as a second implementation reads it, which decodes base64 by hand; and what a
-//! client writes for a username and a password is read as these.
+//! Fuzzes the header `Authorization`. It must be read as by a second implementation, which decodes base64 by
+//! hand. A header that a client writes for a username and a password must give back both.
 //!
-//! Input: the values of all headers of this name, one on a line.
+//! The input is the values of all headers of this name, one on each line.
 
 #![no_main]
 
@@ -43,7 +43,7 @@ fn is_bearer(value: &HeaderValue, scheme: &str, _: &str) -> bool {
     scheme == "Bearer" && value.as_bytes()[..6].eq_ignore_ascii_case(b"bearer")
 }
 
-/// `Bearer` and the token, or the username and the password.
+/// Returns `Bearer` and the token, or the username and the password.
 fn read(headers: &HeaderMap) -> Option<(String, String)> {
     Some(match authorization(headers)? {
         Authorization::Bearer(token) => ("Bearer".to_owned(), token.expose_secret().to_owned()),
@@ -74,14 +74,14 @@ fn again(value: &[u8]) -> Option<(String, String)> {
             let colon = decoded.iter().position(|&byte| byte == b':')?;
             let (username, password) = (&decoded[..colon], &decoded[colon + 1..]);
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
-            // Nobody, where one is no text.
+            // If the username or the password is not UTF-8, both are read as empty.
             Some(text(username).zip(text(password)).unwrap_or_default())
         }
         _ => None,
     }
 }
 
-/// Base64 with or without padding, whose last bits are zero (RFC 4648, section 3.5).
+/// Decodes base64 with or without padding. The unused last bits must be zero (RFC 4648, section 3.5).
 fn decoded(mut text: &[u8]) -> Option<Vec<u8>> {
     let padded = text.len();
     while let [rest @ .., b'='] = text {
@@ -111,7 +111,7 @@ fn decoded(mut text: &[u8]) -> Option<Vec<u8>> {
     (bits == 0 && count < 6).then_some(bytes)
 }
 
-/// The line as a username and, after its first colon, a password.
+/// Checks that the line is read back if it is sent as a username and, after its first colon, a password.
 fn round_trip(line: &[u8]) {
     let Some((username, password)) = str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
     else {

@@ -1,7 +1,7 @@
-//! The query of `/authorize`: a misspelt, repeated or unknown parameter is refused and admits nobody; the roles are
-//! those that a second implementation reads.
+//! Fuzzes the query of `/authorize`. A misspelled, repeated or unknown parameter must be refused, so that it
+//! admits nobody. The roles must be those that a second implementation reads.
 //!
-//! Input: the query.
+//! The input is the query.
 
 #![no_main]
 
@@ -52,7 +52,7 @@ fn again(query: &str) -> Option<(Option<String>, u16, bool)> {
     Some((roles, status, cookie_only))
 }
 
-/// Each once, in their order; `None` if one is of no role.
+/// Returns each role once, in their order. Returns `None` if a name cannot be that of a role.
 fn roles_of(names: &str) -> Option<Vec<String>> {
     let mut roles: Vec<String> = Vec::new();
     for name in names.split(',') {

@@ -1,7 +1,8 @@
-//! `PASSWORD_BLOCKLIST_FILE`: every password and every digest of the file is refused and counted, a password that is
-//! not there is not, and a file that is no list is an error that quotes nothing.
+//! Fuzzes the file of `PASSWORD_BLOCKLIST_FILE`. Every password and every digest in the file must be refused
+//! and counted, and no other password may be refused. A file that is no list must give an error that quotes
+//! nothing of it.
 //!
-//! Input: the file.
+//! The input is the file.
 
 #![no_main]
 
@@ -51,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// In memory where that is possible.
+/// Creates the file in memory where that is possible.
 fn file() -> NamedTempFile {
     NamedTempFile::new_in("/dev/shm")
         .or_else(|_| NamedTempFile::new())
@@ -63,14 +64,15 @@ fn write(file: &File, data: &[u8]) {
     file.write_all_at(data, 0).expect("written");
 }
 
-/// The 64 bits of the digest that the product keeps.
+/// Returns the 64 bits of the digest that the product keeps.
 fn digest_of(password: &[u8]) -> u64 {
     let digest = digest(&SHA1, password);
     let (first, _) = digest.as_ref().split_first_chunk().expect("20 bytes");
     u64::from_be_bytes(*first)
 }
 
-/// The number of passwords and their digests; or the bad line, none for a file without passwords.
+/// Returns the number of passwords and their digests. Returns an error with the number of the bad line, or with
+/// `None` for a file without passwords.
 fn again(data: &[u8]) -> Result<(usize, HashSet<u64>), Option<usize>> {
     let (mut count, mut digests) = (0, HashSet::new());
     let lines: Vec<_> = data.split(|&byte| byte == b'\n').collect();
@@ -93,7 +95,8 @@ fn again(data: &[u8]) -> Result<(usize, HashSet<u64>), Option<usize>> {
         let is_counted = !times.is_empty() && times.iter().all(u8::is_ascii_digit);
         let is_digest = is_counted && digits.iter().all(u8::is_ascii_hexdigit);
         match digits.len() {
-            // Its passwords could not be told from those of other lists.
+            // A line with an NTLM digest is an error: the product compares SHA-1 digests, so the line would
+            // refuse no password.
             32 if is_digest && line.len() > 32 => return Err(Some(index + 1)),
             40 if is_digest => {
                 let digits = str::from_utf8(&digits[..16]).expect("ASCII");

@@ -1,7 +1,8 @@
-//! What Envoy asks (`ext_authz`) is decided as if a proxy asked by HTTP: the same credentials, the same session, the
-//! same way to the page to sign in at. The log gets no query and no more than 200 bytes.
+//! Fuzzes the requests of Envoy (`ext_authz`). Each must be decided as if a proxy had asked by HTTP: with the
+//! same credentials, the same session and the same redirect to the sign-in page. The log must get no query, and
+//! no more than 200 bytes of a part.
 //!
-//! Input: `b` and a `CheckRequest` in protobuf; or `t` and lines, of which it is made.
+//! The input is `b` and a `CheckRequest` in protobuf, or `t` and lines from which one is made.
 
 #![no_main]
 
@@ -44,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
         None => None,
     };
     let Some(request) = request else { return };
-    // Written again, it is the same.
+    // A decoded request must stay the same when it is encoded and decoded again.
     assert_eq!(
         CheckRequest::decode(&request.encode_to_vec()[..]).as_ref(),
         Ok(&request)
@@ -125,7 +126,7 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
                 [envoy, proxy].map(|it| sign_in.allows_basic_challenge(it, has_authorization));
             assert_eq!(one, other);
         }
-        // The host may change nothing but for its pages.
+        // A change without a header that tells which site has sent it must not count with a session.
         let is_change = !["GET", "HEAD"].contains(&http.method.as_str());
         if is_change && !headers.contains_key("origin") && !headers.contains_key("sec-fetch-site") {
             assert!(

@@ -1,8 +1,9 @@
-//! Cookies are found as browsers write them, and only once; a browser is never sent to an origin that is not
-//! configured, neither by a return address nor by the way to the page to sign in at.
+//! Fuzzes cookies and return addresses. A cookie must be found as browsers write it, and only if it is there
+//! once. A browser must never be sent to an origin that is not configured, neither by a return address nor by
+//! the redirect to the sign-in page.
 //!
-//! Input: `c` and `Cookie` headers, one on a line; `r` and a return address; `q` and the scheme, the host and the
-//! path of a request, one on a line.
+//! The input is `c` and `Cookie` headers, one on each line; or `r` and a return address; or `q` and the scheme,
+//! the host and the path of a request, one on each line.
 
 #![no_main]
 
@@ -81,7 +82,7 @@ fn cookies(lines: &[u8]) {
         if !own.iter().any(|it| !it.is_ascii()) {
             assert_eq!(found, expected, "{name}");
         }
-        // Those that are made are of base64url.
+        // Only values that `set` could have made, which are ASCII, are set again.
         if let Ok(Some(session)) = found
             && session.is_ascii()
         {
@@ -103,7 +104,8 @@ fn exposed(session: Option<SecretString>) -> Option<String> {
     session.map(|it| it.expose_secret().to_owned())
 }
 
-/// Where a browser goes that is on this origin, which must be there or at one of `OTHERS`.
+/// Returns where a browser on this origin is sent by a return address. The target must be on the same origin or
+/// on one of `OTHERS`.
 fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     let own = Origin::new(scheme, host).expect("an origin");
     let location = return_address(given, &own, &OTHERS);
@@ -113,7 +115,7 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
         .ok()
         .filter(|it| it.origin() == page.origin());
     let Some(location) = location else {
-        // What is of the own origin is refused only if it may be read in another way.
+        // A target on the same origin may be refused only if it could be read in another way.
         let is_plain = |it: &Url| {
             it.as_str().len() <= 2048 && !it.path().starts_with("//") && it.username().is_empty()
         };
@@ -126,7 +128,7 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
         location.len() <= 2048 && location.bytes().all(|it| it.is_ascii_graphic()),
         "{location}"
     );
-    // Before the path, by hand, as browsers cut it: they take a backslash for a slash.
+    // The origin is cut off by hand where browsers cut it: they take a backslash for a slash.
     let origin = match location.split_once("://") {
         Some((scheme, rest)) if matches!(scheme, "https" | "http") => {
             let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
@@ -163,7 +165,8 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     Some(location)
 }
 
-/// A person who is led to the page comes back to the origin that was asked for, or to no other.
+/// Checks that a person who is redirected to the sign-in page returns to the origin of the request, or to no
+/// other one.
 fn way(text: &str) {
     let mut lines = text.split('\n');
     let mut headers = HeaderMap::new();

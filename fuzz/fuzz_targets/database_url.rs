@@ -1,8 +1,10 @@
-//! `DATABASE_URL`: what is accepted means the same to sqlx, one server for each host; what is printed, of a URL that is
-//! accepted or by an error, does not depend on the password. No parameter is accepted but those that sqlx reads.
+//! Fuzzes `DATABASE_URL`. An accepted URL must mean the same to sqlx, with one server for each host, and have
+//! only parameters that sqlx reads. What is printed of an accepted URL, or in an error, must not depend on the
+//! password.
 //!
-//! Input: `p` TEXT LF REST, in which a password that begins with TEXT follows `postgres://user:`; `q` TEXT LF REST, where
-//! it is a parameter of a URL that begins with TEXT; anything else is a URL as it is.
+//! The input is `p` TEXT LF REST, where a password that begins with TEXT follows `postgres://user:`; or `q`
+//! TEXT LF REST, where the password is a parameter of a URL that begins with TEXT. Any other input is the URL
+//! itself.
 
 #![no_main]
 
@@ -11,7 +13,7 @@ use rolegate_sql_store::DatabaseTarget;
 use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
-/// Two of the same length.
+/// Two passwords of the same length.
 const PASSWORDS: [&str; 2] = ["Zq7-hunter2", "Xk3-trustno"];
 
 fuzz_target!(|text: &str| {
@@ -25,7 +27,8 @@ fuzz_target!(|text: &str| {
         _ => text.to_owned(),
     };
     let is_password = match form {
-        // With an "=" it is the value of a parameter, and without an "@" that of a port or a database.
+        // If there is an "=", the text is the value of a parameter. Without an "@", it is a port or the name of
+        // a database.
         "p" => {
             let until = after.split('@').next().filter(|it| it.len() < after.len());
             !before.contains('=') && until.is_some_and(|it| !it.contains('='))
@@ -62,7 +65,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// The parameters that sqlx reads, and one that we read.
+/// The parameters that sqlx reads, and one that the product reads.
 const PARAMETERS: [&str; 13] = [
     "application_name",
     "dbname",
@@ -79,7 +82,7 @@ const PARAMETERS: [&str; 13] = [
     "user",
 ];
 
-/// Each host by itself, as sqlx reads it.
+/// Compares each server with the URL of its host alone, as sqlx reads it.
 fn compare(url: &str, servers: &[PgConnectOptions]) {
     let (scheme, rest) = url.split_once("://").expect("a scheme");
     assert!(matches!(scheme, "postgres" | "postgresql"));
@@ -102,7 +105,7 @@ fn compare(url: &str, servers: &[PgConnectOptions]) {
         let again: PgConnectOptions = one
             .parse()
             .unwrap_or_else(|_| panic!("sqlx refuses {one:?}"));
-        // Debug prints all, also the password and what is after it.
+        // The `Debug` output shows everything, including the password and what comes after it.
         assert_eq!(format!("{server:?}"), format!("{again:?}"), "{one:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! A line of `user import`: what is accepted survives an export and another import, costs no more than a login may,
-//! and can be checked; an error quotes neither the hash nor anything else.
+//! Fuzzes the lines of `user import`. An accepted line must survive an export and another import. Its hash must
+//! cost no more than a login may, and must be one that a login can check. An error must not quote the hash.
 //!
-//! Input: two flags as `0` or `1`, and the line.
+//! The input is two flags, each `0` or `1`, and the line.
 
 #![no_main]
 
@@ -43,7 +43,8 @@ fuzz_target!(|data: &[u8]| {
             let hash: Value = serde_json::from_str(&texts).unwrap_or_default();
             let is_quoted = |hash: &&str| hash.len() > 20 && error.contains(*hash);
             if let Some(hash) = hash.as_str().filter(is_quoted) {
-                // A part of our own text is also in the error of another hash.
+                // A long hash may equal a part of the error's own text. That part is then also in the error
+                // about another hash.
                 let other = format!("\"{}\"", "x".repeat(hash.len()));
                 let line = str::from_utf8(line).expect("JSON").replace(&texts, &other);
                 let other =
@@ -54,7 +55,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What the line says is what is stored.
+/// Checks that the values on the line are stored.
 fn compare(line: &Members, stored: &Members) {
     let names = [
         "id",
@@ -85,7 +86,7 @@ fn compare(line: &Members, stored: &Members) {
     );
 }
 
-/// No hash costs more than ten seconds and 256 MiB; a cheap one is computed.
+/// Checks that a hash costs no more than ten seconds and 256 MiB, and that a cheap one can be computed.
 fn check(hash: &str, flags: ImportFlags) {
     let text = hash.strip_prefix("nfkc:").unwrap_or(hash);
     if let Some(rest) = text.strip_prefix("$wp").unwrap_or(text).strip_prefix("$2") {
@@ -110,8 +111,8 @@ fn check(hash: &str, flags: ImportFlags) {
     }
 }
 
-/// KiB of memory, and work in iterations of bcrypt, by the text alone. Of a parameter of argon2 that is repeated, the
-/// last one counts, also where a login checks the password.
+/// Returns the memory in KiB and the work in bcrypt iterations, computed from the text alone. If a parameter of
+/// argon2 is repeated, its last value counts, as it does at a login.
 fn cost(hash: &str) -> Option<(u64, u64)> {
     let parts: Vec<_> = hash.split('$').collect();
     let parameter = |name: &str| {

@@ -1,8 +1,8 @@
-//! The form of `/introspect`: the token is that which a second implementation finds, and every other form is
-//! refused with the right status.
+//! Fuzzes the form of `/introspect`. The token must be the one that a second implementation finds. Any other
+//! form must be refused with the right status.
 //!
-//! Input: the size of the pieces of the body, how many bytes it has at least, and the values of `Content-Type`, each
-//! on a line; the rest is the body.
+//! The input is the size of the pieces of the body, the least size of the body, and the values of
+//! `Content-Type` between `|`, each on a line. The rest is the body.
 
 #![no_main]
 

@@ -1,7 +1,9 @@
-//! JSON bodies: fields are those that `serde_json` reads; a repeated, missing, foreign or wrong one is refused, and
-//! what is too long or of another type, before its content is looked at.
+//! Fuzzes JSON bodies. Fields must be those that `serde_json` reads, and a repeated, missing, unknown or wrong
+//! field must be refused. A body that is too long or of another media type must be refused before its content
+//! is read.
 //!
-//! Input: the size of the pieces of the body, and the values of `Content-Type`, each on a line; the rest is the body.
+//! The input is the size of the pieces of the body, and the values of `Content-Type` between `|`, each on a
+//! line. The rest is the body.
 
 #![no_main]
 
@@ -17,7 +19,7 @@ use serde_json::Value;
 const MAX: usize = 256;
 const FIELDS: [&str; 4] = ["username", "disabled", "role", "link"];
 
-/// What extractors read: text and switches, some of which may be missing.
+/// A body with the kinds of fields that extractors read: text and booleans, some of which may be missing.
 #[derive(Debug, Deserialize, PartialEq)]
 struct Loose {
     username: String,
@@ -86,7 +88,7 @@ fn again(members: &Members) -> Option<Loose> {
     let [username, disabled, role, link] = FIELDS.map(|name| members.only(name).ok());
     let text = |value: Value| value.as_str().map(str::to_owned);
     let is_there = |name| !members.all(name).is_empty();
-    // Null stands for none only where a field can be missing and none.
+    // Null means that there is no value only for fields that may be both missing and null.
     Some(Loose {
         username: text(username?)?,
         disabled: disabled?.as_bool()?,

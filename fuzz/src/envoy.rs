@@ -1,4 +1,5 @@
-//! Requests of Envoy: from text that is easier to mutate than protobuf, and as HTTP would express them.
+//! Makes requests of Envoy from text that is easier to mutate than protobuf, and expresses them as HTTP
+//! headers.
 
 use http::{HeaderMap, HeaderName};
 use rolegate_proto::envoy_auth_v3::{
@@ -7,8 +8,10 @@ use rolegate_proto::envoy_auth_v3::{
 };
 use std::collections::HashMap;
 
-/// Method, scheme, host, path and address of the client, each on a line, and headers as in HTTP: after `+` one of the
-/// map, after `-` and `=` one of the list, in bytes or as text.
+/// Makes a request from lines. The first lines are method, scheme, host, path and address of the client.
+///
+/// Each further line is a header as in HTTP, after one character: `+` adds it to the map, `-` to the list as
+/// bytes, and `=` to the list as text.
 pub fn of_lines(lines: &[u8]) -> CheckRequest {
     let mut lines = lines.split(|&byte| byte == b'\n');
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -62,7 +65,8 @@ pub fn of_lines(lines: &[u8]) -> CheckRequest {
     }
 }
 
-/// The request that a proxy sends which asks by HTTP; `None` if HTTP could not express it.
+/// Returns the headers of the request that a proxy would send if it asked by HTTP. Returns `None` if HTTP could
+/// not express them.
 pub fn as_http(asked: &HttpRequest) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &[u8]| {

@@ -1,6 +1,6 @@
-//! Forms and queries (`application/x-www-form-urlencoded`), read byte by byte.
+//! Reads forms and queries (`application/x-www-form-urlencoded`) byte by byte.
 
-/// The names and values in their order; `None` if one is not UTF-8.
+/// Returns the names and values of the fields, in their order. Returns `None` if any of them is not UTF-8.
 pub fn fields(text: &[u8]) -> Option<Vec<(String, String)>> {
     let parts = text
         .split(|&byte| byte == b'&')
@@ -16,7 +16,7 @@ pub fn fields(text: &[u8]) -> Option<Vec<(String, String)>> {
     parts.map(field).collect()
 }
 
-/// `%` without two hex digits stays.
+/// Decodes a name or a value. A `%` without two hex digits stays as it is.
 fn decoded(text: &[u8]) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.iter().copied();
@@ -34,7 +34,7 @@ fn decoded(text: &[u8]) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The value of the field of this name; an error if there are several.
+/// Returns the value of the field with this name. Returns an error if there are several.
 pub fn only<'a>(fields: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, ()> {
     let mut values = fields
         .iter()

@@ -1,4 +1,10 @@
-//! What targets share: second readings of what the product reads, written for tests and slow.
+//! Helpers of the fuzz targets: second implementations of what the product reads. They are simple, slow, and
+//! share no code with the product.
+//!
+//! - `envoy` makes requests of Envoy, and turns them into HTTP headers.
+//! - `form` reads forms and queries.
+//! - `members` reads JSON objects with repeated members.
+//! - `request` makes HTTP requests for the extractors of the gateway.
 
 pub mod envoy;
 pub mod form;

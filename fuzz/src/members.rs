@@ -1,5 +1,7 @@
-//! The members of a JSON object in their order, also repeated ones. Values are decoded when they are asked for, so
-//! that no value that is ignored needs to be a number or text that can be read.
+//! Reads the members of a JSON object in their order, including repeated ones.
+//!
+//! A value is decoded only when it is asked for, so a member that is ignored may have a value that cannot be
+//! decoded.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
@@ -8,12 +10,12 @@ use std::fmt;
 pub struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
-    /// `None` if this is no object.
+    /// Parses the object. Returns `None` if this is not an object.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }
 
-    /// The values of all members of this name.
+    /// Returns the values of all members with this name.
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.0
             .iter()
@@ -22,8 +24,8 @@ impl Members {
             .collect()
     }
 
-    /// The value of the only member of this name, null for none; an error if there are several, or if it cannot
-    /// be read.
+    /// Returns the value of the only member with this name, or null if there is none. Returns an error if there
+    /// are several, or if the value cannot be decoded.
     pub fn only(&self, name: &str) -> Result<Value, ()> {
         match self.all(name)[..] {
             [] => Ok(Value::Null),
@@ -32,7 +34,7 @@ impl Members {
         }
     }
 
-    /// Whether there is a member that is none of these.
+    /// Returns whether there is a member with another name than these.
     pub fn has_others(&self, names: &[&str]) -> bool {
         self.0.iter().any(|(it, _)| !names.contains(&it.as_str()))
     }

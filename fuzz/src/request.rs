@@ -1,4 +1,4 @@
-//! Requests with bodies, for extractors.
+//! Makes HTTP requests with bodies, for extractors.
 
 use axum::{
     body::{Body, Bytes},
@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Arrives in pieces of this size, and nobody knows how many.
+/// A body that arrives in pieces of this size, without a declared length.
 struct Pieces(Bytes, usize);
 
 impl http_body::Body for Pieces {
@@ -28,8 +28,8 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// A request with these values of `Content-Type`, without those that no request can have. With a length, or in
-/// `pieces` of so many bytes.
+/// Makes a request with these values of `Content-Type`, without those that no header can have. The body has a
+/// declared length if `pieces` is 0; otherwise it arrives in pieces of so many bytes.
 pub fn request(types: &[&[u8]], body: Vec<u8>, pieces: usize) -> Request {
     let body = if pieces == 0 {
         Body::from(body)
@@ -48,7 +48,7 @@ pub fn request(types: &[&[u8]], body: Vec<u8>, pieces: usize) -> Request {
     request
 }
 
-/// The type of a request that has exactly one, without parameters.
+/// Returns the media type of a request that has exactly one `Content-Type`, without its parameters.
 pub fn essence(request: &Request) -> Option<String> {
     let values: Vec<_> = request
         .headers()
@@ -65,7 +65,7 @@ pub fn essence(request: &Request) -> Option<String> {
     Some(essence.trim_matches([' ', '\t']).to_lowercase())
 }
 
-/// Runs to the end, on this thread.
+/// Runs a future to its end on this thread.
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     thread_local! {
         static RUNTIME: tokio::runtime::Runtime =
