@@ -1,8 +1,19 @@
-//! The endpoints by topic: each file has their request and response bodies, errors and handlers. The annotation
-//! of a handler has its method, full path, parameters and responses.
+//! Handles the requests of the API, with one file per topic.
 //!
-//! The route tables guard routes by role before the body is read; auth-service and posts-service
+//! Each file has the request and response bodies, the errors and the handlers of its topic. The annotation of a handler
+//! has its method, full path, parameters and responses.
+//!
+//! A handler takes its arguments from `crate::extract`, calls auth-service or posts-service, and turns the result into
+//! a response. It decides nothing: the route tables guard routes by role before the body is read, and the services
 //! check the actor again.
+//!
+//! - `access`: endpoints that show who is admitted
+//! - `accounts`, `passwords`, `password_links`, `second_factor`, `sessions`, `api_keys`: accounts and their credentials
+//! - `users`: administration of users
+//! - `audit`: the record of what happened
+//! - `posts`: the posts of posts-service
+//!
+//! The doc comments of handlers, bodies and fields are the texts of the OpenAPI document.
 
 pub(crate) mod access;
 pub(crate) mod accounts;
@@ -24,7 +35,7 @@ use utoipa::ToSchema;
 
 type JsonResult<T> = Result<Json<T>, ApiError>;
 
-/// The `user_id` in calls about the current user.
+/// The `user_id` of calls about the current user.
 const CURRENT_USER: Option<i64> = None;
 
 /// The result of the request.
@@ -33,7 +44,7 @@ pub(crate) struct Message {
     message: Cow<'static, str>,
 }
 
-/// `{"message": text}`.
+/// Returns the body `{"message": text}`.
 fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
     Json(Message {
         message: text.into(),

@@ -1,4 +1,4 @@
-//! Endpoints that show who is admitted: fixed messages, and a welcome to every user.
+//! Serves endpoints that show who is admitted: fixed messages, and a welcome to every user.
 
 use super::{JsonResult, Message, message};
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Req
     }
     let vary = [(VARY, "Sec-Fetch-Mode, Sec-Fetch-Dest")];
     let headers = request.headers();
-    // People come here, too. Programs are never redirected, so the OpenAPI document does not have that response.
+    // People open this address, too. Programs are never redirected, so the redirect is not in the OpenAPI document.
     if asks_for_document(headers) && !headers.contains_key(AUTHORIZATION) {
         (vary, Redirect::to("/account")).into_response()
     } else {

@@ -1,4 +1,4 @@
-//! One's own account, and its access tokens.
+//! Registers users, logs them in and out, and tells a caller who they are.
 
 use super::{
     CURRENT_USER, JsonResult, Message, message,

@@ -1,7 +1,7 @@
-//! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
+//! Lists and deletes API keys: those of the current user at `/profile/keys` and, for admins, those of any user at
 //! `/users/{user_id}/keys`.
 //!
-//! Each pair of endpoints has one function for both, whose `user_id` is [`CURRENT_USER`] or that in the path.
+//! Each pair of endpoints shares one function, whose `user_id` is [`CURRENT_USER`] or the id in the path.
 
 pub(crate) mod creation;
 
@@ -31,12 +31,12 @@ pub(crate) struct KeyPath {
 }
 
 error_response! {
-    /// The response if the current user has no such key.
+    /// The error if the current user has no such key.
     OwnKeyNotFound = 404, "The user has no API key with this id.", ["API key not found."]
 }
 
 error_response! {
-    /// The response if there is no such user, or the user has no such key.
+    /// The error if there is no such user, or the user has no such key.
     UserKeyNotFound = 404,
     "No user has this id, or the user has no API key with this id.",
     ["User not found.", "API key not found."]

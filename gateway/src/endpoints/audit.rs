@@ -1,4 +1,4 @@
-//! The record of what happened: all of it for admins at `/audit`, and one's own at `/profile/audit`.
+//! Lists the record of what happened: everything for admins at `/audit`, and a user's own entries at `/profile/audit`.
 
 use super::{JsonResult, rfc3339};
 use crate::{
@@ -113,7 +113,7 @@ impl TryFrom<AuditEntry> for AuditEntryResponse {
     }
 }
 
-/// The query of one's own page.
+/// The query parameters of a user's own page.
 struct OwnAuditFilters;
 
 impl IntoParams for OwnAuditFilters {
@@ -128,7 +128,7 @@ impl IntoParams for OwnAuditFilters {
     }
 }
 
-/// The query of the page of all.
+/// The query parameters of the page for admins.
 struct AuditFilters;
 
 impl IntoParams for AuditFilters {

@@ -1,4 +1,4 @@
-//! Links by which users choose their passwords.
+//! Creates the links by which users choose their passwords, and redeems them.
 
 use super::{
     JsonResult, Message, message,

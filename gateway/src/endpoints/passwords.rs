@@ -1,4 +1,4 @@
-//! Changes of passwords.
+//! Changes passwords, and tells the rules of new ones.
 
 use super::{
     JsonResult, Message, message,
@@ -25,12 +25,12 @@ use utoipa::{
     openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
 };
 
-/// The part of the rules of new passwords that a schema can express; auth-service checks all of them.
+/// Describes new passwords. A schema can express only some of their rules, and auth-service checks all of them.
 pub(super) fn password_schema() -> Object {
     password_like("open sesame")
 }
 
-/// The same with another example, for a new password beside the current one.
+/// Describes a new password that stands beside the current one, and so has another example.
 fn new_password_schema() -> Object {
     password_like("shut sesame")
 }

@@ -1,4 +1,4 @@
-//! Posts, which posts-service keeps. It also checks who owns a post.
+//! Serves posts, which posts-service stores. posts-service also checks who owns a post.
 
 mod response;
 
@@ -36,15 +36,15 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// The greatest number of bytes of a request body: the longest post, however it is escaped.
+/// The longest request body, in bytes: the longest post, however it is escaped.
 const MAX_BODY: usize = 4 * MAX_POST_BYTES;
-/// The bytes that are reserved for a post before it is read: for the post, and as many for its JSON. What escapes add is
-/// reserved once it is known.
+/// The bytes that are reserved for a post before it is read: for its text, and as many for its JSON. The bytes that
+/// escapes add are reserved once they are known.
 const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
-/// The greatest number of bytes that are reserved for a page before it is read: for the posts that fit and the one that
-/// ends the page, and as many for their JSON.
+/// The most bytes that are reserved for a page before it is read: for the posts that fit and the one that ends the
+/// page, and as many for their JSON.
 const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
-/// The bytes of a page apart from its posts: the names of its fields, and `next`.
+/// The bytes of a page apart from its posts: the names of its fields, and the value of `next`.
 const PAGE_NAMES: usize = 64;
 
 /// The state of the routes of posts.
@@ -65,12 +65,12 @@ pub(crate) struct PostPath {
 }
 
 error_response! {
-    /// The response to [`PostPath`] if there is no such post.
+    /// The error for a [`PostPath`] if there is no such post.
     PostNotFound = 404, "No post has this id.", ["Post not found."]
 }
 
 error_response! {
-    /// The response to users who may not change the post.
+    /// The error for users who may not change the post.
     PostOwnerRequired = 403,
     "The user's stored role is not `author` or `admin`, or the user is an author and not \
      the owner of the post.",
@@ -120,7 +120,7 @@ pub(crate) struct PostsResponse {
     next: Option<i64>,
 }
 
-/// The query of the list.
+/// The query parameters of the list.
 struct PostFilters;
 
 impl IntoParams for PostFilters {
@@ -287,8 +287,8 @@ pub(crate) async fn delete_post(
     Ok(message("Post deleted successfully."))
 }
 
-/// Names the roles that posts-service requires in its denial, for the audit log. The guard of the route cannot: it has
-/// let the user pass.
+/// Names the roles that posts-service required in a denial, for the audit log. The guard of the route cannot do so,
+/// because it has let the user pass.
 fn name_required_roles(error: CallError) -> ApiError {
     let is_denial = error.reason().is_some_and(Reason::is_denial);
     let error = ApiError::from(error);

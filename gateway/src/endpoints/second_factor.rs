@@ -1,4 +1,5 @@
-//! The second factor of the current user at `/profile/second-factor`, which admins can remove from other users.
+//! Enrolls and turns off the second factor of the current user at `/profile/second-factor`. Admins can remove it from
+//! other users.
 
 use super::{
     JsonResult, Message, message,
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
-/// The greatest number of bytes of a host name (RFC 1035, section 2.3.4).
+/// The longest host name, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST_LEN: usize = 255;
 
 /// The current password.
@@ -88,8 +89,10 @@ pub(crate) async fn enrol_second_factor(
     Ok((StatusCode::CREATED, Json(response)))
 }
 
-/// Returns what authenticator applications show beside the username: the title of the pages, else the host that people
-/// know. The host of a request may be an address of IPv6, whose colons no issuer has.
+/// Returns the issuer, which authenticator applications show beside the username: the title of the pages, or else the
+/// host that people know.
+///
+/// Returns `None` for an IPv6 address, because an issuer cannot have colons.
 fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
     if let Some(title) = &state.sign_in_title {
         return Some(title.to_string());

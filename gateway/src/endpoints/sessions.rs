@@ -1,7 +1,7 @@
-//! Sessions: of the current user at `/profile/sessions`, and of any user, for admins, at
+//! Lists and ends sessions: those of the current user at `/profile/sessions` and, for admins, those of any user at
 //! `/users/{user_id}/sessions`.
 //!
-//! Each pair of endpoints has one function for both, whose `user_id` is [`CURRENT_USER`] or that in the path.
+//! Each pair of endpoints shares one function, whose `user_id` is [`CURRENT_USER`] or the id in the path.
 
 pub(crate) mod creation;
 
@@ -31,12 +31,12 @@ pub(crate) struct SessionPath {
 }
 
 error_response! {
-    /// The response if the current user has no such session.
+    /// The error if the current user has no such session.
     OwnSessionNotFound = 404, "The user has no session with this id.", ["Session not found."]
 }
 
 error_response! {
-    /// The response if there is no such user, or the user has no such session.
+    /// The error if there is no such user, or the user has no such session.
     UserSessionNotFound = 404,
     "No user has this id, or the user has no session with this id.",
     ["User not found.", "Session not found."]

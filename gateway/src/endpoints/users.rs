@@ -1,4 +1,4 @@
-//! Administration of users: who they are, what they may do, and their access tokens.
+//! Lets admins read and change users: their names, roles, access tokens, and whether they are disabled.
 
 pub(crate) mod creation;
 pub(crate) mod list;
@@ -27,14 +27,14 @@ use utoipa::{
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct UserPath {
-    // User 1 is the admin.
+    // The example is 2, because user 1 is the admin.
     /// An integer.
     #[param(example = 2)]
     pub(crate) user_id: i64,
 }
 
 error_response! {
-    /// The response to [`UserPath`] if there is no such user.
+    /// The error for a [`UserPath`] if there is no such user.
     UserNotFound = 404, "No user has this id.", ["User not found."]
 }
 
@@ -69,9 +69,9 @@ impl From<User> for UserResponse {
 #[expect(dead_code, reason = "stands in schemas for a string")]
 pub(crate) struct RoleName(String);
 
-/// The part of the rules of new usernames that a schema can express; auth-service checks all of them.
+/// Describes new usernames. A schema can express only some of their rules, and auth-service checks all of them.
 pub(super) fn username_schema() -> Object {
-    // No control characters and no colon; no white space at either end.
+    // A username has neither control characters nor colons, and no white space at either end.
     let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
     let end = r"[^\u0000-\u0020:\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
     ObjectBuilder::new()
@@ -182,7 +182,7 @@ pub(crate) async fn set_user_role(
     client: ActingClient,
     PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, RoleUpdateRequest>,
 ) -> JsonResult<Message> {
-    // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
+    // An unknown role is left to auth-service, because the 404 for an unknown user comes before `Invalid role.`.
     let role = request.role.parse().ok();
     client.set_user_role(user_id, role).await?;
     Ok(message("User role updated successfully."))

@@ -1,4 +1,4 @@
-//! New API keys.
+//! Creates API keys.
 
 use super::ApiKeyResponse;
 use crate::{
@@ -43,7 +43,7 @@ pub(crate) struct ApiKeyCreationRequest {
     role: Option<String>,
 }
 
-/// The part of the rules of names of API keys and sessions that a schema can express; auth-service checks
+/// Describes the names of API keys and sessions. A schema can express only some of their rules, and auth-service checks
 /// all of them.
 pub(in crate::endpoints) fn name_schema() -> Object {
     ObjectBuilder::new()
@@ -68,7 +68,7 @@ pub(crate) struct NewApiKeyResponse {
 }
 
 error_response! {
-    /// The response to an [`ApiKeyCreationRequest`] that breaks a rule.
+    /// The error for an [`ApiKeyCreationRequest`] that breaks a rule.
     InvalidApiKey = 400,
     "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
      user has 50 API keys, or the request body is malformed.",
@@ -133,7 +133,7 @@ pub(crate) async fn create_user_key(
     create_key(&client, Some(user_id), request).await
 }
 
-/// Creates a key of a user, or of the current user.
+/// Creates a key of a user, or of the current user if `user_id` is [`CURRENT_USER`].
 async fn create_key(
     client: &ActingClient,
     user_id: Option<i64>,
@@ -141,8 +141,8 @@ async fn create_key(
 ) -> Result<impl IntoResponse + use<>, ApiError> {
     let input = ApiKeyInput {
         name: request.name,
-        // The outer `None` stands for the user's own role, the inner one for a malformed name of a role: auth-service
-        // rejects that, after it has checked the name of the key.
+        // The outer `None` stands for the user's own role. The inner one stands for a malformed name of a role, which
+        // auth-service rejects after it has checked the name of the key.
         role: request.role.map(|role| role.parse().ok()),
         expires_at: request.expires_at.as_deref().map(parse_time).transpose()?,
     };

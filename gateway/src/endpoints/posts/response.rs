@@ -1,4 +1,4 @@
-//! A post in responses.
+//! Writes posts into responses.
 
 use crate::endpoints::rfc3339;
 use rolegate_posts_client::Post;
@@ -44,12 +44,12 @@ impl From<Post> for PostResponse {
 }
 
 impl PostResponse {
-    /// Bytes of its text.
+    /// Returns the bytes of title and content.
     pub(super) fn text_size(&self) -> usize {
         self.title.len() + self.content.len()
     }
 
-    /// Bytes of its JSON at most.
+    /// Returns an upper bound for the bytes of the post's JSON.
     pub(super) fn json_size(&self) -> usize {
         const NAMES_AND_NUMBERS: usize = 512;
         let author = self.author.as_deref().map_or(0, escaped_size);
@@ -57,7 +57,7 @@ impl PostResponse {
     }
 }
 
-/// Bytes of a JSON string at most: a control character has six (`\u0001`).
+/// Returns an upper bound for the bytes of a text in JSON. A control character takes six (`\u0001`).
 fn escaped_size(text: &str) -> usize {
     let size =
         |byte: u8| 1 + 5 * usize::from(byte < b' ') + usize::from(byte == b'"' || byte == b'\\');

@@ -1,4 +1,4 @@
-//! New sessions, which begin with a login.
+//! Creates sessions, each of which begins with a login.
 
 use crate::{
     endpoints::{accounts::InvalidCredentials, api_keys::creation::name_schema, rfc3339},
@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// The greatest number of bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is
-/// beyond them.
+/// The number of bytes of a `User-Agent` that are read. auth-service keeps 256 of them, so a character that is cut at
+/// this limit is not kept anyway.
 const MAX_USER_AGENT_LEN: usize = 260;
 
 /// Login credentials, and a name for lists.
@@ -109,7 +109,7 @@ pub(crate) async fn create_session(
     Ok((StatusCode::CREATED, location, Json(response)))
 }
 
-/// The start of the header by which a client names its program.
+/// Returns the start of the `User-Agent`, by which a client names its program.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let agent = headers.get(USER_AGENT)?.as_bytes();
     let end = agent.len().min(MAX_USER_AGENT_LEN);

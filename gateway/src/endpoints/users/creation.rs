@@ -1,4 +1,4 @@
-//! Users whom admins create.
+//! Lets admins create users.
 
 use super::{RoleName, UserResponse, username_schema};
 use crate::{
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 pub(crate) struct UserCreationRequest {
     #[schema(schema_with = username_schema)]
     username: String,
-    // Without one, the user chooses it by a link.
+    // Without a password, the user gets a link by which to choose one.
     #[schema(schema_with = password_schema, required = false)]
     password: Option<SecretString>,
     /// `user` if it is missing.
@@ -65,7 +65,7 @@ pub(crate) async fn create_user(
     client: ActingClient,
     JsonBody(request): JsonBody<UserCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    // auth-service rejects an unknown role, because the rules of name and password come first.
+    // An unknown role is left to auth-service, which first checks the rules of name and password.
     let role = request
         .role
         .map_or(Some(Role::USER), |role| role.parse().ok());

@@ -1,4 +1,4 @@
-//! Lists of users.
+//! Lists users, with filters.
 
 use super::{RoleName, UserResponse};
 use crate::{
@@ -61,7 +61,7 @@ pub(crate) struct UsersResponse {
 
 impl From<UserPage> for UsersResponse {
     fn from(page: UserPage) -> Self {
-        // There are times of every user, or of none.
+        // A page has the times of every user, or of none.
         let mut times = page.times.iter();
         let users = page.users.into_iter();
         Self {
@@ -73,12 +73,12 @@ impl From<UserPage> for UsersResponse {
     }
 }
 
-/// The query of the list.
+/// The query parameters of the list.
 struct UserFilters;
 
 impl IntoParams for UserFilters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        // Usernames have at most 255 bytes and no control characters.
+        // A username has at most 255 bytes and no control characters, so neither does a part of one.
         let part_of_username = ObjectBuilder::new()
             .schema_type(Type::String)
             .max_length(Some(255))
