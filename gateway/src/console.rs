@@ -1,6 +1,8 @@
-//! `/console/`: a page for people who look after users. It is embedded in the program and calls the
-//! public API as any other client does; the browser sends the session, which no script of the page sees. The
-//! pages `/account` and `/set-password` are of the same files.
+//! Serves `/console/`, a page for people who administer users.
+//!
+//! Its files are embedded in the program. The page calls the public API like any other client. The browser sends the
+//! session in a cookie, which no script of the page sees. The pages `/account` and `/set-password` are made of the same
+//! files.
 
 pub(crate) mod picture;
 
@@ -18,14 +20,14 @@ use axum::{
 use http::HeaderMap;
 use rolegate_sign_in::design::Design;
 
-/// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
-/// Scripts cannot turn text into HTML (Trusted Types, where the browser has them).
+/// Allows the parts of the page, but nothing inline, nothing from other origins, and no framing. Where the browser has
+/// Trusted Types, scripts cannot turn text into HTML.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                               img-src 'self'; connect-src 'self'; base-uri 'none'; \
                               form-action 'none'; frame-ancestors 'none'; \
                               require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The texts for the scripts. The file is written for each language, so it is not in the folder.
+/// The name of the file with the texts for the scripts. It is generated for each language, so it is not in the folder.
 const LANGUAGE: &str = "language.js";
 
 macro_rules! files {
@@ -34,8 +36,8 @@ macro_rules! files {
     };
 }
 
-/// The files of the account page, which the console uses, too. The administration is not among them: a host for signing
-/// in serves none of it.
+/// The files of the account page, which the console uses, too. Files of the administration are not among them, so that
+/// a host for signing in serves none of them.
 const ACCOUNT_FILES: &[(&str, &str)] = &files![
     "base.css",
     "views.css",
@@ -65,7 +67,7 @@ const ACCOUNT_FILES: &[(&str, &str)] = &files![
     "typing.js",
 ];
 
-/// The other files of `gateway/console/`.
+/// The other files of `gateway/console/`, for the console and `/set-password`.
 const OTHER_FILES: &[(&str, &str)] = &files![
     "index.html",
     "sign_in.css",
@@ -87,12 +89,12 @@ const OTHER_FILES: &[(&str, &str)] = &files![
     "users.js",
 ];
 
-/// The names and the texts of all files.
+/// Returns the names and the texts of all files.
 fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     ACCOUNT_FILES.iter().chain(OTHER_FILES).copied()
 }
 
-/// The names of the files that the account page needs.
+/// Returns the names of the files that the account page needs.
 pub(crate) fn account_files() -> impl Iterator<Item = &'static str> {
     ACCOUNT_FILES
         .iter()
@@ -100,7 +102,7 @@ pub(crate) fn account_files() -> impl Iterator<Item = &'static str> {
         .chain([LANGUAGE])
 }
 
-/// The routes of the files, and of the pictures that the page shows. Administration is in English and has no brand.
+/// Routes the files and the pictures of the console, which is in English and has no brand.
 pub(crate) fn routes() -> Router<GatewayState> {
     let file = |name: &_, request: &_| {
         let no_language = HeaderMap::new();
@@ -109,7 +111,7 @@ pub(crate) fn routes() -> Router<GatewayState> {
     embedded_pages::routes("/console", file).route("/console/picture", post(picture::draw))
 }
 
-/// The response to a request with these headers for a file.
+/// Returns the response for a file. `request` has the headers of the request.
 pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Response {
     let Some(body) = text(name, design) else {
         return not_found();
@@ -123,10 +125,10 @@ pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Respo
     (language, file.respond(request)).into_response()
 }
 
-/// The text of a file in this design.
+/// Returns the text of a file, with its placeholders filled in by this design.
 fn text(name: &str, design: Design<'_>) -> Option<Bytes> {
     if name == LANGUAGE {
-        // JSON is an expression of JavaScript.
+        // JSON is a valid expression in JavaScript.
         let texts = design.texts.json.trim_end();
         return Some(format!("export const texts = {texts};\n").into());
     }

@@ -1,5 +1,5 @@
-//! Pages whose files are embedded in the program. Their routes are not in the OpenAPI document: they are
-//! no part of the API.
+//! Routes pages whose files are embedded in the program. These routes are no part of the API, so they are not in the
+//! OpenAPI document.
 
 use crate::state::GatewayState;
 use axum::{
@@ -12,7 +12,8 @@ use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// Serves the files below `path`, such as `/docs`, and `index.html` at `/docs/`.
+/// Routes the files below `path`, such as `/docs`, and serves `index.html` at `/docs/`. `file` gets the name of a file
+/// and the request headers.
 pub(crate) fn routes(
     path: &'static str,
     file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,
@@ -23,7 +24,7 @@ pub(crate) fn routes(
     let show_file =
         async move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
             Ok(Path(name)) => file(&name, &headers),
-            // The name is not UTF-8.
+            // The name of the file is not UTF-8.
             Err(_) => not_found(),
         };
     Router::new()

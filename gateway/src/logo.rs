@@ -1,4 +1,4 @@
-//! The picture at the top of the pages, which the operator may replace.
+//! Checks and serves the picture at the top of the pages, which the operator may replace.
 
 use crate::static_file::StaticFile;
 use axum::{body::Bytes, response::Response};
@@ -8,21 +8,23 @@ use rolegate_program::settings::SettingError;
 use roxmltree::{Document, Node};
 use std::path::Path;
 
+/// The largest file of a picture, in KiB.
 const MAX_KIB: u64 = 64;
 
-/// A picture is shown, and can do nothing, also where somebody opens it by itself.
+/// Keeps a picture from doing anything but being shown, even if somebody opens it by itself.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const PNG: &str = "image/png";
 const SVG: &str = "image/svg+xml";
 
-/// The first bytes of a PNG, with the length and the type of its first chunk.
+/// The first bytes of a PNG, including the length and the type of its first chunk.
 const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
 /// The last chunk of a PNG.
 const PNG_END: &[u8] = b"\0\0\0\0IEND\xae\x42\x60\x82";
 
-/// Elements of an SVG that run scripts, show what is not SVG, or change other elements later.
+/// The elements of SVG that are refused: they run scripts, show something other than SVG, or change other elements
+/// later.
 const REFUSED_ELEMENTS: [&str; 9] = [
     "script",
     "foreignobject",
@@ -35,7 +37,7 @@ const REFUSED_ELEMENTS: [&str; 9] = [
     "discard",
 ];
 
-/// A picture that was checked.
+/// A picture that passed the checks.
 #[derive(Clone, Debug)]
 pub(crate) struct Logo {
     bytes: Bytes,
@@ -52,7 +54,7 @@ impl Default for Logo {
 }
 
 impl Logo {
-    /// Reads the file of `SIGN_IN_LOGO_FILE`, or takes our own picture.
+    /// Reads the file of `SIGN_IN_LOGO_FILE`. Without a file, it is the picture of Rolegate.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, SettingError> {
         let Some(path) = path else {
             return Ok(Self::default());
@@ -92,7 +94,7 @@ impl Logo {
     }
 }
 
-/// Accepts an SVG of shapes and text alone. A DTD is an error of the parser.
+/// Accepts an SVG that consists of shapes and text only. The parser refuses a DTD.
 fn check_svg(bytes: &[u8]) -> Result<(), String> {
     let text = str::from_utf8(bytes).map_err(|_| "is neither a PNG nor an SVG in UTF-8")?;
     let document =
@@ -131,7 +133,8 @@ fn check_node(node: Node<'_, '_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells whether CSS may refer to something outside of the picture. An escape could hide that.
+/// Tells whether CSS may refer to something outside of the picture. Escapes count as such, because they could hide a
+/// reference.
 fn leads_outside(css: &str) -> bool {
     let css: String = css
         .chars()

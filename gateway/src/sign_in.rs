@@ -1,15 +1,17 @@
-//! The pages for people who use applications, or the console, with a browser: `/sign-in` and `/sign-out`; `/account`,
-//! where they look after their account; and `/set-password`, to which the link of an admin leads. The session is in a
-//! cookie, which no script reads.
+//! Serves the pages for people who use applications, or the console, with a browser.
 //!
-//! - `sign_in_page`, `submit`: the page to sign in at, and its form; `sign_out`: the same for signing out.
-//! - `submitted_form`: what both forms have in common.
-//! - `account`: the pages whose scripts call the API, and the files of all pages.
-//! - `interstitials`: what stands in the place of an application's page.
-//! - `cookies`: which cookies a sign-in sets; `sessions`: finds the user of the sessions in them, and ends them.
-//! - `return_address`: where a browser goes afterwards.
-//! - `state`: what the handlers share.
-//! - `page`: the HTML that the pages have in common.
+//! The pages are `/sign-in` and `/sign-out`; `/account`, where people look after their account; and `/set-password`, to
+//! which the link of an admin leads. The session is in a cookie, which no script reads. A person who opens an
+//! application without a session is redirected to `sign_in_page`. `submit` receives its form, creates the sessions, and
+//! redirects back.
+//!
+//! - `sign_out` asks whether to sign out, and does so. `submitted_form` reads what both forms have in common.
+//! - `account` serves the pages whose scripts call the API, and the files of all pages.
+//! - `interstitials` answers in place of an application's page.
+//! - `cookies` chooses the cookies that a sign-in sets. `sessions` finds the user of the sessions in them, and ends
+//!   them.
+//! - `return_address` decides where a browser may go afterwards.
+//! - `page` writes the HTML that the pages have in common, and `state` has what the handlers share.
 
 mod account;
 mod cookies;
@@ -32,7 +34,7 @@ use rolegate_sign_in::sign_in::SignIn;
 use state::SignInState;
 use std::sync::Arc;
 
-/// The routes. They are not in the OpenAPI document: they are no part of the API.
+/// Returns the routes of the pages. They are no part of the API, so they are not in the OpenAPI document.
 pub(crate) fn routes(
     gateway: GatewayState,
     sign_in: Arc<SignIn>,

@@ -1,4 +1,4 @@
-//! Files that browsers keep and revalidate.
+//! Serves files that browsers keep and revalidate.
 
 use axum::{
     body::Bytes,
@@ -21,7 +21,7 @@ pub(crate) struct StaticFile {
 }
 
 impl StaticFile {
-    /// The response to a request with these headers: the file, unless the browser has it already.
+    /// Returns the file, or a 304 if the browser has it already. `request` has the headers of the request.
     pub(crate) fn respond(self, request: &HeaderMap) -> Response {
         let tag = entity_tag(&self.body);
         let headers = [
@@ -29,7 +29,7 @@ impl StaticFile {
             (CONTENT_SECURITY_POLICY, self.content_policy),
             (OPENER_POLICY, "same-origin"),
             (REFERRER_POLICY, "no-referrer"),
-            // Revalidated each time, so that an upgrade never mixes files of two versions.
+            // Browsers revalidate the file each time, so that an upgrade never mixes files of two versions.
             (CACHE_CONTROL, "no-cache"),
             (ETAG, &tag),
         ];
@@ -44,14 +44,14 @@ impl StaticFile {
     }
 }
 
-/// A tag that differs whenever the text does.
+/// Returns a tag that differs whenever the text does.
 fn entity_tag(text: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("\"{:016x}\"", hasher.finish())
 }
 
-/// Tells whether `If-None-Match` (RFC 9110, section 13.1.2) names the tag; a proxy may have made it weak.
+/// Tells whether `If-None-Match` (RFC 9110, section 13.1.2) names the tag. A proxy may have made the tag weak.
 fn matches(known: &[u8], tag: &str) -> bool {
     known
         .split(|byte| *byte == b',')

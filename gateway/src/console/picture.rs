@@ -1,7 +1,9 @@
-//! `/account/picture` and `/console/picture`: a text as a QR code, which the pages show when a second factor is begun.
+//! Serves `/account/picture` and `/console/picture`: draws a text as a QR code, which the pages show while a user
+//! enrolls a second factor.
 //!
-//! Nothing of the text is kept or logged, and the answer tells nothing that was not sent. It is for signed-in
-//! people, because drawing takes more work than asking; the console's cookie does not count in pages of others.
+//! The text is neither kept nor logged, and the response contains nothing but the picture. The caller must be signed
+//! in, because drawing takes more work than asking. Pages of other origins cannot ask with a person's session, because
+//! the console's cookie does not count there.
 
 use crate::extract::json_body::{invalid_body, read_body};
 use axum::{Json, extract::Request};
@@ -10,21 +12,22 @@ use rolegate_auth_client::axum::{ApiError, CurrentUser};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The greatest number of bytes of a text: an `otpauth` URL with the longest username, each byte of which takes three.
+/// The longest text, in bytes: an `otpauth` URL with the longest username, each byte of which takes three.
 const MAX_TEXT_LEN: usize = 1024;
 
-/// The light modules on each side, without which readers may not find the code (ISO/IEC 18004).
+/// The number of light modules on each side, without which readers may not find the code (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
+/// A square whose side has `size` modules. It is data for the script and not an SVG document, because the page's policy
+/// lets no script parse one.
 #[derive(Serialize)]
 pub(crate) struct Picture {
     size: i32,
-    /// The dark modules, as a path of SVG.
+    /// The dark modules, as an SVG path.
     path: String,
 }
 
-/// The picture of the text in the body.
+/// Draws the text in the request body.
 pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
     let text = read_body(&head, body, MAX_TEXT_LEN).await?;
@@ -35,7 +38,8 @@ pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Pictur
 }
 
 impl Picture {
-    /// Encodes the text; `None` if it is too long for any code. The level of correction becomes higher where that takes no room.
+    /// Encodes the text. Returns `None` if it is too long for any code. The level of error correction is raised where
+    /// that does not make the code larger.
     fn encode(text: &str) -> Option<Self> {
         let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
         let mut path = String::new();
@@ -49,11 +53,11 @@ impl Picture {
     }
 }
 
-/// Adds the runs of dark modules in a row.
+/// Adds a rectangle for each run of dark modules in the row `y`.
 fn push_runs(path: &mut String, code: &QrCode, y: i32) {
     let top = y + QUIET_ZONE;
     let mut start = None;
-    // A module outside of the code is light, so that each run of dark modules ends.
+    // The module beyond the end of the row is light, so that each run of dark modules ends.
     for x in 0..=code.size() {
         match (start, code.get_module(x, y)) {
             (None, true) => start = Some(x),
@@ -74,7 +78,7 @@ mod tests {
     use super::{MAX_TEXT_LEN, Picture, QUIET_ZONE};
     use qrcodegen::{QrCode, QrCodeEcc};
 
-    /// Row by row, whether each module is dark.
+    /// Returns for each row whether its modules are dark.
     fn modules(picture: &Picture) -> Vec<Vec<bool>> {
         let side = usize::try_from(picture.size).expect("a size");
         let mut rows = vec![vec![false; side]; side];
@@ -106,7 +110,7 @@ mod tests {
                     assert_eq!(*is_dark, code.get_module(x, y), "{x} {y}");
                 }
             }
-            // The pattern by which readers find a corner.
+            // Readers find a corner of the code by this pattern.
             let corner = rows[4..11]
                 .iter()
                 .map(|row| &row[4..11])

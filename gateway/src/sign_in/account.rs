@@ -1,4 +1,4 @@
-//! The pages whose scripts call the API, and the files of all pages.
+//! Serves the pages whose scripts call the API, and the files of all pages.
 
 use super::{
     page::https_needed,
@@ -8,11 +8,11 @@ use crate::console::{self, account_files};
 use axum::{Router, extract::State, response::Response, routing::get};
 use http::HeaderMap;
 
-/// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
+/// The files of the console that the other pages need. They are served below `/sign-in/`, because the proxy of an
 /// application passes no other path.
 pub(super) const SIGN_IN_FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
 
-/// The script of `/set-password`, and what it imports.
+/// The script of `/set-password`, and the scripts that it imports.
 pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
     "set_password.js",
     "api.js",
@@ -25,12 +25,13 @@ pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
     "texts.js",
 ];
 
-/// `/set-password`: the token of the link is in the fragment, which the page's script sends to `PUT /password`.
+/// Serves `/set-password`. The token of the link is in the fragment, and the script of the page sends it to `PUT
+/// /password`.
 pub(super) async fn set_password(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     page_with_passwords(&state, "set_password.html", &headers)
 }
 
-/// `/account`: the page leads to `/sign-in` if nobody is signed in.
+/// Serves `/account`. The page leads to `/sign-in` if nobody is signed in.
 pub(super) async fn account(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     page_with_passwords(&state, "account.html", &headers)
 }
@@ -39,7 +40,7 @@ pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -
     state.gateway.logo.respond(&headers)
 }
 
-/// The routes of the files below `/sign-in/` and `/account/`.
+/// Routes the files below `/sign-in/` and `/account/`.
 pub(super) fn file_routes() -> Router<SignInState> {
     let mut routes = Router::new();
     for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
@@ -58,7 +59,8 @@ fn add_file(routes: Router<SignInState>, folder: &str, name: &'static str) -> Ro
     routes.route(&format!("{folder}/{name}"), get(handler))
 }
 
-/// A page where passwords are typed, unless anybody on the way could read them.
+/// Serves a page where people type passwords, unless the connection is unencrypted and a password could be read on the
+/// way.
 fn page_with_passwords(state: &SignInState, name: &str, headers: &HeaderMap) -> Response {
     let design = state.sign_in.design(headers);
     if secure_origin(headers).is_none() {

@@ -1,4 +1,6 @@
-//! Which cookies a sign-in sets. The console's may manage users, so the host of an application gets it only where
+//! Chooses the cookies that a sign-in sets.
+//!
+//! The session in the console's cookie may manage users. So the host of an application gets that cookie only where
 //! people asked for a page of the console.
 
 use super::{return_address::ReturnAddress, state::SignInState};
@@ -6,16 +8,16 @@ use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
 use rolegate_sign_in::{cookie::Cookie, origin::Origin};
 
-/// The header by which the shipped configurations of proxies mark the hosts of applications. They overwrite what the
-/// client sent.
+/// The header by which the shipped configurations of proxies mark the hosts of applications. The proxies overwrite it
+/// if the client sent it.
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 
-/// Where the session in a cookie counts.
+/// Says where the session in a cookie counts.
 #[derive(Clone, Copy)]
 pub(super) enum Audience {
-    /// The API, as the pages of the console and of the account call it.
+    /// The session counts at the API, for the pages of the console and of the account.
     Console,
-    /// Applications behind a proxy.
+    /// The session counts for applications behind a proxy.
     Applications,
 }
 
@@ -26,19 +28,20 @@ pub(super) struct SessionCookie<'a> {
     pub(super) cookie: Cookie<'a>,
 }
 
-/// What a sign-in does with the cookie of each audience.
+/// The cookies of a sign-in, by what it does with them.
 pub(super) struct SignInCookies<'a> {
-    /// The cookie that is needed where the sign-in leads. It is always set.
+    /// The cookie that is needed at the page to which the sign-in leads. It is always set.
     pub(super) destination: SessionCookie<'a>,
     /// The cookie of the other audience, which is set only if `sets_both`.
     pub(super) other: SessionCookie<'a>,
     pub(super) sets_both: bool,
-    /// The sessions that auth-service makes for the cookies that are set.
+    /// Says which sessions auth-service creates for the cookies that are set.
     pub(super) session_use: SessionUse,
 }
 
 impl SignInState {
-    /// The cookies for a sign-in by a request with these headers, which leads to `back`.
+    /// Chooses the cookies for a sign-in that leads to `back`. `is_forwarded` says whether a proxy passed the request
+    /// on.
     pub(super) fn sign_in_cookies<'a>(
         &'a self,
         headers: &HeaderMap,

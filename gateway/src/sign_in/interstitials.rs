@@ -1,5 +1,5 @@
-//! Interstitials in the place of an application's page: to a person who may not open it, to a frame whose session has
-//! ended, and where a proxy does not pass an address.
+//! Serves interstitials in place of an application's page: to a person who may not open it, in a frame whose session
+//! has ended, and where a proxy does not pass an address.
 
 use super::{
     cookies::Audience,
@@ -32,8 +32,10 @@ use std::time::Duration;
 static AMBIGUOUS_ADDRESS_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
-/// `/sign-in/refused`: the page of a person whose role does not suffice, for proxies that show no body of
-/// `/authorize`. They describe the request as they do there, and repeat its `Rolegate-Reason`.
+/// Serves `/sign-in/refused`, the page of a person whose role does not suffice, for proxies that do not show the body
+/// of `/authorize`.
+///
+/// The proxies describe the request as they do there, and repeat its `Rolegate-Reason`.
 pub(super) async fn refused(
     State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
@@ -50,7 +52,7 @@ pub(super) async fn refused(
     explain_denial(response, &state.sign_in, request, user.as_ref())
 }
 
-/// Reads `Rolegate-Reason`, which a proxy may not have repeated.
+/// Reads the reason in `Rolegate-Reason`. If the proxy has not repeated the header, the user's role did not suffice.
 fn read_denial_reason(headers: &HeaderMap) -> Reason {
     let name = single_value(headers, HeaderName::from_static(REASON_HEADER));
     match name.and_then(Reason::from_name) {
@@ -59,7 +61,7 @@ fn read_denial_reason(headers: &HeaderMap) -> Reason {
     }
 }
 
-/// The denial of a role with the page that explains it. The page names the person unless the name could not be read.
+/// Adds to the denial of a role the page that explains it. The page names the person if `user` is known.
 pub(crate) fn explain_denial(
     denial: Response,
     sign_in: &SignIn,
@@ -72,7 +74,7 @@ pub(crate) fn explain_denial(
     with_page(denial, &sign_in.refused(request, username, reason))
 }
 
-/// The response with this page as its body.
+/// Replaces the body of a response by this page.
 fn with_page(response: Response, page: &Interstitial) -> Response {
     let (mut head, _body) = response.into_parts();
     for (name, value) in page.headers() {
@@ -83,7 +85,7 @@ fn with_page(response: Response, page: &Interstitial) -> Response {
     Response::from_parts(head, page.html.clone().into())
 }
 
-/// The page that stands in the place of the form inside a frame: it has a link that opens the form outside of it.
+/// Returns the page that is shown in a frame in place of the form. Its link opens the form outside of the frame.
 pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>) -> Response {
     let page = escape(&sign_in_path(back));
     let link = design.render(include_str!("frame_link.html"), &[("page", &page)]);
@@ -92,8 +94,8 @@ pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>
     with_page(StatusCode::OK.into_response(), &page)
 }
 
-/// `/sign-in/ambiguous-address`: explains why a proxy passes an address to no application. It is served with
-/// `SIGN_IN=off`, too.
+/// Serves `/sign-in/ambiguous-address`, which explains why a proxy passes an address to no application. It is also
+/// served with `SIGN_IN=off`.
 pub(crate) async fn ambiguous_address(
     State(state): State<GatewayState>,
     headers: HeaderMap,
@@ -114,7 +116,7 @@ pub(crate) async fn ambiguous_address(
     };
     let content = design.render(include_str!("ambiguous_address.html"), &[]);
     let page = Interstitial::new(design, &page_origin, "{ambiguous.title}", &content);
-    // The error for programs is in English.
+    // The error in the headers is for programs, so it is in English.
     let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail);
     with_page(error.into_response(), &page)

@@ -1,4 +1,5 @@
-//! The HTML that the pages have in common. They need no scripts. Their texts are in `crates/sign-in/texts/`.
+//! Writes the HTML that the pages have in common. The pages need no scripts, and their texts are in
+//! `crates/sign-in/texts/`.
 
 use super::return_address::ReturnAddress;
 use axum::response::{IntoResponse as _, Response};
@@ -15,18 +16,16 @@ use rolegate_sign_in::{
     origin::Origin,
 };
 
-/// The first port at which everybody may listen.
+/// The first port at which a program may listen without privileges.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
-/// The port at which the tunnel listens if the port of the page is below that one.
+/// The port at which the tunnel listens if the port of the page needs privileges.
 const LOCAL_PORT: u16 = 8000;
 
-/// A page with this title below the brand.
+/// Returns a page with this title below the brand. `title` is a template, `problem` and `content` are HTML.
 ///
-/// Browsers apply `form-action` to every address that the answer to a form leads to, also those to which an application
-/// leads on, so the policy does not have it. Nor is there a policy for openers, so that people can sign in in a window
-/// that an application opened.
-///
-/// `title` is a template, `problem` and `content` are HTML.
+/// The policy has no `form-action`, because browsers apply it to every address to which the response to a form leads,
+/// including those to which an application leads on. There is no policy for openers either, so that people can sign in
+/// in a window that an application opened.
 pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str) -> Response {
     let content = format!("    <p class=\"message error\" role=\"alert\">{problem}</p>\n{content}");
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
@@ -34,15 +33,17 @@ pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CONTENT_SECURITY_POLICY, policy),
-        // The header `Origin` of a form would be `null` with `no-referrer`.
+        // With `no-referrer`, the header `Origin` of a form would be `null`.
         (REFERRER_POLICY, "same-origin"),
     ];
     let html = design.page(OWN_HOST, title, &content);
     (design.texts.headers(), headers, html).into_response()
 }
 
-/// A page with the status and the headers of an error. It has the text of the API if the language has none for the
-/// reason, as for broken rules. A person who has tried too often learns when the next try counts.
+/// Returns a page with the status and the headers of an error.
+///
+/// The page has the text of the person's language, or the `detail` of the API if there is none, as for broken rules. A
+/// person who has tried too often also learns how long to wait.
 pub(super) fn refuse(
     design: Design<'_>,
     error: ApiError,
@@ -61,7 +62,7 @@ pub(super) fn refuse(
     Response::from_parts(head, body)
 }
 
-/// A time to wait as people write it, in whole minutes if it is long.
+/// Writes a time to wait in the way people do: in whole minutes if it is long.
 fn duration(seconds: u64) -> String {
     if seconds < 100 {
         format!("{seconds} s")
@@ -70,7 +71,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-/// The value of the field `return` of a form, as HTML; empty without an address.
+/// Returns the value of the field `return` of a form as HTML. It is empty without an address.
 pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     match back {
         Some(back) => escape(&back.location),
@@ -78,8 +79,8 @@ pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     }
 }
 
-/// The page that stands in the place of a form without encryption: anybody on the way could read the password, or may
-/// have done so.
+/// Returns the page that is shown in place of a form if there is no encryption: the password could be read on the way,
+/// or may have been read already.
 pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
         "{https.needed}"
@@ -91,15 +92,15 @@ pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response 
     page(design, "{sign_in.title}", &problem, &tunnel)
 }
 
-/// Explains how to reach the loopback address of this machine, which needs no encryption, by a tunnel. `None` behind a
-/// proxy, which the tunnel would bypass.
+/// Explains how to reach the loopback address of this machine by an SSH tunnel, because that address needs no
+/// encryption. Returns `None` behind a proxy, which the tunnel would bypass.
 fn ssh_tunnel(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
     if has_passed_proxy(headers) {
         return None;
     }
     let own = Origin::from_request_headers(headers)?;
     let host = own.url().host_str()?.trim_matches(['[', ']']);
-    // A name that begins with "-" would be an option of ssh.
+    // A host that begins with "-" would be an option of ssh.
     if host.starts_with('-') {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Where a browser goes after a sign-in.
+//! Decides where a browser may go after a sign-in, so that the page is no open redirect.
 
 use rolegate_sign_in::{
     origin::Origin,
@@ -7,10 +7,11 @@ use rolegate_sign_in::{
 };
 use url::{Position, form_urlencoded::byte_serialize};
 
-/// An address that a browser may be sent to.
+/// An address to which a browser may be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ReturnAddress {
-    /// For `Location`: visible ASCII, and on the own origin a path, which may have a query and a fragment.
+    /// The value of `Location`, in visible ASCII. On the page's own origin, it is a path, which may have a query and a
+    /// fragment.
     pub(crate) location: String,
 }
 
@@ -19,12 +20,13 @@ pub(crate) struct ReturnAddress {
 pub(crate) enum ReturnAddressError {
     /// The address is empty or too long, or browsers may take it for another one.
     Malformed,
-    /// The address is neither of the own origin nor of one of the others.
+    /// The address is neither at the page's own origin nor at one of the others.
     OriginNotAllowed(Origin),
 }
 
 impl ReturnAddress {
-    /// The address in normal form, never as it was given, because others may read that in another way.
+    /// Reads an address, and returns it in normal form. It is never returned as given, because browsers may read that
+    /// in another way.
     pub(crate) fn parse(
         given: &str,
         own: &Origin,
@@ -35,7 +37,7 @@ impl ReturnAddress {
             return Err(Malformed);
         }
         let url = own.url().join(given).map_err(|_invalid| Malformed)?;
-        // None for other schemes, and for a URL with credentials.
+        // There is no origin for other schemes and for a URL with credentials.
         let origin = Origin::new(url.scheme(), url.authority()).ok_or(Malformed)?;
         let location = if origin == *own {
             let path = &url[Position::BeforePath..];
@@ -55,7 +57,7 @@ impl ReturnAddress {
         Ok(Self { location })
     }
 
-    /// Tells whether the address is of a page that uses the console's cookie.
+    /// Tells whether the address is a page that uses the console's cookie.
     pub(crate) fn is_in_console(&self) -> bool {
         let path = self.location.split(['?', '#']).next().unwrap_or_default();
         ["/console", "/account"].iter().any(|page| {
@@ -65,7 +67,7 @@ impl ReturnAddress {
     }
 }
 
-/// The address of the page to sign in at, which leads there afterwards.
+/// Returns the address of the sign-in page, from which the person comes back to `back`.
 pub(super) fn sign_in_path(back: Option<&ReturnAddress>) -> String {
     match back {
         Some(back) => {

@@ -1,11 +1,11 @@
-//! The sessions that a browser has in its cookies.
+//! Finds the user of the sessions that a browser has in its cookies, and ends these sessions.
 
 use super::{cookies::Audience, state::SignInState};
 use rolegate_auth_client::{CallContext, CallError, Requirement, User};
 use rolegate_sign_in::cookie::MAX_CANDIDATES;
 use secrecy::SecretString;
 
-/// What becomes of the other session of a sign-in that made two.
+/// Says what happens to the second session, if the sign-in of an ended session created two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairedSession {
     Ends,
@@ -13,8 +13,8 @@ pub(super) enum PairedSession {
 }
 
 impl SignInState {
-    /// Finds the user of the only valid one of these sessions. Returns `None` if none is valid, and also if several are
-    /// valid or one cannot be checked, so that nobody goes on as somebody else.
+    /// Finds the user of the only valid session in `sessions`. Returns `None` if no session is valid, and also if
+    /// several are valid or one cannot be checked, so that nobody continues as another user.
     pub(super) async fn find_user(
         &self,
         audience: Audience,
@@ -38,7 +38,7 @@ impl SignInState {
         found
     }
 
-    /// Ends sessions from cookies.
+    /// Ends sessions that were found in cookies.
     pub(super) async fn end_sessions(
         &self,
         sessions: &[SecretString],
@@ -52,7 +52,8 @@ impl SignInState {
             .await
     }
 
-    /// Ends sessions after a sign-in, which has succeeded whether or not they can be ended: a failure is only logged.
+    /// Ends sessions after a sign-in. The sign-in has succeeded even if they cannot be ended, so a failure is only
+    /// logged.
     pub(super) async fn end_sessions_or_log(
         &self,
         sessions: &[SecretString],
@@ -65,7 +66,7 @@ impl SignInState {
     }
 }
 
-/// Tells whether a token was refused because it is not, or no longer, that of a session.
+/// Tells whether auth-service refused the token because it belongs to no valid session.
 fn is_invalid_session(error: &CallError) -> bool {
     error
         .reason()

@@ -1,4 +1,4 @@
-//! `GET /sign-in`: the page to sign in at.
+//! Serves `GET /sign-in`, the page to sign in at.
 
 use super::{
     interstitials::link_out_of_frame,
@@ -23,10 +23,10 @@ use rolegate_sign_in::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The greatest number of bytes of a username that is shown again; no longer one can be registered.
+/// The longest username that is shown again, in bytes. No longer one can be registered.
 const MAX_USERNAME_LEN: usize = 255;
 
-/// The notices about how people came to the page, by the parameters that ask for them.
+/// The notices that say how people came to the page, by the query parameters that ask for them.
 const NOTICES: [(&str, &str); 3] = [
     (UNSAVED, "{notice.unsaved}"),
     (TOO_LONG, "{notice.too_long}"),
@@ -49,7 +49,7 @@ pub(super) async fn show(
     if is_frame_request(headers) {
         return Ok(link_out_of_frame(design, return_address));
     }
-    // A page of ours may know the name, such as that of a password link.
+    // Another page of Rolegate may know the username, such as the page of a password link.
     let username = query.get("username")?.unwrap_or_default();
     let is_forwarded = state.is_forwarded(&request);
     let cookies = state.sign_in_cookies(headers, &own, return_address, is_forwarded);
@@ -77,7 +77,7 @@ pub(super) async fn show(
     Ok((AppendHeaders(removal), page.respond(design)).into_response())
 }
 
-/// The notices that the query of the page asks for, as templates.
+/// Returns the templates of the notices that the query asks for.
 pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
     let mut notices = Vec::new();
     for (parameter, notice) in NOTICES {
@@ -93,19 +93,19 @@ fn has_long_address(query: &QueryParams) -> bool {
     matches!(query.get(RETURN), Ok(Some(address)) if address.len() > MAX_RETURN_ADDRESS_LEN)
 }
 
-/// The problem of a page that reports none.
+/// The value of [`SignInPage::problem`] for a page that reports no problem.
 pub(super) const NO_PROBLEM: &str = "";
 
 /// The page to sign in at.
 #[derive(Default)]
 pub(super) struct SignInPage<'a> {
-    /// The address that the sign-in leads to.
+    /// The address to which the sign-in leads.
     pub(super) return_address: Option<&'a ReturnAddress>,
-    /// Templates of what the page says above the form.
+    /// The templates of the notices above the form.
     pub(super) notices: Vec<&'static str>,
     /// The name of the user whose session the sign-in would replace.
     pub(super) signed_in: Option<&'a str>,
-    /// The name that was typed.
+    /// The username that was typed.
     pub(super) username: &'a str,
     /// The token of a pending sign-in, whose code the page asks for. It is in this page only, and in no cookie.
     pub(super) pending: Option<&'a SecretString>,
@@ -147,7 +147,7 @@ impl SignInPage<'_> {
     fn password_form(&self, design: Design<'_>, back: &str) -> String {
         let username = self.shown_username();
         let [focus_username, focus_password] = match (self.signed_in, username) {
-            // The button to go on comes first, so no field has the focus.
+            // The button to go on comes first, so no field gets the focus.
             (Some(_), _) => ["", ""],
             (None, "") => [" autofocus", ""],
             (None, _) => ["", " autofocus"],

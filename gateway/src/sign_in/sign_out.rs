@@ -1,4 +1,4 @@
-//! `/sign-out`: the page that asks whether to sign out, and its form.
+//! Serves `/sign-out`, the page that asks whether to sign out, and its form.
 
 use super::{
     page::{escaped_location, https_needed, page, refuse},
@@ -25,9 +25,10 @@ use rolegate_sign_in::{
     origin::Origin,
 };
 
-/// The cookie by which the page to sign in at learns that somebody has signed out, wherever the browser is led in
-/// between.
+/// The cookie by which the sign-in page learns that the person has signed out, even if the browser is redirected to
+/// other addresses in between.
 const SIGNED_OUT: &str = "rolegate-signed-out=1";
+/// The lifetime of that cookie, in seconds.
 const MAX_AGE_SECONDS: u8 = 60;
 
 pub(super) async fn show(
@@ -49,9 +50,10 @@ pub(super) async fn show(
     Ok(respond(design, destination.address.as_ref(), &problem))
 }
 
-/// Ends every session of the console and of applications in the cookies that the browser has here, also in those
-/// that other hosts may have set, and removes the cookies. They stay while a session cannot be ended, so that it
-/// can be tried again.
+/// Ends all sessions of the console and of applications in the cookies that the browser has here, including cookies
+/// that other hosts may have set. Then it removes the cookies.
+///
+/// The cookies stay while a session cannot be ended, so that the person can try again.
 pub(super) async fn submit(
     State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
@@ -61,7 +63,8 @@ pub(super) async fn submit(
     let own = &form.origin;
     let console = Cookie::for_console(Some(own));
     let application = state.sign_in.cookie(Some(own));
-    // COOKIE_DOMAIN may have been set, or removed, since the person signed in. A cookie that is only read needs no domain.
+    // `COOKIE_DOMAIN` may have been set or removed since the person signed in. A cookie that is only read needs no
+    // domain.
     let former = if application.has_domain() {
         Cookie::for_host(Some(own))
     } else {
@@ -89,9 +92,10 @@ pub(super) async fn submit(
     Ok((set_cookies, clear_site_data, Redirect::to(&location)).into_response())
 }
 
-/// Where the browser goes after a sign-out: to the page to sign in at. An application at another host comes first: its
-/// proxy asks again, and redirects to the page with `Clear-Site-Data`, so that the browser forgets what it has kept of
-/// the application.
+/// Returns where the browser goes after a sign-out: to the sign-in page.
+///
+/// If it came from an application at another host, it goes there first. The proxy of the application asks again, and
+/// redirects to the sign-in page with `Clear-Site-Data`, so that the browser forgets the pages of the application.
 fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     match back {
         Some(back) if state.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
@@ -101,14 +105,14 @@ fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     }
 }
 
-/// `problem` is the HTML that the page has above the form, or empty.
+/// Returns the page that asks whether to sign out. `problem` is the HTML above the form, or empty.
 fn respond(design: Design<'_>, back: Option<&ReturnAddress>, problem: &str) -> Response {
     let back = escaped_location(back);
     let content = design.render(include_str!("sign_out.html"), &[("back", &back)]);
     page(design, "{sign_out.title}", problem, &content)
 }
 
-/// `Set-Cookie` that removes the cookie, once the page has said that the browser has signed out.
+/// Returns the `Set-Cookie` that removes the cookie once the page has said that the browser has signed out.
 pub(super) fn remove_signed_out(own: &Origin) -> String {
     signed_out_cookie(own, 0)
 }

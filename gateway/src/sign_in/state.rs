@@ -1,4 +1,4 @@
-//! The state that the handlers of the pages share, and what they read from it.
+//! Holds the state that the handlers of the pages share, and answers questions about a request by it.
 
 use super::return_address::{ReturnAddress, ReturnAddressError};
 use crate::{extract::query_params::QueryParams, state::GatewayState};
@@ -26,15 +26,16 @@ pub(super) struct SignInState {
     pub(super) trusted_proxies: Arc<CidrSet>,
 }
 
-/// Where a page leads back to.
+/// The address to which a page leads back.
 pub(super) struct Destination {
     pub(super) address: Option<ReturnAddress>,
-    /// Set if the query names an address that is not allowed, which the page then says.
+    /// Set if the query names an address that is not allowed. The page then says so.
     pub(super) is_refused: bool,
 }
 
 impl SignInState {
-    /// Reads where the query of a page leads back to. An address that is too long has a notice of its own.
+    /// Reads the address to which the query of a page leads back. An address that is too long has a notice of its own,
+    /// so it does not count as refused.
     pub(super) fn destination(
         &self,
         query: &QueryParams,
@@ -49,7 +50,7 @@ impl SignInState {
         })
     }
 
-    /// The address that the browser is led back to, if that is allowed.
+    /// Returns the address to which the browser is led back, if that is allowed.
     pub(super) fn return_address(&self, given: &str, own: &Origin) -> Option<ReturnAddress> {
         match ReturnAddress::parse(given, own, &self.sign_in.return_origins) {
             Ok(address) => Some(address),
@@ -61,8 +62,9 @@ impl SignInState {
         }
     }
 
-    /// Tells whether a proxy passed the request on: one of `TRUSTED_PROXIES`, or another, as its headers say. The
-    /// configuration of a proxy may be from before the hosts of applications were marked.
+    /// Tells whether a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or the headers say so.
+    ///
+    /// Both are needed, because the configuration of a proxy may be older than the mark for the hosts of applications.
     pub(super) fn is_forwarded(&self, request: &Request) -> bool {
         let is_trusted_proxy =
             |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());
@@ -71,12 +73,13 @@ impl SignInState {
     }
 }
 
-/// The origin of a request to a page where people type passwords; `None` if anybody on the way could read them.
+/// Returns the origin of a request to a page where people type passwords, or `None` if a password could be read on the
+/// way.
 pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
     Origin::from_request_headers(headers).filter(Origin::is_secure)
 }
 
-/// Logs an origin that is not allowed, once for its host.
+/// Logs that people are not led back to this origin, once for its host.
 fn log_refused_origin(origin: &Origin) {
     if let Some(host) = origin.url().host_str()
         && REFUSED_RETURN_HOSTS.claim(host.to_owned())

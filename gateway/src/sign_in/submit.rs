@@ -1,8 +1,10 @@
-//! `POST /sign-in`: signs a person in.
+//! Serves `POST /sign-in`, which signs a person in.
 //!
-//! A sign-in is limited, and checked, as a login is. It makes a session for each cookie that it sets: the session in
-//! the cookie of applications counts nowhere else. A person with a second factor gets the page that asks for the code
-//! first. The sessions that the browser had in these cookies end, except a separate session in the cookie that the
+//! A sign-in is limited and checked like a login. It creates a session for each cookie that it sets, because the
+//! session in the cookie of applications counts nowhere else. A person with a second factor first gets the page that
+//! asks for the code.
+//!
+//! The sessions that the browser had in these cookies end. The exception is a separate session in the cookie that the
 //! destination does not need.
 
 use super::{
@@ -28,18 +30,18 @@ use rolegate_sign_in::cookie::contains_session;
 use secrecy::SecretString;
 use std::slice;
 
-/// The credentials in the form.
+/// The credentials that the form contains.
 struct SubmittedCredentials<'a> {
     username: String,
-    /// Empty if there is a pending sign-in.
+    /// The password, which is empty if there is a pending sign-in.
     password: SecretString,
-    /// The token of a pending sign-in: the page of the code sends it in place of a password.
+    /// The token of a pending sign-in, which the page of the code sends in place of a password.
     pending: Option<SecretString>,
     /// A one-time code or a recovery code.
     code: Option<&'a str>,
 }
 
-/// The tokens of the sessions that a sign-in made, by the cookies of [`SignInCookies`] that they are for.
+/// The tokens of the sessions that a sign-in created, by the cookies of [`SignInCookies`] that they are for.
 struct NewTokens {
     destination: SecretString,
     other: Option<SecretString>,
@@ -53,7 +55,7 @@ pub(super) async fn submit(
     let form = SubmittedForm::read(&state, request).await?;
     let return_address = form.return_address.as_ref();
     let location = return_address.map_or("/", |address| &address.location);
-    // The page offers a button with this name to a person who is signed in already, and needs no password.
+    // The page offers a button with this name to a person who is signed in already. It needs no password.
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }
@@ -124,7 +126,8 @@ async fn create_session(
         place: form.origin.serialized(),
         pending: credentials.pending.clone(),
     };
-    // A person is not asked for a name. The list of the user's sessions shows the browser instead, from `user_agent`.
+    // People are not asked for a name of the session. The list of their sessions shows the browser instead, from
+    // `user_agent`.
     let name = None;
     let user_agent = user_agent(&form.headers);
     let call = state.gateway.auth.create_session(
@@ -140,7 +143,8 @@ async fn create_session(
     state.gateway.refusals.run_login(context, call).await
 }
 
-/// The page that the form was on, with what was typed. Once the pending sign-in has ended, the person begins again.
+/// Returns the page that the form was on, with the username that was typed and the reason of the refusal. Once the
+/// pending sign-in has ended, the person begins again.
 fn show_refusal(
     state: &SignInState,
     form: &SubmittedForm,
@@ -159,7 +163,7 @@ fn show_refusal(
     })
 }
 
-/// The page that the form was on. With a pending sign-in, it asks for the code.
+/// Returns the page that the form was on. With a pending sign-in, it asks for the code.
 fn page_again<'a>(
     form: &'a SubmittedForm,
     credentials: &'a SubmittedCredentials<'_>,
@@ -176,7 +180,7 @@ fn page_again<'a>(
     }
 }
 
-/// How long the cookies of a session are kept.
+/// Returns how long browsers keep the cookies of a session, in seconds.
 fn max_age_seconds(created: &NewSession) -> u64 {
     let session = &created.session;
     session
@@ -187,8 +191,8 @@ fn max_age_seconds(created: &NewSession) -> u64 {
 }
 
 impl NewTokens {
-    /// Assigns the tokens to the cookies. auth-service of the previous release makes one session only, which is for the
-    /// destination.
+    /// Assigns the tokens to the cookies. auth-service of the previous release creates only one session, which is for
+    /// the destination.
     fn assign(created: NewSession, destination: Audience) -> Self {
         match (destination, created.application_token) {
             (Audience::Applications, Some(application_token)) => Self {
@@ -203,9 +207,10 @@ impl NewTokens {
     }
 }
 
-/// Ends the sessions that the browser had in the cookies that are set, and returns the token to set in the other cookie.
-/// If the other cookie still has a valid session of its own, whoever's, that session stays. The new session for the
-/// cookie ends instead, and there is no token to set.
+/// Ends the sessions that the browser had in the cookies that are set. Returns the token to set in the other cookie.
+///
+/// If the other cookie still has a valid session of its own, that session stays, whichever user it belongs to. The new
+/// session for the cookie ends instead, and there is no token to set.
 async fn end_old_sessions(
     state: &SignInState,
     headers: &HeaderMap,
@@ -216,7 +221,7 @@ async fn end_old_sessions(
     let mut replaced = cookies.destination.cookie.sessions(headers);
     let mut others = cookies.other.cookie.sessions(headers);
     if !cookies.sets_both {
-        // A session that is in the console's cookie, too, goes on there.
+        // A session that is also in the console's cookie continues there.
         replaced.retain(|session| !contains_session(&others, session));
         state
             .end_sessions_or_log(&replaced, PairedSession::Stays, context)
@@ -228,7 +233,7 @@ async fn end_old_sessions(
         .end_sessions_or_log(&replaced, PairedSession::Ends, context)
         .await;
     others.retain(|session| !contains_session(&replaced, session));
-    // A session that is still valid comes from a separate sign-in, and somebody may be using the other pages with it.
+    // A session that is still valid comes from a separate sign-in, and a person may be using the other pages with it.
     // `None` means that there is no valid session, that several are valid, or that one cannot be checked. In all three
     // cases the old sessions end, and the new one takes the cookie.
     let user_of_other_cookie = state

@@ -1,4 +1,4 @@
-//! What the forms of the pages have in common.
+//! Reads the forms of the pages, and refuses forms of other sites.
 
 use super::{return_address::ReturnAddress, state::SignInState};
 use crate::extract::{credentials::cross_site, form::Form, query_params::QueryParams};
@@ -9,7 +9,7 @@ use axum::{
 use http::HeaderMap;
 use rolegate_sign_in::{origin::Origin, page_query::RETURN, request::is_same_origin};
 
-/// A form that a page of ours sent.
+/// A form that a page of Rolegate sent.
 pub(super) struct SubmittedForm {
     pub(super) headers: HeaderMap,
     pub(super) query: QueryParams,
@@ -17,15 +17,15 @@ pub(super) struct SubmittedForm {
     /// The address in the field `return`, or in the query if there is no such field. `None` if people may not be sent
     /// there.
     pub(super) return_address: Option<ReturnAddress>,
-    /// The origin of the page that sent the form, which is one of ours.
+    /// The origin of the page that sent the form, which is also the origin of this request.
     pub(super) origin: Origin,
-    /// Tells whether a proxy passed the form on.
+    /// Set if a proxy passed the form on.
     pub(super) is_forwarded: bool,
 }
 
 impl SubmittedForm {
-    /// Reads the form if a page of ours sent it. A page of others could sign its visitors in or out, or let them guess
-    /// passwords.
+    /// Reads the form if a page of Rolegate sent it. A page of another site could sign its visitors in or out, or let
+    /// their browsers guess passwords.
     pub(super) async fn read(state: &SignInState, request: Request) -> Result<Self> {
         let headers = request.headers().clone();
         let origin = Origin::from_request_headers(&headers);
