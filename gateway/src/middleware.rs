@@ -1,4 +1,16 @@
-//! The middleware around every request of both variants.
+//! Wraps every request at all addresses of the gateway.
+//!
+//! [`apply`] adds one layer to a router. A request passes it in this order:
+//!
+//! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
+//!   its measurement.
+//! 2. `console_cookie` turns the session in the console's cookie into a token.
+//! 3. `drain_body` calls the handler, and afterwards reads the part of the body that the handler did not read. A panic
+//!   of the handler becomes a 500.
+//! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
+//! 5. The common headers are added.
+//!
+//! `cors` is inside of this layer.
 
 pub(crate) mod console_cookie;
 mod cors;
@@ -33,22 +45,23 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
-/// Lets browsers reach the host by HTTPS only for a year. Hosts below it are not included, because others may run them.
+/// The policy by which browsers reach this host only by HTTPS, for a year. Hosts below it are not included, because
+/// others may run them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 struct MiddlewareState {
-    /// The label in metrics.
+    /// The label of the router in metrics.
     variant: &'static str,
     trusted_proxies: CidrSet,
-    /// The memory that request bodies may take.
+    /// The memory that all request bodies together may take.
     memory: MemoryBudget,
     console_cookie: ConsoleCookie,
 }
 
-/// Adds the fallbacks and the middleware of both variants to `routes`.
+/// Adds the fallbacks and the middleware to `routes`.
 ///
-/// It is one layer, because every layer costs a request two allocations and a clone of the services
-/// below it. CORS is inside, so that preflights are logged and counted too.
+/// The middleware is one layer, because every layer costs a request two allocations and a clone of the services below
+/// it. CORS is inside, so that preflights are logged and counted, too.
 pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
@@ -61,12 +74,12 @@ where
 {
     let routes = routes
         .fallback(async || ApiError::http(HttpReason::RouteNotFound, "Not Found"))
-        // axum adds `Allow`.
+        // axum adds the header `Allow`.
         .method_not_allowed_fallback(async || {
             ApiError::http(HttpReason::MethodNotAllowed, "Method Not Allowed")
         });
     let routes = match cors::layer(&settings.cors_allowed_origins) {
-        // Responses to panics need CORS headers too.
+        // Responses to panics need CORS headers, too.
         Some(cors) => routes
             .layer(from_fn(async |request, next: Next| {
                 catch_panic(next.run(request)).await
@@ -83,8 +96,8 @@ where
     routes.layer(from_fn_with_state(Arc::new(state), handle))
 }
 
-/// A panic becomes a response before the body is drained, and logs, spans and metrics describe the
-/// response that the client gets.
+/// Passes a request through the middleware. A panic becomes a response before the body is drained, so logs, spans and
+/// metrics describe the response that the client gets.
 async fn handle(
     State(state): State<Arc<MiddlewareState>>,
     mut request: Request,
@@ -101,7 +114,8 @@ async fn handle(
         console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
-    // A proxy asks about the host of an application, which sends this header itself if it wants it.
+    // At the address of proxies, the host is an application's. If the application wants this header, it sends it
+    // itself.
     let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {
@@ -124,9 +138,9 @@ async fn handle(
     response
 }
 
-/// Tells the handler, and whatever it logs, where the request comes from.
+/// Tells the handler where the request comes from, and makes the same known to everything that it logs.
 fn insert_context(request: &mut Request, source: &RequestSource) -> RequestContext {
-    // Cannot fail: every character of a request id is valid in a header.
+    // This cannot fail, because every character of a request id is valid in a header.
     let request_id =
         HeaderValue::from_str(source.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
     request.extensions_mut().insert(CallContext {
@@ -145,7 +159,7 @@ fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_ht
     if is_https {
         headers.insert(STRICT_TRANSPORT_SECURITY, HTTPS_FOR_A_YEAR);
     }
-    // Responses hold tokens and user data, so caching is opt-in for each endpoint.
+    // Responses hold tokens and user data, so only endpoints that opt in are cached.
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));

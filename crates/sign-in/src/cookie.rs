@@ -28,7 +28,9 @@ pub struct Cookie<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieError {
     /// The cookie occurs twice where only one may be read ([`Cookie::find`]), or the request has more than
-    /// [`MAX_CANDIDATES`] candidates. Another host may have set some of them, and the request does not say which.
+    /// [`MAX_CANDIDATES`] candidates.
+    ///
+    /// Another host may have set some of them, and the request does not say which.
     TooMany,
     /// The cookie came with a request that may change something and that another site may have caused.
     CrossSite,
@@ -130,8 +132,10 @@ impl<'a> Cookie<'a> {
         }
     }
 
-    /// Returns the `Set-Cookie` that keeps this session for `max_age` seconds. Returns `None` for a session of the
-    /// wrong kind, which would not be found in this cookie. The session must consist of base64url characters.
+    /// Returns the `Set-Cookie` that keeps this session for `max_age` seconds.
+    ///
+    /// Returns `None` for a session of the wrong kind, which would not be found in this cookie. The session must
+    /// consist of base64url characters.
     pub fn set(&self, session: &SecretString, max_age: u64) -> Option<HeaderValue> {
         let session = session.expose_secret();
         if !session.starts_with(self.session_prefix()) {

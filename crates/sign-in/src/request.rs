@@ -83,7 +83,9 @@ impl<'a> BrowserRequest<'a> {
     }
 
     /// Tells whether the browser says that another site caused a request that may change something, in a mode in which
-    /// no script can add `Authorization`. The password of such a request is one that the browser remembers.
+    /// no script can add `Authorization`.
+    ///
+    /// The password of such a request is one that the browser remembers.
     ///
     /// Requests in mode `cors` are not refused, because their script may have sent a password that it knows. The
     /// browser adds a remembered password to such requests, too. A simple request needs no preflight, so CORS does not
@@ -124,8 +126,10 @@ impl<'a> BrowserRequest<'a> {
         self.method.is_some() && self.is_navigation()
     }
 
-    /// Tells whether the browser says that a person waits for a page. Such a browser goes on sending a remembered
-    /// password, even an outdated one. No dialog opens here to correct it, so the cookie says who the person is.
+    /// Tells whether the browser says that a person waits for a page.
+    ///
+    /// Such a browser goes on sending a remembered password, even an outdated one. No dialog opens here to correct it,
+    /// so the cookie says who the person is.
     pub fn is_declared_navigation(&self) -> bool {
         self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
     }

@@ -116,8 +116,10 @@ impl SignIn {
         Some(&page) == own || self.return_origins.contains(&page)
     }
 
-    /// Returns the address to which a person without a valid credential is redirected to sign in. Returns `None` for
-    /// requests of programs, and for the sign-in page itself, which the proxy should have let through.
+    /// Returns the address to which a person without a valid credential is redirected to sign in.
+    ///
+    /// Returns `None` for requests of programs, and for the sign-in page itself, which the proxy should have let
+    /// through.
     ///
     /// The result has no fragment, because browsers do not send it. They keep it over redirects by themselves.
     pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
@@ -149,8 +151,10 @@ impl SignIn {
         }
     }
 
-    /// Returns the query parameters that say where the person comes back to. There are none if the proxy did not say
-    /// the origin. If the address is too long, the person comes back to the root of the application.
+    /// Returns the query parameters that say where the person comes back to.
+    ///
+    /// There are none if the proxy did not say the origin. If the address is too long, the person comes back to the
+    /// root of the application.
     fn return_parameters(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> Vec<String> {
         let origin = match (&self.page, own) {
             // A sign-in page on the application's own host needs only the path.

@@ -88,7 +88,9 @@ impl Texts {
 }
 
 /// Returns the language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), and the first one
-/// among equals. A range such as `de-AT` also asks for `de` (RFC 4647, section 3.4), and `*` for the first language.
+/// among equals.
+///
+/// A range such as `de-AT` also asks for `de` (RFC 4647, section 3.4), and `*` for the first language.
 fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Texts> {
     let lines = headers.get_all(ACCEPT_LANGUAGE).iter();
     let ranges = lines

@@ -1,8 +1,8 @@
-//! The headers that say what the bytes of a body mean: `Content-Type`, `Content-Encoding` and
+//! Checks the headers that say what the bytes of a body mean: `Content-Type`, `Content-Encoding` and
 //! `Transfer-Encoding`.
 //!
-//! Whatever they say that this program does not follow is refused with 415. Reading such a header as absent
-//! would take the bytes for something that the client did not send.
+//! Values that this program does not support are refused with 415. If such a header were read as absent, the bytes
+//! would be taken for something that the client did not send.
 
 use http::{
     HeaderMap, HeaderName,
@@ -11,8 +11,8 @@ use http::{
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// Rejects with 415 a body that is compressed or otherwise coded (RFC 9110, section 8.4). `identity`
-/// says that it is not. The server has removed only the chunks of a `Transfer-Encoding`.
+/// Rejects with 415 a body that is compressed or otherwise coded (RFC 9110, section 8.4). `identity` means that it is
+/// not coded. Of `Transfer-Encoding`, the server has removed only `chunked`.
 pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
     if !lists_only(headers, CONTENT_ENCODING, "identity") {
         return Err(unsupported("Content-Encoding is not supported."));
@@ -23,7 +23,7 @@ pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Tells whether the lines of a header list no other coding than this one.
+/// Tells whether the lines of a header list no other coding than `coding`.
 fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
     let is_coding = |entry: &str| {
         let entry = entry.trim();
@@ -35,9 +35,10 @@ fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
     })
 }
 
-/// Rejects with 415 and the text `wrong` everything but a single well-formed `Content-Type` whose media type
-/// in lower case, without parameters, `is_right`. A charset other than UTF-8 is refused by a text of its
-/// own, because the body would be read as UTF-8.
+/// Rejects with 415 everything but a single well-formed `Content-Type` whose media type `is_right`. `is_right` gets the
+/// media type in lower case and without parameters, and `wrong` is the `detail`.
+///
+/// A charset other than UTF-8 has a `detail` of its own, because the body would be read as UTF-8.
 pub(crate) fn expect_media_type(
     headers: &HeaderMap,
     wrong: &'static str,
@@ -68,7 +69,7 @@ struct MediaType {
 }
 
 impl MediaType {
-    /// `None` if there is not exactly one `Content-Type`, or it is malformed.
+    /// Reads the only `Content-Type`. Returns `None` if it is missing, repeated or malformed.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(CONTENT_TYPE).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
@@ -77,7 +78,7 @@ impl MediaType {
         Self::parse(value.to_str().ok()?)
     }
 
-    /// `None` if it is malformed.
+    /// Reads a media type with its parameters. Returns `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (essence, mut rest) = text.split_once(';').unwrap_or((text, ""));
         let essence = essence.trim().to_ascii_lowercase();
@@ -107,7 +108,8 @@ impl MediaType {
         }
     }
 
-    /// ASCII is a part of UTF-8. Two charsets contradict each other, unless they are the same.
+    /// Tells whether the body may be read as UTF-8, of which ASCII is a part. Two different charsets contradict each
+    /// other.
     fn is_utf8(&self) -> bool {
         let Some((first, others)) = self.charsets.split_first() else {
             return true;
@@ -119,7 +121,7 @@ impl MediaType {
     }
 }
 
-/// A token or a quoted string at the start, and what follows it.
+/// Reads a token or a quoted string at the start of `text`, and returns it with the rest.
 fn parameter_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ';']).unwrap_or(text.len());
@@ -141,7 +143,7 @@ fn parameter_value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A token (RFC 9110, section 5.6.2).
+/// Tells whether the text is a token (RFC 9110, section 5.6.2).
 fn is_token(text: &str) -> bool {
     let is_token_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

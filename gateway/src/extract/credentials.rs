@@ -1,4 +1,4 @@
-//! Credentials: what a caller presents, and for whom it stands.
+//! Reads the credentials that a caller presents, and finds the user for whom they stand.
 
 use crate::state::GatewayState;
 use axum::{
@@ -16,7 +16,8 @@ use rolegate_sign_in::request::BrowserRequest;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
-/// The credentials in the only `Authorization` header, of either scheme.
+/// Reads the credentials in the only `Authorization` header, of either scheme. Rejects a missing, repeated or malformed
+/// header with 401.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -25,8 +26,8 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiErr
     Authorization::parse(value.as_bytes()).ok_or_else(ApiError::not_authenticated)
 }
 
-/// Unverified credentials of HTTP Basic (RFC 7617). Rejects with 401 `Not authenticated.` if the header
-/// is missing, repeated or not of the form `Basic <base64 of username:password>`.
+/// The unverified credentials of HTTP Basic (RFC 7617). The extractor rejects with 401 `Not authenticated.` a header
+/// that is missing, repeated or not of the form `Basic <base64 of username:password>`.
 pub(crate) struct BasicCredentials {
     /// The text before the first colon.
     pub(crate) username: String,
@@ -45,12 +46,13 @@ impl<S: Sync> FromRequestParts<S> for BasicCredentials {
     }
 }
 
-/// The valid access token or session of the request, for what no API key may do. Rejects as [`CurrentUser`] does, and an
-/// API key with 403. Needs the request's head only, so it runs before the body is read; auth-service refuses API keys
-/// again.
+/// The valid access token or session of the request, for endpoints that no API key may use. The extractor rejects as
+/// [`CurrentUser`] does, and an API key with 403.
+///
+/// It needs only the head of the request, so it runs before the body is read. auth-service refuses API keys again.
 pub(crate) struct PersonalToken {
     pub(crate) client: ActingClient,
-    /// The name of the user who has the token.
+    /// The name of the user to whom the token belongs.
     pub(crate) username: String,
 }
 
@@ -74,13 +76,13 @@ where
     }
 }
 
-/// The refusal of what a page of another site may have caused.
+/// Returns the 403 for a request that a page of another site may have caused.
 pub(crate) fn cross_site() -> ApiError {
     ApiError::http(HttpReason::CrossSite, "Cross-site request.")
 }
 
-/// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement.
+/// Finds the user of the only `Authorization` header, `Bearer` or `Basic`. Refuses a user whose stored role does not
+/// meet the requirement.
 pub(crate) async fn authenticate_header(
     state: &GatewayState,
     headers: &HeaderMap,
@@ -93,7 +95,7 @@ pub(crate) async fn authenticate_header(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
-            // A password that a browser remembers is good for no change by another site, and is not even checked.
+            // A remembered password must not authorize a change that another site caused. It is not even checked.
             if BrowserRequest::forwarded(headers).is_cross_site_change() {
                 return Err(cross_site().into_response());
             }
@@ -102,8 +104,10 @@ pub(crate) async fn authenticate_header(
     }
 }
 
-/// The user with this password, if the role stored now meets the requirement. The password may be an API key, because
-/// programs such as git send it nowhere else. A denial has the [`User`] in its extensions, for the audit log.
+/// Finds the user with this password. Refuses a user whose stored role does not meet the requirement.
+///
+/// The password may be an API key, because programs such as git can send a key nowhere else. A denial has the [`User`]
+/// in its extensions, for the audit log.
 async fn authenticate_basic(
     state: &GatewayState,
     username: &str,
@@ -125,7 +129,7 @@ async fn authenticate_basic(
     if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
         return Ok(user);
     }
-    // An admin who lacks the second factor that admins need.
+    // The user is an admin, but lacks the second factor that admins need.
     let lacks_second_factor = user.unknown_role.is_some_and(|role| roles.contains(&role));
     let reason = if lacks_second_factor {
         Reason::SecondFactorRequired
@@ -137,7 +141,7 @@ async fn authenticate_basic(
     Err(denial)
 }
 
-/// The claims of an access token that this program did not verify.
+/// Reads the claims of an access token without verifying it. They count only if auth-service has verified the token.
 pub(crate) fn unverified_claims<T: DeserializeOwned>(token: &str) -> Option<T> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     serde_json::from_slice(&claims).ok()

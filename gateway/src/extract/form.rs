@@ -1,4 +1,4 @@
-//! Request bodies: forms of at most 64 KiB.
+//! Reads request bodies that are forms of at most 64 KiB.
 
 use super::{
     body_headers::expect_media_type,
@@ -17,7 +17,8 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400.
+    /// Reads the form in the body. Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and
+    /// 400.
     pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let bytes = read_body(&head, body, MAX_BODY).await?;
@@ -28,7 +29,7 @@ impl Form {
         Ok(Self { fields })
     }
 
-    /// Rejects with 400 a field that is missing or repeated.
+    /// Returns the value of a field. Rejects with 400 a field that is missing or repeated.
     pub(crate) fn required(&self, name: &str) -> Result<String, ApiError> {
         match self.fields.get(name) {
             Ok(Some(value)) => Ok(value.to_owned()),
@@ -38,7 +39,7 @@ impl Form {
         }
     }
 
-    /// Rejects with 400 a field that is repeated.
+    /// Returns the value of a field, if there is one. Rejects with 400 a field that is repeated.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<&str>, ApiError> {
         self.fields.get(name).map_err(|_repeated| {
             invalid_field(format!("Field \"{name}\" is given more than once."))

@@ -1,4 +1,7 @@
-//! Request bodies: JSON objects of limited size.
+//! Reads request bodies that are JSON objects of limited size.
+//!
+//! [`JsonBody`] and [`PathIdsAndBody`] are the extractors. Both read the bytes with [`read_body`], which checks size,
+//! time and content coding, and then decode the fields with `object`, whose errors name the field.
 
 mod object;
 
@@ -21,15 +24,15 @@ use serde::de::DeserializeOwned;
 use std::{borrow::Cow, time::Duration};
 use tokio::time::timeout;
 
-/// The greatest number of bytes of a body, unless an endpoint says otherwise.
+/// The longest body, in bytes, unless an endpoint has a limit of its own.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields
-/// are ignored, unless the struct denies them.
+/// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored, unless
+/// the struct denies them.
 ///
-/// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. No error
-/// repeats anything of the body but the name of an unknown field: it may hold a password.
+/// The extractor rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. An error
+/// repeats nothing of the body but the name of an unknown field, because the body may hold a password.
 pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) T);
 
 impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {
@@ -41,8 +44,8 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-/// The ids in the path, as [`PathIds`], and a JSON object, as [`JsonBody`]. It is one extractor, because the path is
-/// checked in between: after the form of the body, and before its fields.
+/// The ids in the path, like [`PathIds`], and a JSON object, like [`JsonBody`]. This is one extractor, because the path
+/// is checked after the form of the body and before its fields.
 pub(crate) struct PathIdsAndBody<I, T, const MAX: usize = MAX_BODY>(pub(crate) I, pub(crate) T);
 
 impl<S, I, T, const MAX: usize> FromRequest<S> for PathIdsAndBody<I, T, MAX>
@@ -61,8 +64,10 @@ where
     }
 }
 
-/// Reads a JSON object. The outer error is about the form of the body. The inner one is about a field, which is missing,
-/// repeated, of another type or not known: the path is checked before it is returned.
+/// Reads a JSON object.
+///
+/// The outer error is about the form of the body. The inner error is about a field that is missing, repeated, unknown
+/// or of another type, and the path is checked before it is returned.
 async fn read_json<T: DeserializeOwned>(
     head: &Parts,
     body: Body,
@@ -80,8 +85,8 @@ async fn read_json<T: DeserializeOwned>(
     }
 }
 
-/// Reads a body of at most `max` bytes, which has no content coding. Rejects, in this order, with 413,
-/// 503, 408 and 415. Every endpoint that takes a body reads it here.
+/// Reads a body of at most `max` bytes without a content coding. Rejects, in this order, with 413, 503, 408 and 415.
+/// Every endpoint that takes a body reads it here.
 pub(crate) async fn read_body(head: &Parts, body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let bytes = receive(body, max, head.extensions.get()).await?;
     expect_no_coding(&head.headers)?;
@@ -107,7 +112,7 @@ async fn receive(
             reserve(memory, size).await?;
             unreserved = max;
         }
-        // Copied: keeping many small chunks would take many times their bytes.
+        // The chunks are copied into one buffer, because keeping many small chunks would take many times their bytes.
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_broken| invalid_body("Request body could not be read."))?;

@@ -1,4 +1,4 @@
-//! The ids in a path such as `/users/{user_id}/keys/{key_id}`.
+//! Reads the ids in a path such as `/users/{user_id}/keys/{key_id}`.
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
@@ -6,11 +6,11 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::de::{DeserializeOwned, value::Error, value::MapDeserializer};
 
-/// Ids start at 1, so no row has this one.
+/// Stands for integers beyond the range of ids. Ids start at 1, so no row has this one.
 const NO_SUCH_ID: i64 = 0;
 
-/// Ids in the path of an endpoint, as a struct that has a field for each of them. Rejects with 400 the first id in the
-/// path that is not an integer, also one that is none of the struct.
+/// The ids in the path of an endpoint, as a struct with a field for each of them. The extractor rejects with 400 the
+/// first id in the path that is not an integer, even if the struct does not have it.
 pub(crate) struct PathIds<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
@@ -18,7 +18,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let Ok(segments) = RawPathParams::from_request_parts(parts, state).await else {
-            // A segment is not UTF-8. The error names the first id, whichever it is.
+            // A segment is not UTF-8. The error names the first id, whichever segment is wrong.
             return Err(not_an_integer(first_id(parts)));
         };
         let mut ids = Vec::new();
@@ -31,7 +31,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
     }
 }
 
-/// The name of the first id in the template of the route.
+/// Returns the name of the first id in the template of the route.
 fn first_id(parts: &Parts) -> &str {
     let route = parts.extensions.get::<MatchedPath>();
     let template = route.map_or("", MatchedPath::as_str);
@@ -43,7 +43,7 @@ fn not_an_integer(name: &str) -> ApiError {
     ApiError::http(HttpReason::PathInvalid, detail)
 }
 
-/// Parses an integer. One beyond the range of ids is still an integer: the request then fails with 404.
+/// Parses an integer. An integer beyond the range of ids is still valid, and the request then fails with 404.
 fn parse_id(segment: &str) -> Option<i64> {
     let digits = segment.strip_prefix(['+', '-']).unwrap_or(segment);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

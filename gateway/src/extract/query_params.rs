@@ -1,4 +1,4 @@
-//! The parameters of a query such as `?limit=&after=`, each at most once.
+//! Reads the parameters of a query such as `?limit=&after=`, each of which may occur once.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -8,12 +8,12 @@ use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
 use std::{borrow::Cow, fmt, str::FromStr};
 use url::form_urlencoded;
 
-/// The greatest number of characters of the name of an unknown parameter or field in an error.
+/// How many characters of the name of an unknown parameter or field an error repeats.
 pub(super) const MAX_SHOWN_NAME: usize = 64;
 
 /// The parameters of a query, or the fields of a form.
 pub(crate) struct QueryParams {
-    /// Names and values, in their order.
+    /// The names and values, in the order of the query.
     pairs: Vec<(String, String)>,
 }
 
@@ -26,9 +26,9 @@ impl<S: Sync> FromRequestParts<S> for QueryParams {
 }
 
 impl QueryParams {
-    /// Rejects with 400 a query that is not UTF-8.
+    /// Parses a query. Rejects with 400 one that is not UTF-8.
     pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
-        // `form_urlencoded` would replace invalid bytes by U+FFFD, which a username may contain.
+        // `form_urlencoded` would replace invalid bytes by U+FFFD, which is a valid character of usernames.
         percent_decode_str(query)
             .decode_utf8()
             .map_err(|_| invalid_query("The query is not valid UTF-8."))?;
@@ -38,7 +38,7 @@ impl QueryParams {
         })
     }
 
-    /// Rejects with 400 a parameter that is none of these.
+    /// Rejects with 400 a parameter that is not in `known`.
     pub(crate) fn expect_only(&self, known: &[&str]) -> Result<(), ApiError> {
         for (name, _) in &self.pairs {
             if !known.contains(&name.as_str()) {
@@ -51,7 +51,7 @@ impl QueryParams {
         Ok(())
     }
 
-    /// Rejects with 400 a parameter that is repeated.
+    /// Returns the value of a parameter. Rejects with 400 a parameter that is repeated.
     pub(crate) fn get(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let mut values = self.pairs.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
@@ -62,7 +62,7 @@ impl QueryParams {
         }
     }
 
-    /// The number of rows of a page.
+    /// Returns the number of rows that a page may have.
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
         self.number(
@@ -72,12 +72,12 @@ impl QueryParams {
         )
     }
 
-    /// An id, or 0, which no row has.
+    /// Returns an id, or 0, which no row has.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
-    /// A positive number, such as a revision or the id of a user.
+    /// Returns a positive number, such as a revision or the id of a user.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(
             name,
@@ -86,7 +86,7 @@ impl QueryParams {
         )
     }
 
-    /// The name of an event.
+    /// Returns the name of an event.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let value = self.get(name)?;
         if value.is_none_or(is_event_name) {
@@ -97,7 +97,7 @@ impl QueryParams {
         )))
     }
 
-    /// One of these values.
+    /// Returns the value of a parameter that must be one of `values`.
     pub(crate) fn one_of<const N: usize>(
         &self,
         name: &str,
@@ -113,7 +113,8 @@ impl QueryParams {
         )))
     }
 
-    /// A number without a sign, which `parse` alone would accept. `rule` says in the error which numbers are valid.
+    /// Returns a number. Rejects a sign, which `parse` alone would accept. `rule` says in the error which numbers are
+    /// valid.
     fn number<N: FromStr>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The session in the console's cookie, which scripts of the console and of the account page use without seeing it.
+//! Lets scripts of the console and of the account page use the session in the console's cookie without seeing it.
 
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use rolegate_sign_in::{
@@ -8,14 +8,15 @@ use rolegate_sign_in::{
 };
 use secrecy::ExposeSecret as _;
 
-/// Tells whether a router takes the session in the console's cookie for a token.
+/// Says whether a router accepts the session in the console's cookie as a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConsoleCookie {
     Accepted,
     Ignored,
 }
 
-/// Takes the session in the console's cookie for the token of a request that a script of the same origin made.
+/// Puts the session in the console's cookie into `Authorization`, if a script of the same origin made the request and
+/// sent no credentials itself.
 pub(super) fn use_as_token(headers: &mut HeaderMap) {
     if headers.contains_key(AUTHORIZATION) {
         return;

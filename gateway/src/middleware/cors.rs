@@ -1,4 +1,4 @@
-//! Cross-Origin Resource Sharing (CORS).
+//! Allows pages of other origins to call the API (Cross-Origin Resource Sharing, CORS).
 
 use super::request_source::X_REQUEST_ID;
 use crate::settings::AllowedOrigins;
@@ -10,7 +10,8 @@ use rolegate_proto::http::REASON_HEADER;
 use std::time::Duration;
 use tower_http::cors::CorsLayer;
 
-/// Answers preflights (any `OPTIONS`) and adds CORS headers to every response; `None` if it is disabled.
+/// Returns the layer that answers preflights (any `OPTIONS`) and adds CORS headers to every response. Returns `None` if
+/// no origin is allowed.
 pub(super) fn layer(origins: &AllowedOrigins) -> Option<CorsLayer> {
     let AllowedOrigins(origins) = origins;
     let reason = HeaderName::from_static(REASON_HEADER);

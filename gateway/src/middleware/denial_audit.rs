@@ -1,5 +1,5 @@
-//! Records denied requests in the audit log: once a minute for each actor and route, so that a holder of
-//! a token cannot fill the log.
+//! Records denied requests in the audit log. A repeated denial is recorded once a minute for each actor and route, so
+//! that a caller with a token cannot fill the log.
 
 use super::metrics::method_name;
 use crate::extract::credentials::unverified_claims;
@@ -20,37 +20,38 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// How long a denial that was recorded stands for its repetitions.
+/// The time in which repetitions of a recorded denial are not recorded again.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// The greatest number of lines without an actor in a period.
+/// The greatest number of lines without an actor within [`PERIOD`].
 const MAX_ANONYMOUS: usize = 60;
 
-/// Limits the lines by actor, which names a user, a key or a session, and by method and route.
+/// Limits the lines by actor, which is a user, a key or a session, and by method and route.
 static DENIALS_BY_ACTOR: LogLimiter<(String, String)> =
     LogLimiter::evicting_when_full(10_000, PERIOD);
 
-/// Limits the lines without an actor by client: anybody may have any number of addresses.
+/// Limits the lines without an actor by client. It is silent when full, because an attacker can have any number of
+/// addresses.
 static ANONYMOUS_DENIALS: LogLimiter<(String, String)> =
     LogLimiter::silent_when_full(MAX_ANONYMOUS, PERIOD);
 
 /// The caller who was denied, as far as it is known.
 struct DeniedCaller {
     actor: Option<Actor>,
-    /// The start of an API key.
+    /// The first characters of the API key.
     api_key: Option<String>,
-    /// The start of a session.
+    /// The first characters of the session.
     session: Option<String>,
 }
 
-/// The user who was denied: from the token's claims or, for Basic, from the extensions of the response.
+/// The user who was denied, from the claims of the token or, for Basic, from the extensions of the response.
 #[derive(Deserialize)]
 struct Actor {
     sub: String,
     username: String,
 }
 
-/// Records the response if it is a denial. Call it within the request's context.
+/// Records the response if it is a denial. It must be called within the request's context.
 pub(crate) fn record(
     method: &Method,
     route: Option<&MatchedPath>,
@@ -60,7 +61,7 @@ pub(crate) fn record(
     if response.status() != StatusCode::FORBIDDEN {
         return;
     }
-    // Every error of ours has the header. An error without it comes from an application's own handler.
+    // Every error of Rolegate has this header. A response without it comes from an application's own handler.
     let Some(reason) = response
         .headers()
         .get(REASON_HEADER)
@@ -69,7 +70,7 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    // A client can invent any number of methods.
+    // A client can invent any number of methods, so unknown ones share a name.
     let method = method_name(method);
     let caller = DeniedCaller::identify(authorization, response);
     if !caller.claim_line(format!("{method} {route}")) {
@@ -99,7 +100,7 @@ impl DeniedCaller {
                 sub: user.id.to_string(),
                 username: user.username.clone(),
             }),
-            // auth-service has verified the token: it refuses a role only after that.
+            // auth-service has verified the token, because it refuses a role only after that.
             None => credential.and_then(|token| unverified_claims(token.expose_secret())),
         };
         let start_of = |prefix| credential.and_then(|credential| start_of(credential, prefix));
@@ -110,7 +111,7 @@ impl DeniedCaller {
         }
     }
 
-    /// Claims the line that the caller was denied this endpoint. Returns `false` if it was written recently.
+    /// Claims the right to write a line about this caller and endpoint. Returns `false` if one was written recently.
     fn claim_line(&self, endpoint: String) -> bool {
         let name = match &self.actor {
             Some(actor) => Some(&actor.sub),
@@ -124,18 +125,18 @@ impl DeniedCaller {
     }
 }
 
-/// The credential that was denied: the session in a cookie, which the response has in its extensions, or the token in
-/// `Authorization`.
+/// Returns the credential that was denied: the session in a cookie, which is in the extensions of the response, or the
+/// token in `Authorization`.
 fn denied_credential(
     authorization: Option<HeaderValue>,
     response: &Response,
 ) -> Option<SecretString> {
     let extensions = response.extensions();
-    // The cookie comes first: where only it counts, nothing has verified `Authorization`.
+    // The cookie comes first, because nothing has verified `Authorization` where only the cookie counts.
     if let Some(BearerToken(session)) = extensions.get() {
         return Some(session.clone());
     }
-    // auth-service gives these reasons only after it has verified the credential. The gateway refuses the forms of other
+    // auth-service gives these reasons only after it has verified the credential. The gateway refuses forms of other
     // sites before that.
     let reason = extensions.get().and_then(CallError::reason)?;
     if reason.is_denial() || reason == Reason::PasswordLinkRequired {
@@ -149,7 +150,8 @@ fn token_in(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
-/// The first characters of a credential of this kind, by which people recognize it: of an API key, those that lists show.
+/// Returns the first characters of a credential with this prefix, by which people recognize it. Lists of API keys show
+/// the same characters.
 fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
     let credential = credential.expose_secret();
     if !credential.starts_with(prefix) {

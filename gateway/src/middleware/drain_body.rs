@@ -1,8 +1,8 @@
 //! Reads the rest of a request body that the handler did not read.
 //!
-//! If a server responds and closes the connection while the client still sends, TCP resets the
-//! connection and the client sees a broken pipe instead of its 413 or 401. So an early response
-//! waits for the rest of the body, within limits.
+//! If a server responds and closes the connection while the client still sends, TCP resets the connection. The client
+//! then sees a broken pipe instead of its 413 or 401. So an early response waits for the rest of the body, within
+//! limits.
 
 use crate::memory::BodyMemory;
 use axum::{
@@ -25,14 +25,17 @@ use std::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-/// The greatest number of bytes that are read after the handler.
+/// The greatest number of bytes that are read after the handler has returned.
 const MAX_DRAIN: u64 = 8 * 1024 * 1024;
+/// How long the rest of a body is read.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// The time after a 503: an overloaded gateway must not wait for slow bodies.
+/// How long the rest of a body is read after a 503, because an overloaded gateway must not wait for slow bodies.
 const BUSY_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Calls `handler` and reads what it left of the body. Closes the connection after the response if
-/// that exceeds the limits. What the handler reads counts against `memory` until it has answered.
+/// Calls `handler` and then reads the rest of the body.
+///
+/// If the rest exceeds the limits, the connection is closed after the response. The bytes that the handler reads count
+/// against `memory` until it has returned.
 pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     mut request: Request,
     memory: &MemoryBudget,
@@ -55,9 +58,9 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     let mut response = handler(request).await;
     drop(memory);
     let is_drained = match dropped.try_recv() {
-        // The client waits for a 100 (Continue) and sends nothing after a final response.
+        // The client waits for a 100 (Continue), so it sends no body after a final response.
         Ok(rest) if expects_continue && !rest.is_started => false,
-        // The client had its time already.
+        // The client has already had the time to send the body.
         Ok(_) if response.status() == StatusCode::REQUEST_TIMEOUT => false,
         Ok(rest) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
             drain(rest.body, BUSY_DRAIN_TIMEOUT).await
@@ -74,7 +77,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     response
 }
 
-/// Reads the rest of a body, and tells whether it ended within the limits.
+/// Reads the rest of a body. Returns whether it ended within the limits.
 pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
     if body.size_hint().lower() > MAX_DRAIN {
         return false;
@@ -93,7 +96,7 @@ pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
     timeout(time, read).await.unwrap_or(false)
 }
 
-/// Sends the inner body back if it is dropped before its end.
+/// A body that sends its inner body to [`drain_unread`] if it is dropped before its end.
 struct TrackedBody {
     body: Body,
     is_started: bool,

@@ -1,5 +1,5 @@
-//! Metrics and spans of requests. Labels have a bounded number of values: route templates, and only the
-//! methods that HTTP defines.
+//! Counts and measures requests, and opens their spans. Labels have a bounded number of values: route templates, and
+//! only the methods that HTTP defines.
 
 use super::request_source::{IGNORED_ADDRESSES, RequestSource};
 use axum::{
@@ -37,8 +37,8 @@ static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     )
 });
 
-/// Registers the metrics of requests and of batched calls to auth-service and, `with_posts`, to
-/// posts-service, so that they are present before the first request.
+/// Registers the metrics of requests and of batched calls, so that they are present before the first request. The calls
+/// are those to auth-service and, `with_posts`, those to posts-service.
 pub(crate) fn register(with_posts: bool) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
@@ -49,7 +49,7 @@ pub(crate) fn register(with_posts: bool) {
     }
 }
 
-/// A request in flight. Dropping it without [`finish`](Self::finish) counts it as cancelled.
+/// A request in flight. If it is dropped without [`finish`](Self::finish), it is counted as canceled.
 pub(crate) struct RequestMetrics {
     variant: &'static str,
     method: &'static str,
@@ -94,7 +94,8 @@ impl Drop for RequestMetrics {
     }
 }
 
-/// The methods of RFC 9110, section 9.3, and RFC 5789; clients can invent any number of others.
+/// Returns the name of a method of RFC 9110, section 9.3, or RFC 5789. All other methods share one name, because
+/// clients can invent any number of them.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     let known = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
@@ -105,8 +106,9 @@ pub(crate) fn method_name(method: &Method) -> &'static str {
         .unwrap_or("_OTHER")
 }
 
-/// The span of a request, by the OpenTelemetry semantic conventions for HTTP servers. It records the
-/// route template, never the path or the query, which may hold secrets. Unless tracing is configured, it
+/// Opens the span of a request, by the OpenTelemetry semantic conventions for HTTP servers.
+///
+/// It records the route template, never the path or the query, which may hold secrets. Unless tracing is configured, it
 /// is disabled and costs almost nothing.
 pub(super) fn start_span(
     request: &Request,

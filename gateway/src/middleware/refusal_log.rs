@@ -1,4 +1,4 @@
-//! Counts refusals and logs them once a second, and logs failures.
+//! Counts refusals and logs them once a second. Also logs responses that are server errors.
 
 use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
@@ -15,15 +15,15 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
     counter_vec("rolegate_http_refusals_total", help, &["route", "reason"])
 });
 
-/// The refusals that are not yet logged.
+/// Counts the refusals that are not logged yet.
 static PENDING: EventLog =
     EventLog::new(|refused| tracing::warn!(refused, "requests refused in the last second"));
 
-/// The server errors, of which the first of a kind has a line.
+/// Counts the server errors. The first of a kind has a line of its own.
 static FAILED: EventLog =
     EventLog::new(|failed| tracing::warn!(failed, "requests failed in the last second"));
 
-/// Exports the refusals of logins at zero.
+/// Exports the counters of refused logins with the value zero, so that they are present before the first refusal.
 pub(crate) fn register() {
     for reason in REFUSALS {
         for route in ["/login", "/sessions", "/sign-in"] {
@@ -32,8 +32,8 @@ pub(crate) fn register() {
     }
 }
 
-/// Records the response if it is a refusal or a server error. Logs the route template, never the URL,
-/// which may hold secrets.
+/// Records the response if it is a refusal or a server error. It logs the route template, never the URL, which may hold
+/// secrets.
 pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Response) {
     let status = response.status();
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {

@@ -1,5 +1,5 @@
-//! Where a request comes from. Only a trusted proxy may set the client address, the request id and
-//! the trace context.
+//! Finds out where a request comes from. Only a trusted proxy may set the client address, the request id and the trace
+//! context.
 
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName};
@@ -9,12 +9,12 @@ use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::headers::single_value;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The request id: accepted from trusted proxies, sent in every response.
+/// The header of the request id. It is accepted from trusted proxies and sent with every response.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Client addresses that peers outside of `TRUSTED_PROXIES` report.
+/// Counts and logs client addresses that are ignored because the peer is not in `TRUSTED_PROXIES`.
 pub static IGNORED_ADDRESSES: AddressHeader =
     AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
@@ -35,7 +35,7 @@ impl RequestSource {
         if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
             IGNORED_ADDRESSES.ignore(peer);
         }
-        // One that is repeated or malformed counts as none.
+        // A repeated or malformed request id counts as missing.
         let request_id = match single_value(headers, X_REQUEST_ID) {
             Some(id) if is_trusted => id.parse().ok(),
             _ => None,
@@ -48,8 +48,8 @@ impl RequestSource {
     }
 }
 
-/// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is
-/// not trusted. Entries to the left of that hop may be forged.
+/// Finds the client's address: follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop
+/// that is not trusted. Entries to the left of that hop may be forged.
 fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
         .get_all(X_FORWARDED_FOR)
@@ -71,7 +71,8 @@ fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     client
 }
 
-/// Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+/// Reads an address in one of the forms `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
+/// `[2001:db8::1]:80`.
 fn parse_hop(hop: &str) -> Option<IpAddr> {
     let plain = || hop.parse::<IpAddr>().ok();
     let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());

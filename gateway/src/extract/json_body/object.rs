@@ -1,6 +1,8 @@
-//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field and
-//! what it must be. `serde_path_to_error` names neither a missing nor a repeated field, and reports the
-//! first error of the text, not of the struct.
+//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field and what it must
+//! be.
+//!
+//! `serde_path_to_error` does not suffice: it names neither a missing nor a repeated field, and it reports the first
+//! error in the text, not the first field of the struct.
 
 use crate::extract::query_params::MAX_SHOWN_NAME;
 use rolegate_proto::http::HttpReason;
@@ -11,10 +13,10 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
 
-/// Why a body was rejected. No text repeats a value, which may be a password.
+/// Why a body was rejected. The text never repeats a value, which may be a password.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
-    /// Not JSON, or not an object.
+    /// The body is not JSON, or not an object.
     #[error("{0}")]
     Malformed(&'static str),
     /// A field is missing, repeated, of another type, or not known.
@@ -34,7 +36,7 @@ impl de::Error for BodyError {
     }
 
     fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
-        // The detail has the name quoted and escaped.
+        // The format `{name:?}` quotes and escapes the name.
         let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
         Self::Field {
             reason: HttpReason::FieldUnknown,
@@ -43,8 +45,10 @@ impl de::Error for BodyError {
     }
 }
 
-/// A JSON text. Unknown fields are checked for syntax but not decoded, because `1e999`, `"\ud800"`
-/// and any depth of nesting are valid JSON (RFC 8259) and must not make a body fail.
+/// The JSON text of an object.
+///
+/// The values of unknown fields are checked for syntax but not decoded. Values such as `1e999`, `"\ud800"` and any
+/// depth of nesting are valid JSON (RFC 8259), so they must not make a body fail.
 pub(super) struct ObjectDeserializer<'de> {
     pub(super) text: &'de str,
 }
@@ -59,8 +63,9 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, BodyError> {
         let object = read_object(self.text, fields)?;
-        // The first unknown field, which a struct that denies them rejects. Then all fields in their
-        // order, also the missing ones: the first error is that of the first field.
+        // The visitor sees the first unknown field first, which a struct that denies unknown fields rejects. Then it
+        // sees all fields in the order of the struct, including missing ones, so that the first error is about the
+        // first field.
         let unknown = object
             .first_unknown
             .map(|name| (Cow::Owned(name), Field::default()));
@@ -96,15 +101,15 @@ fn read_object<'de>(
     Ok(object)
 }
 
-/// An object whose values are not decoded.
+/// An object whose values are not decoded yet.
 struct Object<'de> {
     /// The fields of the struct, in its order.
     fields: Vec<Field<'de>>,
-    /// The name of the first field that is none of these.
+    /// The name of the first field that the struct does not have.
     first_unknown: Option<String>,
 }
 
-/// Collects the values of each of these fields.
+/// Collects the values of the fields with these names.
 struct KnownFields {
     names: &'static [&'static str],
 }
@@ -136,7 +141,7 @@ impl<'de> Visitor<'de> for KnownFields {
     }
 }
 
-/// The values of a field: one, or none for an optional field.
+/// A field with its values. There should be one value, or none if the field is optional.
 #[derive(Default)]
 struct Field<'de> {
     name: &'static str,
@@ -145,7 +150,8 @@ struct Field<'de> {
 }
 
 impl<'de> Field<'de> {
-    /// The only value. Which of several counts would depend on the parser (RFC 8259, section 4), so they are refused.
+    /// Returns the only value, if it is of the right kind. Several values are refused, because it depends on the parser
+    /// which of them counts (RFC 8259, section 4).
     fn value(&self, kind: &str, is_kind: impl FnOnce(&str) -> bool) -> Result<&'de str, BodyError> {
         let Self {
             name,
@@ -177,7 +183,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     type Error = BodyError;
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
-        // Where the field is an option of an option, null means none, too.
+        // If the field is an `Option<Option<_>>`, null also means that there is no value.
         let is_null = matches!(self.values[..], [value] if value.get() == "null");
         if self.values.is_empty() || (self.optional && is_null) {
             return visitor.visit_none();
@@ -195,7 +201,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
-        // Fails on a lone surrogate.
+        // Decoding fails on a lone surrogate.
         let text = serde_json::from_str(json).map_err(|_| BodyError::Field {
             reason: HttpReason::BodyInvalid,
             detail: NOT_JSON.into(),
