@@ -1,4 +1,4 @@
-//! The HTTP Basic variant: users and one protected endpoint, without roles and tokens.
+//! Serves the HTTP Basic variant: users and one protected endpoint, without roles and tokens.
 
 use crate::{
     endpoints::{access, accounts},
@@ -32,18 +32,18 @@ fn variant() -> Variant {
     }
 }
 
-/// Routes by the access that they need, as in [`bearer`](crate::bearer).
+/// Lists the routes by the access that they need, as [`bearer`](crate::bearer) does.
 fn routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
-        // public
+        // The public routes:
         .routes(routes!(access::basic_index))
         .routes(routes!(accounts::register))
         .routes(routes!(access::public))
-        // any user: the handler verifies `BasicCredentials`
+        // The route for any user, whose handler verifies `BasicCredentials`:
         .routes(routes!(access::basic_protected))
 }
 
-/// The variant with its middleware.
+/// Returns the router of the variant with its middleware.
 pub(crate) fn router(
     state: GatewayState,
     settings: &PublicSettings,
@@ -53,15 +53,15 @@ pub(crate) fn router(
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
         let document = complete_document(variant(), annotations);
-        // The console is at the address of the other variant.
+        // The console is at the address of the bearer-token variant.
         let has_console = false;
         routes = routes.merge(docs_ui::routes(&document, has_console));
     }
     middleware::apply("basic", routes, ConsoleCookie::Ignored, settings, memory).with_state(state)
 }
 
-/// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,
-/// section 2, requires.
+/// Replaces the `Bearer` challenge of `ApiError` by `Basic`. The API contract omits the realm that RFC 7617, section 2,
+/// requires.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         response

@@ -1,4 +1,4 @@
-//! The bearer-token variant: users, access tokens and roles.
+//! Serves the bearer-token variant: users, access tokens and roles.
 
 use crate::{
     console,
@@ -46,7 +46,7 @@ fn variant() -> Variant {
     }
 }
 
-/// All routes of the variant. Method and path are in the endpoint's annotation; `GET` routes also answer
+/// Returns all routes of the variant. Method and path are in the endpoint's annotation, and `GET` routes also answer
 /// `HEAD`.
 fn routes(
     auth: &AuthClient,
@@ -69,7 +69,7 @@ fn routes(
     routes.merge(posts_routes(&authors).with_state(state))
 }
 
-/// Routes that need no credentials.
+/// Lists the routes that need no credentials.
 fn public_routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
         .routes(routes!(access::bearer_index))
@@ -82,7 +82,7 @@ fn public_routes() -> OpenApiRouter<GatewayState> {
         .routes(routes!(access::public))
 }
 
-/// Routes for any user: the handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
+/// Lists the routes for any user, whose handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
 fn user_routes() -> OpenApiRouter<GatewayState> {
     document_token([
         routes!(accounts::profile),
@@ -108,7 +108,7 @@ fn user_routes() -> OpenApiRouter<GatewayState> {
     ])
 }
 
-/// Routes for admins.
+/// Lists the routes for admins.
 fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
     admins.protect([
         routes!(access::admin),
@@ -132,7 +132,7 @@ fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
     ])
 }
 
-/// Everyone may read posts. posts-service checks that authors change their own only.
+/// Lists the routes of posts. Everyone may read posts, and posts-service checks that authors change only their own.
 fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
     OpenApiRouter::default()
         .routes(routes!(posts::list_posts))
@@ -143,14 +143,14 @@ fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
         ]))
 }
 
-/// The variant with its middleware. Without posts-service, it has no routes of posts.
+/// Returns the router of the variant with its middleware. Without `posts`, it has no routes of posts.
 pub(crate) fn router(
     state: GatewayState,
     posts: Option<PostsClient>,
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
-    // Without the page to sign in at, nobody gets to the pages of the account and of the console.
+    // The account page and the console need a session in a cookie, which only the sign-in page sets.
     let has_accounts = state.sign_in.is_some();
     let settings = PublicSettings {
         console: settings.console && has_accounts,

@@ -1,4 +1,4 @@
-//! The program `gateway`: it serves, and `doctor` checks its settings and the services.
+//! Runs the program `gateway`: it serves requests, and its command `doctor` checks the settings and the services.
 
 use crate::{gateway::Gateway, middleware::request_source::IGNORED_ADDRESSES, settings::Settings};
 use rolegate_auth_client::ClientTls;
@@ -43,8 +43,8 @@ impl Program for Settings {
 
     /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
     ///
-    /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load
-    /// balancer removed it, clients would get refused connections instead of a 503.
+    /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load balancer removed it,
+    /// clients would get refused connections instead of a 503.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
@@ -76,7 +76,8 @@ impl Program for Settings {
         Ok(())
     }
 
-    /// Asks the services for their health, which `serve` does in the background.
+    /// Checks the files and settings. Also asks the services for their health, which `serve` does only in the
+    /// background.
     async fn check(&self, doctor: &mut Doctor) {
         doctor.tls("forward tls", self.public.forward_auth_tls());
         doctor.file_modes(&[

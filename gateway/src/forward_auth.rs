@@ -1,9 +1,13 @@
-//! The address of proxies: decisions about requests to applications that know nothing of Rolegate, and
-//! introspection of access tokens (RFC 7662). It is not for the public.
+//! Serves the address of proxies, which must not be public. `authorize` decides about requests to applications that
+//! know nothing of Rolegate, and `introspect` checks access tokens (RFC 7662).
 //!
-//! A decision depends on the credentials and on the URL that the operator wrote into the proxy's
-//! configuration; never on the path in `X-Forwarded-Uri`, which a client may influence. Only whether a cookie
-//! counts depends on the method, which the proxy must overwrite.
+//! A decision depends on the credentials and on the URL that the operator wrote into the proxy's configuration. It
+//! never depends on the path in `X-Forwarded-Uri`, which a client may influence. Only whether a cookie counts depends
+//! on the method, which the proxy must overwrite.
+//!
+//! `authorize` reads the query and checks `Authorization`. `cookie` checks the sessions in a browser's cookies, and
+//! redirects the browser to the sign-in page if there is no valid one. `refusal` adds to every refusal the headers that
+//! browsers and proxies expect.
 
 pub(crate) mod authorize;
 mod cookie;
@@ -22,7 +26,8 @@ use axum::{
     routing::{any, post},
 };
 
-/// The router has no CORS: a proxy asks about preflights too, and must get a decision.
+/// Returns the router of the address. It has no CORS, because a proxy asks about preflights, too, and must get a
+/// decision.
 pub(crate) fn router(
     state: GatewayState,
     settings: &PublicSettings,

@@ -1,4 +1,4 @@
-//! The listeners of both variants and of proxies.
+//! Binds the listeners of both variants and of proxies, and serves their routers.
 
 use crate::{
     basic, bearer, forward_auth,
@@ -21,7 +21,7 @@ use rolegate_program::{
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
 use std::net::SocketAddr;
 
-/// The public API, bound but not yet served.
+/// The listeners of the gateway, which are bound but not yet served.
 #[derive(Debug)]
 pub struct Gateway {
     bearer: Option<Listener>,
@@ -70,12 +70,12 @@ impl Gateway {
         })
     }
 
-    /// The address of the bearer-token variant; `None` if it is off.
+    /// Returns the address of the bearer-token variant, or `None` if it is off.
     pub fn bearer_address(&self) -> Option<SocketAddr> {
         self.bearer.as_ref().map(Listener::address)
     }
 
-    /// The address of the HTTP Basic variant; `None` if it is off.
+    /// Returns the address of the HTTP Basic variant, or `None` if it is off.
     pub fn basic_address(&self) -> Option<SocketAddr> {
         self.basic.as_ref().map(Listener::address)
     }
@@ -124,8 +124,8 @@ impl Gateway {
         format!("Documentation: {}", pages.join(" and "))
     }
 
-    /// Serves until `shutdown` starts and the requests in flight are complete or the drain timeout has
-    /// passed. Without `posts`, there are no routes of posts.
+    /// Serves until `shutdown` starts and the requests in flight are complete, or the drain timeout has passed. Without
+    /// `posts`, there are no routes of posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(posts.is_some());
         refusal_log::register();

@@ -1,19 +1,27 @@
-//! The public JSON API of Rolegate: translates HTTP into gRPC and back. It stores nothing: no
+//! Serves the public JSON API of Rolegate and the pages for people. It translates HTTP into gRPC and stores nothing: no
 //! secrets, no users, no SQL.
 //!
-//! - [`settings`]: flags and environment variables.
-//! - `commands`: the program; [`Gateway`]: the public listeners, for programs that embed them.
-//! - `bearer`, `basic`: the route tables of the two variants, with the roles that each route needs.
-//! - `forward_auth`: the address of proxies that protect other applications.
-//! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
-//! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
-//! - `middleware`: what both variants do around every request.
-//! - `embedded_pages`: pages whose files are in the program; `console`: those of `/console/`, which are in
-//!   `gateway/console/`; `static_file`: how browsers keep them; `logo`: the picture of the pages.
-//! - `refusals`: refusals of password checks, paced.
-//! - `sign_in`: the pages `/sign-in`, `/sign-out`, `/account` and `/set-password`.
-//! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
-//! - `fuzzing`: what fuzz targets reach; compiled for them only.
+//! A request enters by one of three listeners, which [`Gateway`] binds. Each listener has a router: `bearer` and
+//! `basic` are the route tables of the two variants of the API, and `forward_auth` answers proxies that protect other
+//! applications.
+//!
+//! - `middleware` is around every request. It finds out where the request comes from, logs and counts it, and completes
+//!   the response. It also drains a body that the handler did not read.
+//! - `extract` reads the credentials, the ids in the path, the query and the body.
+//! - `endpoints` has the handlers of the API, one file per topic, with their bodies and OpenAPI annotations. A handler
+//!   calls auth-service or posts-service by the clients in `state`.
+//! - `refusals` slows down refused password checks, and `memory` limits the memory of bodies and responses.
+//! - `openapi` completes the OpenAPI document, guards routes by role, and serves Swagger UI.
+//!
+//! The pages are no part of the API:
+//!
+//! - `sign_in` serves `/sign-in`, `/sign-out`, `/account` and `/set-password`, and `console` serves `/console/`, whose
+//!   files are in `gateway/console/`.
+//! - `embedded_pages` routes files that are embedded in the program, `static_file` lets browsers keep them, and `logo`
+//!   checks the operator's picture.
+//!
+//! [`settings`] reads flags and environment variables, and `commands` is the program itself. `fuzzing` is compiled for
+//! fuzz targets only.
 
 #![cfg_attr(
     test,

@@ -1,15 +1,14 @@
-//! The program `gateway`.
+//! Starts the program `gateway`; `commands` of the library says what it does.
 
 use rolegate_gateway::settings::Settings;
 use rolegate_program::program;
 use std::process::ExitCode;
 
-/// Requests allocate many small, short-lived buffers that other threads free, which mimalloc handles
-/// well.
+/// Requests allocate many small, short-lived buffers, which other threads free. mimalloc handles this well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Read here, so that another commit compiles nothing else again.
+    // The commit is read here and not in a library, so that a new commit recompiles nothing else.
     program::run::<Settings>(option_env!("GIT_COMMIT"), |_settings| {})
 }

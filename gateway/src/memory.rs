@@ -1,6 +1,7 @@
-//! Memory that request bodies and responses may take: see [`memory_budget`].
+//! Limits the memory that request bodies and responses may take; see [`memory_budget`].
 //!
-//! Small ones are free: connections, whose number is limited, have buffers of that size anyway.
+//! Small ones reserve nothing, because every connection has buffers of that size anyway, and the number of connections
+//! is limited.
 //!
 //! [`memory_budget`]: rolegate_http_server::memory_budget
 
@@ -15,15 +16,15 @@ use std::{
     time::Duration,
 };
 
-/// The greatest number of bytes of a body or response for which nothing is reserved.
+/// The size of a body or response, in bytes, up to which nothing is reserved.
 pub(crate) const MAX_UNRESERVED: usize = 4 * 1024;
 
 const MIB: usize = 1024 * 1024;
 
-/// How long a request waits for memory to become free.
+/// How long a request waits for memory to become free before it gets a 503.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The memory for all requests.
+/// The memory that all requests of the gateway share.
 pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,
     pub(crate) responses: MemoryBudget,
@@ -39,8 +40,8 @@ impl MemoryBudgets {
     }
 }
 
-/// The memory of one request body, in the extensions of its request. Reserved until the request is
-/// answered, because handlers copy what they read.
+/// The memory of one request body, in the extensions of its request. It stays reserved until the response is ready,
+/// because handlers copy what they read.
 #[derive(Clone)]
 pub(crate) struct BodyMemory {
     budget: MemoryBudget,
@@ -55,15 +56,15 @@ impl BodyMemory {
         }
     }
 
-    /// Reserves `bytes` until the last clone is dropped; 503 if too little becomes free.
+    /// Reserves `bytes` until the last clone is dropped. Fails with 503 if too little memory becomes free.
     pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
-        // A body is read once.
+        // A body is read only once, so nothing was reserved before.
         let _ = self.reserved.set(reserve(&self.budget, bytes).await?);
         Ok(())
     }
 }
 
-/// Reserves `bytes`; 503 if too little becomes free.
+/// Reserves `bytes`. Fails with 503 if too little memory becomes free.
 pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
     require(budget.reserve(bytes).await)
 }
@@ -72,9 +73,10 @@ fn require(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
     reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
 }
 
-/// Writes a response with the JSON of at most `max_json_bytes`, from a body with `text_bytes` of text. What building
-/// it usually takes is reserved; 503 if too little memory becomes free for both. The JSON stays reserved
-/// until it is written.
+/// Writes `body`, which has `text_bytes` of text, as a JSON response of at most `max_json_bytes`.
+///
+/// `reservation` covers what such a body usually takes, and grows to text and JSON together. Fails with 503 if too
+/// little memory becomes free. The JSON stays reserved until it is sent.
 pub(crate) async fn write_json<T: Serialize>(
     reservation: Reservation,
     body: &T,

@@ -1,5 +1,11 @@
-//! The OpenAPI document of a variant: the annotations of its endpoints, completed by the responses
-//! that follow from the kind of operation.
+//! Makes the OpenAPI document of a variant, and serves it.
+//!
+//! The document starts with the annotations of the endpoints. [`complete_document`] adds title, description and tags
+//! (`variant`, `tags`). `operations` adds the responses and headers that follow from the kind of an operation.
+//!
+//! Annotations use `parameters` and `responses`, which describe what several endpoints have. `guard` restricts routes
+//! to roles, in the router and in the document at once. `docs_ui` serves the document at `/openapi.json`, and Swagger
+//! UI at `/docs`.
 
 pub(crate) mod docs_ui;
 pub(crate) mod guard;
@@ -18,7 +24,7 @@ use variant::Variant;
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
-/// Completes `document`, the annotations of a variant's routes.
+/// Completes `document`, which has the annotations of the routes of a variant.
 pub(crate) fn complete_document(variant: Variant, mut document: OpenApi) -> OpenApi {
     let license = LicenseBuilder::new()
         .name(LICENSE)

@@ -1,8 +1,10 @@
-//! Refusals of password checks: no client has more than 32 logins in progress, or gets more than its
-//! share of refusals per second. A client that floods would otherwise be refused as fast as it asks.
+//! Slows down refused password checks.
 //!
-//! More refusals wait, for a second at most: a client in a closed loop then asks no faster, and one that
-//! does not wait pays with its connections.
+//! No client may have more than 32 logins in progress, or get more than its share of refusals per second. Otherwise a
+//! client that floods the gateway would be refused as fast as it asks.
+//!
+//! Refusals beyond the share wait, for a second at most. A client that waits for each response then asks no faster. A
+//! client that does not wait uses up its connections.
 
 use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, client_key};
@@ -15,30 +17,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The reasons of refusals, as opposed to answers.
+/// The reasons by which a password check is refused without a result.
 pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
-/// The time between two refusals of one client.
+/// The least time between two refusals of one client.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
-/// The time between two refusals of all clients, on one core.
+/// The least time between two refusals of any clients, for each core.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// How long a share of refusals that was not used up can be used later.
+/// How long an unused share of refusals can be used later.
 const BURST: Duration = Duration::from_secs(1);
+/// The longest time that a refusal waits.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The greatest number of clients that are remembered, of about 40 bytes each; forgetting a client allows it another
-/// burst.
+/// The greatest number of clients that are remembered, each of which takes about 40 bytes. A client that is forgotten
+/// may have another burst.
 const MAX_CLIENTS: usize = 10_000;
 
-/// The limits of both variants. Clones share them.
+/// The limits of both variants and of proxies. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Refusals {
     logins: ClientSlots,
-    /// The time between two refusals of all clients.
+    /// The least time between two refusals of any clients.
     interval: Duration,
     schedule: Arc<Mutex<Schedule>>,
 }
 
-/// When the next refusal is due.
+/// The times at which the next refusals are due, for all clients together and for each client.
 struct Schedule {
     all: Instant,
     clients: HashMap<IpAddr, Instant>,
@@ -59,7 +62,7 @@ impl Refusals {
         }
     }
 
-    /// Runs the call of a login, unless the client has too many in progress, and paces its refusals.
+    /// Runs the call of a login, unless the client has too many logins in progress, and paces its refusals.
     pub(crate) async fn run_login<T>(
         &self,
         context: CallContext,
@@ -74,8 +77,8 @@ impl Refusals {
         self.pace(context, outcome).await
     }
 
-    /// Returns the outcome of a call that checks or hashes a password: a refusal once the client's share allows
-    /// it, anything else at once.
+    /// Returns the outcome of a call that checks or hashes a password. A refusal waits until the client's share allows
+    /// it, and anything else returns at once.
     pub(crate) async fn pace<T>(
         &self,
         context: CallContext,
@@ -84,7 +87,7 @@ impl Refusals {
         if outcome.as_ref().is_err_and(is_refusal) {
             let delay = self.schedule_refusal(client_key(context.client_address), Instant::now());
             if !delay.is_zero() {
-                // Boxed: most requests need no room for a delay.
+                // The timer is boxed, because most requests need no room for a delay.
                 Box::pin(tokio::time::sleep(delay)).await;
             }
         }
@@ -102,7 +105,7 @@ impl Refusals {
 }
 
 impl Schedule {
-    /// Forgets clients that need no delay, or all of them if there are too many others.
+    /// If too many clients are remembered, forgets those that need no delay. If that is not enough, forgets all.
     fn make_room(&mut self, now: Instant) {
         if self.clients.len() >= MAX_CLIENTS {
             self.clients.retain(|_, due| *due + BURST > now);
@@ -113,14 +116,14 @@ impl Schedule {
     }
 }
 
-/// Tells whether auth-service, or the gateway in its place, refused a password check.
+/// Tells whether auth-service refused a password check, or the gateway did so in its place.
 pub(crate) fn is_refusal(error: &CallError) -> bool {
     error
         .reason()
         .is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
-/// When the next refusal is due at the earliest: where none was needed for long, a burst may pass.
+/// Returns the earliest time at which a refusal can be due: if there were none for long, a burst may pass.
 fn earliest(now: Instant) -> Instant {
     now.checked_sub(BURST).unwrap_or(now)
 }

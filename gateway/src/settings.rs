@@ -1,4 +1,4 @@
-//! Settings from flags and environment variables.
+//! Reads the settings of the gateway from flags and environment variables.
 
 mod allowed_origins;
 
@@ -151,7 +151,7 @@ pub struct PublicSettings {
 }
 
 impl PublicSettings {
-    /// The listeners that are on, with their settings.
+    /// Returns the listeners that are on, with the names of their settings.
     pub fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         [
             ("BEARER_LISTEN_ADDR", self.bearer_listen_addr),
@@ -163,7 +163,7 @@ impl PublicSettings {
         .collect()
     }
 
-    /// TLS of the address of proxies; `None` without.
+    /// Loads the TLS files of the address of proxies. Returns `None` if it has no TLS.
     pub fn forward_auth_tls(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "FORWARD_AUTH_TLS",
@@ -177,7 +177,7 @@ impl PublicSettings {
         Ok(tls?)
     }
 
-    /// Refuses settings without a public variant.
+    /// Refuses settings by which both variants of the API are off.
     pub(crate) fn require_variant(&self) -> Result<(), SettingError> {
         if self.bearer_listen_addr.0.is_some() || self.basic_listen_addr.0.is_some() {
             return Ok(());
@@ -186,7 +186,7 @@ impl PublicSettings {
         Err(SettingError::new("BEARER_LISTEN_ADDR", problem))
     }
 
-    /// Refuses settings without a public variant, or with a logo that is no picture.
+    /// Refuses settings by which both variants of the API are off, and a logo that is not a valid picture.
     pub fn validate(&self) -> Result<(), SettingError> {
         Logo::load(self.sign_in_logo_file.as_deref())?;
         self.require_variant()

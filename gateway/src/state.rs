@@ -1,4 +1,4 @@
-//! The state of the routers.
+//! Holds the state that the routers share.
 
 use crate::{logo::Logo, refusals::Refusals};
 use axum::extract::FromRef;
@@ -11,15 +11,15 @@ use std::sync::Arc;
 pub(crate) struct GatewayState {
     /// The client of auth-service.
     pub(crate) auth: AuthClient,
-    /// The refusals of password checks.
+    /// The limits of refused password checks.
     pub(crate) refusals: Refusals,
-    /// How people sign in; `None` if they cannot.
+    /// How people sign in. `None` with `SIGN_IN=off`.
     pub(crate) sign_in: Option<Arc<SignIn>>,
-    /// `SIGN_IN_URL`, at whose origin password links lead, also with `SIGN_IN=off`.
+    /// The setting `SIGN_IN_URL`. Password links lead to its origin, even with `SIGN_IN=off`.
     pub(crate) sign_in_url: Arc<str>,
-    /// `SIGN_IN_TITLE`, the issuer of one-time codes, also with `SIGN_IN=off`.
+    /// The setting `SIGN_IN_TITLE`. It is the issuer of one-time codes, even with `SIGN_IN=off`.
     pub(crate) sign_in_title: Option<Arc<str>>,
-    /// The picture of the pages.
+    /// The picture at the top of the pages.
     pub(crate) logo: Arc<Logo>,
 }
 
@@ -35,7 +35,7 @@ impl GatewayState {
         }
     }
 
-    /// The state with the settings that count even if nobody can sign in at a page.
+    /// Adds the settings that count even with `SIGN_IN=off`.
     pub(crate) fn with_sign_in_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),

@@ -1,4 +1,4 @@
-//! `/authorize`: whether the user of a request may pass.
+//! Serves `/authorize`, which decides whether a request to an application may pass.
 
 use super::{cookie, refusal::CookieOnly};
 use crate::{
@@ -28,7 +28,7 @@ use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
-/// The greatest number of characters of the names in the log.
+/// How many characters of a malformed list of roles are logged.
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// Limits how often a list with unknown role names is logged.
@@ -37,16 +37,16 @@ static UNKNOWN_ROLE_LISTS: LogLimiter<String> =
 
 /// The query of `/authorize`, which the operator wrote into the configuration of a proxy.
 pub(crate) struct AuthorizeQuery {
-    /// The names of the roles of which one is required; `None` for any user.
+    /// The names of the roles, of which the user needs one. `None` admits any user.
     pub(crate) roles: Option<String>,
-    /// The status of redirects.
+    /// The status of a redirect to the sign-in page.
     pub(crate) redirect_status: StatusCode,
-    /// Set if only the session in the cookie counts, because `Authorization` is for the application.
+    /// Set if only the session in the cookie counts, because `Authorization` is meant for the application.
     pub(crate) cookie_only: bool,
 }
 
 impl AuthorizeQuery {
-    /// Reads the query. A misspelt parameter must not admit every user, so unknown ones are refused.
+    /// Reads the query. Refuses unknown parameters, because a misspelled one must not admit every user.
     pub(crate) fn read(query: &QueryParams) -> Result<Self, ApiError> {
         query.expect_only(&["roles", "redirect_status", "credentials"])?;
         let redirect_status = match query.one_of("redirect_status", ["303", "401"])? {
@@ -61,8 +61,8 @@ impl AuthorizeQuery {
         })
     }
 
-    /// The error for malformed or unknown role names. They are a mistake in the configuration of a proxy, whose operator
-    /// may see only the log.
+    /// Returns the error for malformed or unknown role names, and logs it. It is a mistake in the configuration of a
+    /// proxy, whose operator may see only the log.
     fn roles_error(&self) -> ApiError {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
@@ -73,13 +73,13 @@ impl AuthorizeQuery {
     }
 }
 
-/// The roles that a query requires.
+/// The roles of which a query requires one.
 enum RequestedRoles {
-    /// The query names no roles: any user passes.
+    /// The query names no roles, so any user passes.
     Any,
-    /// A user with one of these roles passes.
+    /// Users with one of these roles pass.
     Listed(Vec<Role>),
-    /// The list is malformed: nobody passes.
+    /// The list is malformed, so nobody passes.
     Malformed,
 }
 
@@ -92,8 +92,10 @@ impl RequestedRoles {
         }
     }
 
-    /// What the credentials are checked for. With a malformed list they are checked, too, before [`decide`] refuses
-    /// every user: auth-service does the same where a name is well-formed but unknown.
+    /// Returns the requirement that the credentials are checked against.
+    ///
+    /// With a malformed list, they are checked, too, before [`decide`] refuses every user. auth-service does the same
+    /// if a name is well-formed but unknown.
     fn requirement(&self) -> Requirement<'_> {
         match self {
             Self::Listed(roles) => Requirement::Roles(roles),
@@ -104,10 +106,12 @@ impl RequestedRoles {
 
 /// Decides whether a request may pass, whatever its method.
 ///
-/// The response is 200 with the identity headers and no body, an error, or a redirect of a browser without a valid
-/// credential to the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any
-/// user passes. `?redirect_status=401` is for proxies that pass on no other refusal: `Location` is in a 401 then. With
-/// `?credentials=cookie`, `Authorization` does not count.
+/// The response is one of three: a 200 with the identity headers and without a body, an error, or a redirect of a
+/// browser without a valid credential to the sign-in page. The query has three optional parameters:
+///
+/// - `roles=author,admin`: the user needs one of these roles. Without it, any user passes.
+/// - `redirect_status=401`: a redirect is a 401 with `Location`, for proxies that pass on no other refusal.
+/// - `credentials=cookie`: `Authorization` does not count.
 pub(super) async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -120,8 +124,8 @@ pub(super) async fn authorize(
     };
     let body = request.into_body();
     if !body.is_end_stream() {
-        // A proxy may announce the body of its client and never send it. The answer does not wait for
-        // it, and what comes later must not be taken for the next request.
+        // A proxy may announce the body of its client and never send it. The response does not wait for the body, and
+        // bytes that arrive later must not be taken for the next request.
         response
             .headers_mut()
             .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -130,8 +134,10 @@ pub(super) async fn authorize(
     response
 }
 
-/// The response to a valid query. The status of a refusal by auth-service follows from its reason, by
-/// [`Reason::http_status`]: a disabled user, for example, is refused like an unknown one, with 401.
+/// Returns the response to a valid query.
+///
+/// The status of a refusal by auth-service follows from its reason, by [`Reason::http_status`]. For example, a disabled
+/// user is refused like an unknown one, with 401.
 async fn decide(
     state: &GatewayState,
     context: CallContext,
@@ -149,17 +155,17 @@ async fn decide(
     match check.run().await {
         Ok(_) if matches!(roles, RequestedRoles::Malformed) => query.roles_error().into_response(),
         Ok(user) => identity_header_map(&user).into_response(),
-        // auth-service refuses an unknown role name as an invalid request.
+        // auth-service reports an unknown role name as an invalid request.
         Err(refusal) if refusal_reason(&refusal) == Some(Reason::RequestInvalid) => {
             query.roles_error().into_response()
         }
         Err(mut refusal) => {
             let extensions = refusal.extensions_mut();
-            // `refusal::complete` reads it, and offers no password.
+            // `refusal::complete` reads this mark, and then asks for no password.
             if query.cookie_only {
                 extensions.insert(CookieOnly);
             }
-            // The audit log reads them: `denial_audit::record`.
+            // `denial_audit::record` reads the roles for the audit log.
             if let RequestedRoles::Listed(roles) = &roles {
                 extensions.insert(RequiredRoles::of(roles));
             }
@@ -168,7 +174,7 @@ async fn decide(
     }
 }
 
-/// A check of the credentials of a request.
+/// The check of the credentials of one request.
 struct CredentialCheck<'a> {
     state: &'a GatewayState,
     context: CallContext,
@@ -178,8 +184,8 @@ struct CredentialCheck<'a> {
 }
 
 impl CredentialCheck<'_> {
-    /// The user whose credentials count, if the role stored now meets the requirement. With malformed roles, a wrong
-    /// password is not replaced by the cookie.
+    /// Finds the user whose credentials count. Refuses a user whose stored role does not meet the requirement. With a
+    /// malformed list of roles, the cookie is not tried in place of a wrong password.
     async fn run(&self) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
         let Some(sign_in) = &self.state.sign_in else {
@@ -213,8 +219,8 @@ impl CredentialCheck<'_> {
         .await
     }
 
-    /// The user in the cookie, after the password that the browser remembers was refused. If the cookie admits nobody,
-    /// and the person is not redirected to sign in, the response is the refusal of the password.
+    /// Checks the cookie after the browser's remembered password was refused. If the cookie admits nobody and the
+    /// person is not redirected to sign in, the response is the refusal of the password.
     async fn check_cookie_instead(
         &self,
         sign_in: &SignIn,
@@ -235,12 +241,13 @@ impl CredentialCheck<'_> {
             self.roles.requirement(),
             self.query.redirect_status,
         );
-        // Boxed because this future is large: a request with `Authorization` would reserve its size for nothing.
+        // The future is boxed because it is large: otherwise a request with `Authorization` would reserve its size for
+        // nothing.
         Box::pin(user).await
     }
 }
 
-/// Tells whether a browser adds a password to the request for a page, which a person may have typed long ago.
+/// Tells whether a browser added a password to the request for a page. A person may have typed that password long ago.
 fn is_remembered_password(headers: &HeaderMap) -> bool {
     BrowserRequest::forwarded(headers).is_declared_navigation()
         && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
@@ -250,10 +257,12 @@ fn refusal_reason(response: &Response) -> Option<Reason> {
     response.extensions().get().and_then(CallError::reason)
 }
 
-/// The identity headers, which a proxy copies to the application in place of those of the client. `Remote-Email` is
-/// missing if the name is no address: the proxy must then remove that of the client, as the shipped configurations do.
+/// Returns the identity headers, which a proxy copies to the application in place of the client's.
+///
+/// `Remote-Email` is missing if the username is not an email address. The proxy must then remove the client's header,
+/// as the shipped configurations do.
 fn identity_header_map(user: &User) -> HeaderMap {
-    // Never invalid: the values are printable ASCII.
+    // The values are printable ASCII, so none is invalid.
     let value =
         |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
     identity_headers(user.id, &user.username, user.role)

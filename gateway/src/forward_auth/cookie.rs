@@ -1,4 +1,4 @@
-//! Decisions about browsers: they have a session in a cookie, or are redirected to the page to sign in at.
+//! Checks the sessions in a browser's cookies, and redirects a person without a valid session to the sign-in page.
 
 use crate::{extract::credentials::cross_site, sign_in::interstitials};
 use axum::response::{IntoResponse as _, Response};
@@ -15,9 +15,9 @@ use rolegate_sign_in::{
 };
 use secrecy::SecretString;
 
-/// The outcome of the check of all sessions in the cookies of a request.
+/// The outcome of checking all sessions in the cookies of a request.
 enum CookieCheck {
-    /// The only valid session is that of this user.
+    /// The only valid session belongs to this user, who meets the requirement.
     Admitted(User),
     /// The user of the only valid session does not meet the requirement.
     Denied {
@@ -26,13 +26,15 @@ enum CookieCheck {
     },
     /// No session is valid.
     NotAuthenticated(ApiError),
-    /// Another host may have set either of two valid sessions, so neither counts.
+    /// Two sessions are valid. Neither counts, because another host may have set either of them.
     TwoSessions,
 }
 
-/// The user of the only valid session in the cookies, if the role stored now meets the requirement. A person without a
-/// valid session, or with two, is redirected to the page with `redirect_status`. The denial of a role has the session in
-/// its extensions, for the audit log.
+/// Finds the user of the only valid session in the cookies. Refuses a user whose stored role does not meet the
+/// requirement.
+///
+/// A person without a valid session, or with two, is redirected to the sign-in page with `redirect_status`. The denial
+/// of a role has the session in its extensions, for the audit log.
 pub(super) async fn authenticate(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -68,8 +70,8 @@ pub(super) async fn authenticate(
     }
 }
 
-/// Checks all sessions, because a valid one counts only if no other is valid. An error other than that of an invalid
-/// session says nothing about the others.
+/// Checks all sessions, because a valid one counts only if no other is valid. An error other than 401, such as an
+/// outage, ends the check, because the other sessions remain unknown.
 async fn check_sessions(
     auth: &AuthClient,
     sessions: Vec<SecretString>,
@@ -101,7 +103,7 @@ async fn check_sessions(
     Ok(valid.unwrap_or(CookieCheck::NotAuthenticated(refusal)))
 }
 
-/// The denial. A person who waits for a page gets one that says why.
+/// Returns the denial. A person who waits for a page gets one that says why.
 async fn deny(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -120,7 +122,7 @@ async fn deny(
     denial
 }
 
-/// The redirect to the page to sign in at, or the refusal if the request is not redirected.
+/// Returns the redirect to the sign-in page, or `refusal` if there is no page to redirect to.
 fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode) -> Response {
     let Some(page) = page.and_then(|page| HeaderValue::from_str(&page).ok()) else {
         return refusal.into_response();
@@ -131,7 +133,7 @@ fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode
     };
     let headers = response.headers_mut();
     headers.insert(LOCATION, page);
-    // A session may have ended meanwhile, and what its browser has kept must not be shown again.
+    // The session may have ended since the last page. The browser must not show the pages that it kept again.
     headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHE));
     response
 }

@@ -1,4 +1,4 @@
-//! `POST /introspect`: what an access token is worth now (RFC 7662).
+//! Serves `POST /introspect`, which tells whether an access token is valid now, and for whom (RFC 7662).
 
 use crate::{
     extract::{
@@ -18,7 +18,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The members of RFC 7662, section 2.2; of an inactive token only `active`.
+/// The response (RFC 7662, section 2.2). For an inactive token, it has only the member `active`.
 #[derive(Default, Serialize)]
 pub(super) struct Introspection {
     active: bool,
@@ -30,7 +30,7 @@ pub(super) struct Introspection {
 struct ActiveToken {
     sub: String,
     username: String,
-    /// The role stored now, not that of the login.
+    /// The user's role as it is stored now, not as it was at the login.
     role: String,
     token_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,8 +53,8 @@ impl Introspection {
     }
 }
 
-/// The caller authenticates as any user, before the body is read. An outage is an error, and never
-/// an inactive token.
+/// Checks the token in the form. The caller must authenticate as any user before the body is read. An outage is an
+/// error, and never makes a token inactive.
 pub(super) async fn introspect(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -79,14 +79,15 @@ pub(super) async fn introspect(
     }
 }
 
-/// The token of the form. Its hint is one that a server may ignore, but no parameter may be repeated.
+/// Reads the token in the form. A server may ignore `token_type_hint` (RFC 7662, section 2.1), but no parameter may be
+/// repeated.
 pub(crate) async fn read_token(request: Request) -> Result<String, ApiError> {
     let form = Form::read(request).await?;
     form.optional("token_type_hint")?;
     form.required("token")
 }
 
-/// Clients that speak OAuth expect a code beside 400 (RFC 6749, section 5.2).
+/// Adds the error code that OAuth clients expect beside a 400 (RFC 6749, section 5.2).
 fn invalid_request(error: ApiError) -> Response {
     if error.status() != StatusCode::BAD_REQUEST {
         return error.into_response();
@@ -96,7 +97,7 @@ fn invalid_request(error: ApiError) -> Response {
     Response::from_parts(head, body.to_string().into())
 }
 
-/// The claim `exp`, which counts only if auth-service has verified the token.
+/// The claim `exp`. It counts only if auth-service has verified the token.
 #[derive(Deserialize)]
 struct Expiry {
     exp: u64,

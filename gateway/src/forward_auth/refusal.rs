@@ -1,4 +1,4 @@
-//! Completes the refusals at the address of proxies with what browsers and proxies expect of them.
+//! Adds the headers that browsers and proxies expect to the refusals at the address of proxies.
 
 use crate::state::GatewayState;
 use axum::{
@@ -13,17 +13,18 @@ use http::{
 use rolegate_proto::http::BASIC_CHALLENGE_WITH_REALM;
 use rolegate_sign_in::request::BrowserRequest;
 
-/// Marks the refusal of a request whose `Authorization` is the application's business, in the extensions of the
+/// Marks the refusal of a request whose `Authorization` is meant for the application. It is in the extensions of the
 /// response.
 #[derive(Clone)]
 pub(super) struct CookieOnly;
 
-/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
-/// where the dialog of a browser for a password would be in the way. `Basic` comes first, because nginx before 1.23
-/// reads only the first challenge, and cannot know by itself whether the dialog may open. Where only the cookie
-/// counts, a password would be of no use.
+/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted.
 ///
-/// A 504 gets `Retry-After`, because asking again changes nothing.
+/// It is left out where the browser's dialog for a password would be in the way, and where only the cookie counts,
+/// because a password would be of no use there. `Basic` comes first, because nginx before 1.23 reads only the first
+/// challenge, and cannot know by itself whether the dialog may open.
+///
+/// A 504 also gets `Retry-After`, because a decision changes nothing and can be asked for again.
 pub(super) async fn complete(
     State(state): State<GatewayState>,
     request: Request,

@@ -1,4 +1,4 @@
-//! `/openapi.json`, and Swagger UI at `/docs`, which is embedded in the program.
+//! Serves `/openapi.json`, and at `/docs` Swagger UI, which is embedded in the program.
 
 use crate::{
     embedded_pages::{self, not_found},
@@ -13,16 +13,15 @@ use axum::{
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use utoipa::openapi::OpenApi;
 
-/// Allows nothing from other origins and no framing. Swagger UI needs inline styles and `data:`
-/// icons.
+/// Allows nothing from other origins, and no framing. Swagger UI needs inline styles and `data:` icons.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
                               style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
 
-/// The page, with our title and plugin, and its configuration. Our page needs no
-/// `SwaggerUIStandalonePreset`, which is the Explore bar.
+/// The page with Rolegate's title and plugin. It needs no `SwaggerUIStandalonePreset`, which is the Explore bar.
 const INDEX: &str = include_str!("docs_ui/index.html");
+/// The script that configures Swagger UI.
 const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
 const CONSOLE_LINK: &str = r#"<p><a class="link" href="/console/">Open the console</a></p>"#;
 
@@ -43,8 +42,8 @@ macro_rules! files {
     };
 }
 
-/// The plugin that logs in, and Swagger UI 5.32.6. To update it, copy the files of the folder
-/// `swagger-ui` from another version of the npm package `swagger-ui-dist`.
+/// The plugin that logs in, and Swagger UI 5.32.6. To update it, copy the files of the folder `swagger-ui` from another
+/// version of the npm package `swagger-ui-dist`.
 const FILES: [EmbeddedFile; 6] = files![
     "sign-in.js" "text/javascript" "",
     "swagger-ui-bundle.js" "text/javascript" "swagger-ui/",
@@ -54,11 +53,11 @@ const FILES: [EmbeddedFile; 6] = files![
     "favicon-32x32.png" "image/png" "swagger-ui/",
 ];
 
-/// The routes of the document and of the page, which links to `/console/` if `has_console`.
+/// Routes the document and the page, which links to `/console/` if `has_console`.
 pub(crate) fn routes(document: &OpenApi, has_console: bool) -> Router<GatewayState> {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let openapi_json = async move || ([(CONTENT_TYPE, "application/json")], json);
-    // A token expires; a password must not stay in the browser's storage.
+    // A token may stay in the browser's storage, because it expires. A password must not.
     let persist_authorization = document
         .components
         .as_ref()
@@ -83,7 +82,7 @@ fn respond(content_type: &str, file: Bytes) -> Response {
     let headers = [
         (CONTENT_TYPE, content_type),
         (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
-        // The files change only with the program.
+        // The files change only with a new version of the program.
         (CACHE_CONTROL, "public, max-age=3600"),
     ];
     (headers, file).into_response()

@@ -8,7 +8,7 @@ use rolegate_auth_client::{
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt as _};
 
-/// Rejects callers without one of some roles before the request body is read.
+/// Rejects callers who have none of some roles, before the request body is read.
 pub(crate) struct Guard {
     layer: RequireRoleLayer,
     /// The names of the roles, for the description of the 403.
@@ -24,7 +24,7 @@ impl Guard {
         }
     }
 
-    /// A router of these routes with the guard, which documents their 401 and 403.
+    /// Returns a router of these routes with the guard, and documents their 401 and 403.
     pub(crate) fn protect<S>(
         &self,
         routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,
@@ -50,8 +50,8 @@ impl Guard {
     }
 }
 
-/// A router of these routes, which documents that they need a bearer token. Their handlers check it: they extract
-/// `CurrentUser`, `ActingClient` or `PersonalToken`.
+/// Returns a router of these routes, and documents that they need a bearer token. Their handlers check the token,
+/// because they extract `CurrentUser`, `ActingClient` or `PersonalToken`.
 pub(crate) fn document_token<S>(
     routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,
 ) -> OpenApiRouter<S>

@@ -1,5 +1,5 @@
-//! What the document says of an operation because of its kind: whether it needs credentials, and has ids in
-//! its path, a query or a body.
+//! Adds to the document what follows from the kind of an operation: whether it needs credentials, and whether it has
+//! ids in its path, a query or a body.
 
 use super::{
     responses::{REASON_SCHEMA, add_response},
@@ -16,7 +16,7 @@ use utoipa::{
     },
 };
 
-/// The operations of a path.
+/// Returns the operations of a path.
 pub(super) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem {
         get,
@@ -29,7 +29,7 @@ pub(super) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Opera
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Adds to an annotation what follows from the kind of its operation.
+/// Adds responses and headers to the annotation of an operation.
 pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
     let Operation {
         security,
@@ -39,7 +39,7 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
         ..
     } = operation;
     let is_protected = security.is_some();
-    // An empty list says that an operation is public, where no list would leave that open.
+    // An empty list says that the operation is public. Without a list, that would be open.
     security.get_or_insert_default();
     if is_protected {
         add_response(
@@ -55,7 +55,7 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
             .get_or_insert_with(|| "At most 64 KiB.".to_owned());
         add_body_errors(responses);
     }
-    // The other operations return a fixed message.
+    // Operations without any of these return a fixed message and call no service.
     if is_protected || parameters.is_some() || request_body.is_some() {
         add_upstream_errors(responses);
     }
@@ -78,7 +78,7 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
     }
 }
 
-/// The rejections of [`PathIds`](crate::extract::path_ids::PathIds) and
+/// Documents the rejections of [`PathIds`](crate::extract::path_ids::PathIds) and
 /// [`QueryParams`](crate::extract::query_params::QueryParams).
 fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter>]) {
     let mut has_query = false;
@@ -106,7 +106,7 @@ fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter
     }
 }
 
-/// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
+/// Documents the rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
 fn add_body_errors(responses: &mut Responses) {
     add_response(
         responses,
@@ -159,7 +159,7 @@ fn add_upstream_errors(responses: &mut Responses) {
     );
 }
 
-/// Adds the headers, and makes bodies of the examples, of which annotations have the text.
+/// Adds the headers of the status. Annotations have only the text of an example, which becomes a body here.
 fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     if response.description.is_empty() {
         response.description.push_str("Success.");
@@ -196,7 +196,7 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     }
 }
 
-/// Describes a header, unless the annotation does.
+/// Describes a header, unless the annotation describes it.
 fn add_header(response: &mut Response, name: &str, schema: RefOr<Schema>, description: &str) {
     let header = HeaderBuilder::new()
         .schema(Some(schema))

@@ -1,4 +1,4 @@
-//! Descriptions of query parameters that several endpoints have.
+//! Describes query parameters that several endpoints have.
 
 use rolegate_proto::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use utoipa::openapi::{

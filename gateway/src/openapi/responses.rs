@@ -1,4 +1,4 @@
-//! Error responses in the OpenAPI document.
+//! Describes error responses in the OpenAPI document.
 
 use rolegate_proto::{Reason, http::HttpReason};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) struct ErrorBody {
 
 pub(crate) const REASON_SCHEMA: &str = "Reason";
 
-/// Any text, because later versions have more reasons.
+/// Describes reasons. The schema allows any text, because later versions have more reasons.
 pub(super) fn reason_schema() -> ObjectBuilder {
     let service_reasons = Reason::ALL.iter().map(|reason| reason.as_str());
     let http_reasons = HttpReason::ALL.iter().map(|reason| reason.as_str());
@@ -36,8 +36,8 @@ pub(super) fn reason_schema() -> ObjectBuilder {
         .examples(reasons)
 }
 
-/// Declares an error for `responses(…)` of annotations: the status, a description, and the `detail` texts that it can
-/// have. Its headers follow from the status.
+/// Declares an error for the `responses(…)` of annotations: the status, a description, and the texts that its `detail`
+/// can have. Its headers follow from the status.
 macro_rules! error_response {
     ($(#[$attribute:meta])* $Name:ident = $status:literal, $description:literal, $details:expr) => {
         $(#[$attribute])*
@@ -60,19 +60,19 @@ pub(crate) type ResponseMap = BTreeMap<String, RefOr<Response>>;
 const TOO_MANY: &str = "Too many attempts, try again later.";
 
 error_response! {
-    /// The response of endpoints that verify passwords or register users.
+    /// The error of endpoints that verify passwords or register users.
     TooManyAttempts = 429, "Too many recent failures from this client or for this username.", [TOO_MANY]
 }
 
 error_response! {
-    /// The response where something is added to a user without a check of a password.
+    /// The error of endpoints that add a credential to a user without verifying a password.
     TooManyAdditions = 429,
     "The user has had 140 new API keys, sessions and second factors within a minute.",
     [TOO_MANY]
 }
 
 error_response! {
-    /// The response where something is added to a user after a check of the password.
+    /// The error of endpoints that add a credential to a user after verifying the password.
     TooManyAttemptsOrAdditions = 429,
     "Too many recent failures from this client or for this username, or the user has had 140 new \
      API keys, sessions and second factors within a minute.",
@@ -80,7 +80,7 @@ error_response! {
 }
 
 error_response! {
-    /// The response to an API key where any user is admitted, but only with an access token or session.
+    /// The error for an API key at endpoints that admit any user, but only with an access token or session.
     PersonalTokenRequired = 403,
     "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
      or session is admitted.",
@@ -88,21 +88,21 @@ error_response! {
 }
 
 error_response! {
-    /// The response to others than admins with an access token or session.
+    /// The error of endpoints that admit only admins with an access token or session.
     AdminTokenRequired = 403,
     "The user's stored role is not `admin`, or the caller presented an API key.",
     ["Insufficient privileges."]
 }
 
-/// Describes an error that can have these `detail` texts, for [`error_response!`].
+/// Describes an error whose `detail` can be one of `details`, for [`error_response!`].
 pub(crate) fn describe_error(status: u16, description: &str, details: &[&str]) -> ResponseMap {
     let mut responses = Responses::new();
     add_response(&mut responses, status, description, details);
     responses.responses
 }
 
-/// Adds `details` as examples to the response of this status. `description` is used if the
-/// operation does not describe the status itself.
+/// Adds `details` as examples to the response of this status. `description` is used if the annotation does not describe
+/// the status itself.
 pub(super) fn add_response(
     responses: &mut Responses,
     status: u16,

@@ -1,4 +1,4 @@
-//! The groups of operations in `/docs`.
+//! Describes the groups of operations in `/docs`.
 
 use super::operations::operations;
 use utoipa::openapi::{OpenApi, tag::TagBuilder};
@@ -9,7 +9,7 @@ pub(crate) const ACCESS: &str = "Access";
 pub(crate) const USERS: &str = "Users";
 pub(crate) const POSTS: &str = "Posts";
 
-/// Names and descriptions in the order of `/docs`: what a new user needs comes first.
+/// The names and descriptions of the groups, in the order of `/docs`. The groups that a new user needs come first.
 const TAGS: [(&str, &str); 5] = [
     (ACCOUNTS, "Register, log in, and manage the own account."),
     (API_KEYS, "Credentials of programs that act as a user."),
@@ -18,7 +18,7 @@ const TAGS: [(&str, &str); 5] = [
     (POSTS, "Posts of authors."),
 ];
 
-/// Describes the tags that operations of the document have.
+/// Describes those tags that operations of the document have.
 pub(super) fn describe_tags(document: &mut OpenApi) {
     let items = document.paths.paths.values_mut();
     let used: Vec<_> = items

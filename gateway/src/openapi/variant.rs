@@ -1,17 +1,17 @@
-//! What the documents of the two variants differ in, besides their operations.
+//! Describes how the documents of the two variants differ, besides their operations.
 
 use utoipa::openapi::security::Http;
 
-/// What the document says of a variant as a whole.
+/// The parts of the document that describe a variant as a whole.
 pub(crate) struct Variant {
     pub(crate) title: &'static str,
-    /// Markdown.
+    /// The description, in Markdown.
     pub(crate) description: &'static str,
-    /// The name in `components.securitySchemes` that annotations use.
+    /// The name of the scheme in `components.securitySchemes`, by which annotations refer to it.
     pub(crate) scheme_name: &'static str,
     pub(crate) scheme: Http,
-    /// The `detail` texts of a 401.
+    /// The texts that the `detail` of a 401 can have.
     pub(crate) unauthenticated: &'static [&'static str],
-    /// The `WWW-Authenticate` header of a 401.
+    /// The description of the header `WWW-Authenticate` of a 401.
     pub(crate) challenge: &'static str,
 }

@@ -1,19 +1,21 @@
-//! The setting `CORS_ALLOWED_ORIGINS`.
+//! Reads the setting `CORS_ALLOWED_ORIGINS`.
 
 use http::HeaderValue;
 use std::str::FromStr;
 use tower_http::cors::AllowOrigin;
 use url::Url;
 
-/// Origins whose scripts may call the API; without any, no response has CORS headers, so browsers allow the
-/// same origin only. No cookie counts for another origin, so `Access-Control-Allow-Credentials` is never sent.
+/// The origins whose scripts may call the API. If there are none, no response has CORS headers, so browsers allow the
+/// same origin only.
+///
+/// No cookie counts for another origin, so `Access-Control-Allow-Credentials` is never sent.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedOrigins(pub Option<AllowOrigin>);
 
 impl FromStr for AllowedOrigins {
     type Err = &'static str;
 
-    /// An empty text, `*`, or origins separated by commas.
+    /// Reads an empty text, `*`, or origins separated by commas.
     fn from_str(text: &str) -> Result<Self, &'static str> {
         let origins = match text.trim() {
             "" => None,
@@ -32,12 +34,12 @@ impl FromStr for AllowedOrigins {
     }
 }
 
-/// An origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any
-/// other would never match.
+/// Reads an origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any other would
+/// never match.
 fn parse(origin: &str) -> Option<HeaderValue> {
     let url = Url::parse(origin).ok()?;
     let serialized = match url.origin() {
-        // Apps with a web view send the scheme of their own: `capacitor://localhost`.
+        // An app with a web view sends an origin with its own scheme, such as `capacitor://localhost`.
         url::Origin::Opaque(_) if url.has_host() => {
             format!("{}://{}", url.scheme(), url.authority())
         }
