@@ -1,9 +1,13 @@
-//! SQLite files: opening, transactions, pools, copies, their clock.
+//! Opens SQLite files, and sets up their connections.
 //!
-//! One connection writes and the others read: in WAL mode readers never wait for the writer and see
-//! every earlier commit. Statements that write must be read to their end (`fetch_all`, never
-//! `fetch_optional`): only then has the commit happened, and its failure been seen.
-//! `synchronous=FULL`: an acknowledged write survives a power failure.
+//! `file.rs` creates and locks the file, and `pools.rs` runs transactions and reads. `open_files.rs` notices
+//! when the file is deleted or replaced. `clock.rs` has the clock of the file. `copy.rs` copies a file for a
+//! backup, and `replacement.rs` puts a copy in the place of a file for a restore.
+//!
+//! One connection writes and the others read: in WAL mode, readers never wait for the writer and see every
+//! earlier commit. Statements that write must be read to their end (`fetch_all`, never `fetch_optional`),
+//! because only then has the commit happened and its failure been seen. With `synchronous=FULL`, an
+//! acknowledged write survives a power failure.
 
 pub(crate) mod clock;
 mod copy;
@@ -35,14 +39,16 @@ use sqlx::{
 };
 use std::{path::Path, sync::Arc};
 
-/// Connections that read; each has its own thread.
+/// The number of connections that read. Each has a thread of its own.
 const MAX_READERS: u32 = 4;
 
-/// To this size the log shrinks when it starts anew: a long read keeps it from that, and it grows.
+/// The size to which the write-ahead log shrinks when it starts anew. While a long read keeps it from starting
+/// anew, the log grows.
 const MAX_IDLE_LOG_BYTES: &str = "16777216";
 
-/// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once
-/// take turns. A file with an unrecognized schema stays unchanged.
+/// Opens the file, creates it if it is missing, and migrates its schema.
+///
+/// Processes that open the file at the same time take turns. A file with an unrecognized schema is not changed.
 pub(crate) async fn open(
     file: &Path,
     tables: &Tables,
@@ -61,7 +67,7 @@ pub(crate) async fn open(
     Ok(pools)
 }
 
-/// Fails if the schema of the file is not one of these tables.
+/// Fails if the schema of the file does not match these tables.
 async fn require_recognized(file: &Path, tables: &Tables) -> Result<(), OpenFailure> {
     let mut connection = connect_read_only(file).await?;
     let mut opened = statement::Connection::Sqlite(&mut connection);
@@ -77,7 +83,7 @@ pub(crate) async fn open_in_memory(name: &Path, tables: &Tables) -> Result<Pools
     Ok(pools)
 }
 
-/// Where SQLite keeps a database.
+/// Says where SQLite keeps a database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Storage {
     File,
@@ -96,8 +102,8 @@ async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Res
         .max_connections(1)
         .after_release(|writer, _| {
             Box::pin(async move {
-                // After a commit that failed, SQLite has rolled back and sqlx still counts a transaction,
-                // in which every later BEGIN would fail.
+                // After a failed commit, SQLite has rolled back, but sqlx still counts a transaction, in which
+                // every later BEGIN would fail. Such a connection is closed.
                 writer.ping().await?;
                 Ok(!writer.is_in_transaction())
             })
@@ -123,12 +129,12 @@ async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Res
     })
 }
 
-/// The options that the pool of the writer and the pool of the readers share.
+/// Returns the options that the pool of the writer and the pool of the readers share.
 fn pool_options(files: &Arc<OpenFiles>) -> SqlitePoolOptions {
     let files = Arc::clone(files);
     SqlitePoolOptions::new()
         .acquire_timeout(STATEMENT_TIMEOUT)
-        // The last connection to close would delete the log.
+        // Idle connections stay open, because closing the last one would delete the log.
         .idle_timeout(None)
         .max_lifetime(None)
         .after_connect(move |_, _| {

@@ -1,8 +1,11 @@
-//! Writes that have not been answered when their callers must be.
+//! Runs writes that may still be unanswered when their callers must be answered.
 //!
-//! A caller waits for [`STATEMENT_TIMEOUT`]. A write whose commit was not sent by then is withdrawn: it
-//! does not happen. One whose commit was sent may happen, so its outcome is unknown. Each runs to its end
-//! in a task and keeps its connection meanwhile: the server works on it whether or not anybody listens.
+//! A caller waits for [`STATEMENT_TIMEOUT`]. If the commit of its write was not sent by then, the write is
+//! withdrawn and does not happen. If the commit was sent, the write may happen, so its outcome is unknown.
+//!
+//! Each write runs to its end in a task, and keeps its connection meanwhile, because the server works on the
+//! write whether or not a caller still waits. `commit.rs` has the state on which the caller and the task agree.
+//! `health.rs` remembers whether the store can write.
 
 mod commit;
 mod health;
@@ -20,19 +23,19 @@ use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
-/// The server ends a statement at [`STATEMENT_TIMEOUT`]; its answer takes some time more.
+/// The time that the server's answer may take after it has ended a statement at [`STATEMENT_TIMEOUT`].
 const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
-/// A write that continues in a task when its caller has gone.
+/// A write that continues in a task after its caller has gone.
 pub(crate) struct WriteTask<S, L> {
     /// The name of the engine in spans.
     pub(crate) system: &'static str,
-    /// When the caller must have an answer.
+    /// The time by which the caller must have an answer.
     pub(crate) deadline: Instant,
     pub(crate) commit: Commit,
-    /// Runs the statements, and calls [`Commit::mark_sent`] before it commits.
+    /// The future that runs the statements. It calls [`Commit::mark_sent`] before it commits.
     pub(crate) statements: S,
-    /// Ends when an unanswered write can get no answer any more.
+    /// A future that ends when an unanswered write can no longer get an answer.
     pub(crate) connection_lost: L,
 }
 
@@ -63,7 +66,7 @@ where
         }
     }
 
-    /// Waits for the answer. A commit that is overdue makes the store read-only until then.
+    /// Waits for the answer. A commit that is overdue makes the store read-only until it is answered.
     async fn finish(self, health: WriteHealth) -> sqlx::Result<T> {
         let mut statements = pin!(self.statements);
         if let Ok(outcome) = timeout_at(self.deadline, &mut statements).await {
@@ -82,7 +85,7 @@ where
     }
 }
 
-/// Withdraws the write of a caller that leaves.
+/// Withdraws the write when its caller leaves.
 struct Caller {
     commit: Commit,
 }
@@ -93,7 +96,8 @@ impl Drop for Caller {
     }
 }
 
-/// Tells the caller of a write that failed whether it may have happened, and records why the store cannot write.
+/// Tells the caller of a failed write whether the write may have happened, and records why the store cannot
+/// write.
 fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> StoreError {
     match error {
         StoreError::TimedOut if commit.withdraw().is_some() => StoreError::OutcomeUnknown {
@@ -104,7 +108,7 @@ fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> 
             health.fail(&cause);
             StoreError::ReadOnly(cause)
         }
-        // The disk failed otherwise than by being full or read-only.
+        // The disk failed in another way than by being full or read-only.
         StoreError::Unavailable(error) if matches!(sqlite_code(&error), Some(IOERR | CANTOPEN)) => {
             let cause = error.to_string();
             health.fail(&cause);
@@ -127,7 +131,8 @@ fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> 
     }
 }
 
-/// Whether the database has refused the write, also because a pooler mixed up its statements.
+/// Returns whether the database itself has refused the write. This includes a refusal because a pooler mixed up
+/// its statements.
 fn is_answer(error: &Error) -> bool {
     error.as_database_error().is_some() || matches!(error, Error::Configuration(_))
 }

@@ -1,8 +1,9 @@
 //! The clock of an SQLite file: the only row of its table `clock`, which all processes share.
 //!
-//! Within one boot of the system the time is `zero` and the milliseconds since the boot, whatever
-//! happens to the clock of the system. `latest` is a time that the clock has not passed: after another
-//! boot it begins there, or at the time of the system if that is later.
+//! The clock exists because the clock of the system may be set back. Until the system boots again, the time of
+//! the file is `zero` plus the milliseconds since the boot, whatever happens to the clock of the system.
+//! `latest` is a time that the clock has not passed yet. After another boot, the clock begins at `latest`, or
+//! at the time of the system if that is later.
 
 use crate::uptime::uptime;
 use sqlx::SqliteConnection;
@@ -14,18 +15,18 @@ use std::{
     },
 };
 
-/// What opening an SQLite file does with its clock.
+/// Says what opening an SQLite file does with its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileClock {
-    /// The clock is not used: the tables have none, or nobody asks for the time.
+    /// The clock is not used: the tables have none, or the caller never asks for the time.
     Unused,
-    /// The clock goes on as it is. A command does this, because a service may be using the file.
+    /// The clock continues as it is. Commands do this, because a service may be using the file.
     Keep,
-    /// The clock is set forward to the time of this machine, as the start of a service does.
+    /// The clock is set forward to the time of this machine, as a service does when it starts.
     Advance,
 }
 
-/// The boot of the system; `None` where it cannot be told from others.
+/// The id of the current boot of the system; `None` on systems that do not identify their boots.
 pub(super) static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     if !cfg!(target_os = "linux") {
         return None;
@@ -35,7 +36,7 @@ pub(super) static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
 });
 
 crate::row! {
-    /// The row; 0 for all times before the first start.
+    /// The row of the table. All its times are 0 before the first start.
     #[derive(Default)]
     pub(super) struct ClockRow {
         pub(super) boot: Option<String>,
@@ -44,17 +45,17 @@ crate::row! {
     }
 }
 
-/// A copy of the row, by which this process tells the time without a statement.
+/// A copy of the row, from which this process tells the time without a statement.
 #[derive(Debug, Default)]
 pub(super) struct CachedClock {
     zero: AtomicI64,
     latest: AtomicI64,
-    /// Whether a task of this process writes `latest`.
+    /// Set while a task of this process writes `latest`, and during the pause that follows.
     pub(super) is_writing: AtomicBool,
 }
 
 impl CachedClock {
-    /// The time in Unix milliseconds.
+    /// Returns the time in Unix milliseconds.
     pub(super) fn now(&self) -> i64 {
         self.zero.load(Relaxed) + uptime()
     }
@@ -69,10 +70,11 @@ impl CachedClock {
     }
 }
 
-/// A time in Unix milliseconds that the clock of this file has not passed; `None` if it has none.
+/// Reads a time in Unix milliseconds that the clock of this file has not passed; `None` if the file has no
+/// clock.
 ///
-/// Within the boot that wrote the row, this is the time of the clock itself. `latest`, which lies ahead of it, serves only
-/// after another boot: otherwise each restore would move the clock ahead once more.
+/// Within the boot that wrote the row, this is the time of the clock itself. `latest` is ahead of it and is
+/// used only after another boot. Otherwise each restore would move the clock further ahead.
 pub(super) async fn read_latest(connection: &mut SqliteConnection) -> sqlx::Result<Option<i64>> {
     if !has_clock(connection).await? {
         return Ok(None);
@@ -85,7 +87,7 @@ pub(super) async fn read_latest(connection: &mut SqliteConnection) -> sqlx::Resu
         .await
 }
 
-/// The time of the file in Unix seconds; `None` if no process has used it since the boot.
+/// Reads the time of the file in Unix seconds; `None` if no process has used the file since the boot.
 pub(crate) async fn read_time(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
     if !has_clock(connection).await? {
         return Ok(None);
@@ -98,7 +100,7 @@ pub(crate) async fn read_time(connection: &mut SqliteConnection) -> sqlx::Result
         .await
 }
 
-/// Whether the file has a table for the clock. Files of the first versions have none.
+/// Returns whether the file has a table for the clock. Files of the first versions have none.
 async fn has_clock(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
     sqlx::query_scalar(exists).fetch_one(connection).await

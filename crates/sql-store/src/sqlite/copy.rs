@@ -1,4 +1,6 @@
-//! Copies SQLite files.
+//! Copies SQLite files, also while programs write to them.
+//!
+//! A copy is made and checked in a temporary folder beside its destination, and then moved there in one step.
 
 use super::{
     file::connect_read_only,
@@ -19,11 +21,11 @@ use std::{
 };
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-// The names of the folders of unfinished copies.
+// The folders of unfinished copies have names that begin and end like this.
 const FOLDER_PREFIX: &str = ".rolegate-copy-";
 const FOLDER_SUFFIX: &str = ".partial";
 
-/// Makes a failure of an error of SQLite or the file system: it names the file.
+/// Turns an error of SQLite or the file system into a failure that names the file.
 pub(super) fn at<E: Display>(file: &Path) -> impl Fn(E) -> Failure {
     move |error| format!("{}: {error}", file.display()).into()
 }
@@ -32,8 +34,8 @@ fn damaged(file: &Path, problem: &str) -> Failure {
     format!("{} is damaged: {problem}", file.display()).into()
 }
 
-/// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
-/// next copy beside it.
+/// A checked copy of a database, with mode 0600, in a temporary folder. It is removed when it is dropped. If
+/// the process is killed, the next copy beside it removes it.
 #[derive(Debug)]
 pub struct DatabaseCopy {
     file: NamedTempFile,
@@ -41,7 +43,8 @@ pub struct DatabaseCopy {
 }
 
 impl DatabaseCopy {
-    /// Copies `source` as it is now, also while programs write to it, into the folder of `destination`.
+    /// Copies the current state of `source` into a temporary folder beside `destination`. Programs may write to
+    /// `source` meanwhile.
     pub async fn create(source: &Path, destination: &Path) -> Result<Self, Failure> {
         let beside = folder(destination);
         remove_abandoned(beside).map_err(at(destination))?;
@@ -52,7 +55,7 @@ impl DatabaseCopy {
             at(destination)(error)
         })?;
         vacuum_into(source, path).await?;
-        // An empty file has its integrity too.
+        // The check of the integrity accepts an empty file, so this must be checked separately.
         if copy.as_file().metadata().map_err(at(destination))?.len() == 0 {
             return Err(damaged(destination, "nothing was copied"));
         }
@@ -66,13 +69,14 @@ impl DatabaseCopy {
         })
     }
 
-    /// The copy as a database to open, before it is moved. `setting` names the file that was copied.
+    /// Returns the copy as a database that can be opened before it is moved. `setting` is the setting that
+    /// names the copied file.
     pub fn url(&self, setting: &'static str) -> DatabaseUrl {
         DatabaseUrl::from_file(setting, self.file.path().to_owned())
     }
 
-    /// Moves the log of a copy that was changed since into the copy, which alone takes the place of a file. Fails if that
-    /// is not possible.
+    /// Moves the write-ahead log of a copy into the copy. It is needed if the copy was changed since, because
+    /// only the copy itself takes the place of a file. It fails if the log cannot be moved.
     pub(super) async fn fold_log(&self) -> sqlx::Result<()> {
         let options = SqliteConnectOptions::new()
             .filename(self.file.path())
@@ -84,7 +88,7 @@ impl DatabaseCopy {
         Ok(())
     }
 
-    /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
+    /// Moves the copy to `destination`. If a file of that name exists, it stays, and the move fails.
     pub fn persist_new(self, destination: &Path) -> Result<(), Failure> {
         self.file
             .persist_noclobber(destination)
@@ -92,7 +96,7 @@ impl DatabaseCopy {
         sync_folder(destination).map_err(at(destination))
     }
 
-    /// Moves it to `destination`, in place of a file of that name.
+    /// Moves the copy to `destination`, and replaces a file of that name.
     pub(super) fn persist(self, destination: &Path) -> Result<(), Failure> {
         self.file.as_file().sync_all().map_err(at(destination))?;
         self.file
@@ -102,7 +106,8 @@ impl DatabaseCopy {
     }
 }
 
-/// Copies a file into an empty one. One read transaction neither waits for writers nor delays them.
+/// Copies a database into an empty file. It uses one read transaction, which neither waits for writers nor
+/// delays them.
 async fn vacuum_into(source: &Path, copy: &str) -> Result<(), Failure> {
     let mut connection = connect_read_only(source).await.map_err(at(source))?;
     check_integrity(&mut connection, source).await?;
@@ -124,13 +129,13 @@ async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Resu
     Err(damaged(file, &problem))
 }
 
-/// Makes the name of a file durable: it is stored with the folder.
+/// Makes the name of a file durable, because the name is stored in the folder and not in the file.
 fn sync_folder(file: &Path) -> io::Result<()> {
     File::open(folder(file))?.sync_all()
 }
 
-/// A folder for one copy, locked while it is in use. A lock of the copy itself would, on network file
-/// systems, conflict with those of SQLite.
+/// A folder for one copy, which is locked while it is in use. The copy itself is not locked, because on network
+/// file systems such a lock would conflict with the locks of SQLite.
 #[derive(Debug)]
 struct LockedFolder {
     folder: TempDir,
@@ -150,7 +155,8 @@ impl LockedFolder {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
-            // Otherwise another process took it for abandoned before it was locked.
+            // If this fails, another process took the folder for abandoned before it was locked, so another
+            // folder is tried.
             if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && folder.path().exists() {
                 return Ok(Self {
                     folder,
@@ -161,14 +167,15 @@ impl LockedFolder {
     }
 }
 
-/// Removes the folders of killed copies. Where there are no locks, none is removed.
+/// Removes the folders that copies left when their processes were killed. On file systems without locks, it
+/// removes none.
 fn remove_abandoned(parent: &Path) -> io::Result<()> {
     for entry in fs::read_dir(parent)?.flatten() {
         if is_copy_folder(&entry)
             && let Ok(folder) = File::open(entry.path())
             && folder.try_lock().is_ok()
         {
-            // Perhaps only the owner of the folder is allowed to.
+            // This may fail, for example because only the owner of the folder is allowed to remove it.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

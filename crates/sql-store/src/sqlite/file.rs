@@ -12,10 +12,11 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Between two log lines while another process holds the lock.
+/// The time between two log lines while another process holds the lock.
 const LOCK_NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whether the file exists. The error says why there can be none, to follow the name of a setting.
+/// Returns whether the file exists. The error says why a file cannot exist at this path; its text follows the
+/// name of a setting.
 pub fn file_exists(file: &Path) -> Result<bool, String> {
     let path = file.display();
     match file.metadata() {
@@ -36,15 +37,15 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
     }
 }
 
-/// Waits for the exclusive right to prepare the file: neither the switch to WAL nor sqlx's migrator
-/// is safe in two processes at once. The system releases the lock with its holder.
+/// Waits for the exclusive right to prepare the file. It is needed because neither the switch to WAL nor sqlx's
+/// migrator is safe in two processes at once. The system releases the lock when the process that holds it ends.
 pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     let lock = private_file(&with_suffix(file, ".lock"))?;
     let mut waiting = tokio::task::spawn_blocking(move || {
         lock.lock()?;
         Ok(lock)
     });
-    // One wait throughout, because it keeps its place in the queue of the system.
+    // The wait is never started again, because it keeps its place in the queue of the system.
     let locked = loop {
         match timeout(LOCK_NOTICE_INTERVAL, &mut waiting).await {
             Ok(locked) => break locked.map_err(io::Error::other).flatten(),
@@ -57,7 +58,7 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     locked.map_err(|error| OpenFailure::Failed(error.into()))
 }
 
-/// Opens one connection, which does not create the file.
+/// Opens one connection that only reads, and does not create the file.
 pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnection> {
     SqliteConnectOptions::new()
         .filename(file)
@@ -66,7 +67,7 @@ pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnect
         .await
 }
 
-/// Opens a file that only this user may read (0600), created if it is missing. SQLite gives its
+/// Opens a file that only this user may access (mode 0600), and creates it if it is missing. SQLite gives its
 /// other files the mode of the database.
 pub(super) fn private_file(path: &Path) -> Result<File, OpenFailure> {
     let mut options = OpenOptions::new();
@@ -79,7 +80,7 @@ pub(super) fn private_file(path: &Path) -> Result<File, OpenFailure> {
     options.open(path).map_err(|error| explain(path, error))
 }
 
-/// Tells an error that another path or other permissions would solve from one of the machine.
+/// Distinguishes an error that another path or other permissions would solve from a failure of the machine.
 fn explain(path: &Path, error: io::Error) -> OpenFailure {
     match error.kind() {
         ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! Notices that files of an open database were deleted or replaced.
+//! Notices when the files of an open database are deleted or replaced.
 
 use super::path::{FileId, with_suffix};
 use std::{
@@ -13,13 +13,14 @@ use std::{
 const RESTORE: &str = "put it back, or stop this program, restore a backup and start again";
 const RESTART: &str = "stop this program, which moves the log into the database, and start again";
 
-/// The database, its log and its index, and whether they are still where they were opened: SQLite goes on
-/// in files that were deleted or replaced, and what it writes there is lost. Open connections keep their
-/// inodes from being used again.
+/// The database, its log and its index, and whether they are still where they were opened.
+///
+/// SQLite continues to use files that were deleted or replaced, and what it writes there is lost. While a
+/// connection is open, the system does not reuse the inodes of its files, so an inode identifies a file.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
     files: OnceLock<Files>,
-    /// Whether the last check failed.
+    /// Set if the last check failed.
     is_lost: AtomicBool,
 }
 
@@ -34,12 +35,12 @@ struct Files {
 struct OpenFile {
     path: PathBuf,
     id: FileId,
-    /// What an operator can do without the file.
+    /// Tells the operator what to do if the file is lost.
     advice: &'static str,
 }
 
 impl OpenFiles {
-    /// Remembers the files. Log and index exist while a connection is open.
+    /// Remembers the files. The log and the index exist while a connection is open.
     pub(super) fn remember(&self, database: &Path) -> io::Result<()> {
         let target = database.canonicalize()?;
         let _ = self.files.set(Files {
@@ -50,7 +51,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Fails while a file is not at its path.
+    /// Fails while one of the files is not at its path.
     pub(crate) fn ensure_not_replaced(&self) -> sqlx::Result<()> {
         let Some(files) = self.files.get() else {
             return Ok(());
@@ -69,7 +70,8 @@ impl OpenFiles {
         }
     }
 
-    /// Fails if the last check did. Without a system call, for reads.
+    /// Fails if the last check failed. Reads use it, because it makes no system call as long as the last check
+    /// succeeded.
     pub(super) fn ensure_not_known_replaced(&self) -> sqlx::Result<()> {
         if self.is_lost.load(Relaxed) {
             self.ensure_not_replaced()
@@ -78,7 +80,7 @@ impl OpenFiles {
         }
     }
 
-    /// Whether the database itself is not at its path.
+    /// Returns whether the file of the database itself is no longer at its path.
     pub(super) fn is_database_lost(&self) -> bool {
         self.files
             .get()

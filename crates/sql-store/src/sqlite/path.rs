@@ -1,4 +1,4 @@
-//! Paths of SQLite files.
+//! Compares and resolves the paths of SQLite files.
 
 use std::{
     io,
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The symbolic links that Linux follows in one path.
+/// The number of symbolic links that Linux follows in one path.
 const MAX_LINKS: usize = 40;
 
-/// The folder that a file is in, or will be.
+/// Returns the folder that contains a file, or will contain it.
 pub(crate) fn folder(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -23,7 +23,7 @@ pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// Identifies a file, whatever its paths are.
+/// Identifies a file independently of its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -41,7 +41,7 @@ impl FileId {
     }
 }
 
-/// Whether two paths lead to the same file, also through links and through links to folders.
+/// Returns whether two paths lead to the same file, also through links and through links to folders.
 pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     match (FileId::find(one), FileId::find(other)) {
         (Ok(one), Ok(other)) => one == other,
@@ -50,13 +50,13 @@ pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The canonical form of a path of which only the first part need exist. A dangling link resolves to
-/// the file that opening it would create.
+/// Returns the canonical form of a path, of which only the first part needs to exist. A dangling link resolves
+/// to the file that opening it would create.
 fn resolve(path: &Path, links: usize) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;
     }
-    // The working directory may have been removed.
+    // This also ends the recursion if the working directory was removed.
     if path.parent().is_none() || path == Path::new(".") {
         return path.to_owned();
     }

@@ -1,4 +1,5 @@
-//! The connections of an open file: transactions, reads, and a probe while writes fail.
+//! Runs the transactions and reads of an open file on its connections, and probes the file while writes fail.
+//! `file_clock.rs` tells the time of the file.
 
 mod file_clock;
 
@@ -18,21 +19,21 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Starts a transaction as the writer. A deferred one would fail at its first write if another
-/// process wrote after its first read.
+/// Starts a transaction as the writer. A deferred transaction would fail at its first write if another process
+/// wrote after its first read.
 pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
-/// The time between two attempts to write while writes fail. Writes are accepted again at most so long after the cause
-/// has ended.
+/// The time between two attempts to write while writes fail. After the cause has ended, it takes at most this
+/// long until writes are accepted again.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// An open file. Processes of one machine may share it.
+/// An open file, which several processes of one machine may share.
 #[derive(Clone, Debug)]
 pub struct Pools {
-    /// A pool of one connection: SQLite lets one connection write at a time, so more would only wait for its lock. Other
-    /// processes have their own.
+    /// The pool of the connection that writes. SQLite lets only one connection write at a time, so more
+    /// connections would only wait for its lock. Other processes have a writer of their own.
     pub(crate) writer: SqlitePool,
-    /// The connections that read.
+    /// The pool of the connections that read.
     pub(crate) readers: SqlitePool,
     pub(crate) files: Arc<OpenFiles>,
     /// The clock of the file, once it is started: see [`FileClock`](crate::FileClock).
@@ -41,9 +42,10 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Runs statements as one transaction within [`STATEMENT_TIMEOUT`]. A timeout or a dropped future
-    /// rolls back, unless the commit has begun; a statement outside a transaction would still run when
-    /// its turn comes.
+    /// Runs statements as one transaction, within [`STATEMENT_TIMEOUT`].
+    ///
+    /// A timeout or a dropped future rolls the transaction back, unless the commit has begun. This is why the
+    /// statements need a transaction: a single statement outside one would still run when its turn comes.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
@@ -67,10 +69,11 @@ impl Pools {
             files.ensure_not_replaced()?;
             let mut transaction = writer.begin_with(IMMEDIATE).await?;
             let value = statements(&mut transaction).await?;
-            // From here on, a timeout means an unknown outcome.
+            // From here on, a timeout means that the outcome is unknown.
             commit_of_task.mark_sent()?;
             transaction.commit().await?;
-            // If the file was deleted or replaced meanwhile, this write is in a file that nobody can open.
+            // If the file was deleted or replaced meanwhile, this write is in a file that no other program can
+            // open, so it fails.
             files.ensure_not_replaced()?;
             Ok(value)
         };
@@ -79,13 +82,13 @@ impl Pools {
             deadline: Instant::now() + STATEMENT_TIMEOUT,
             commit,
             statements: Box::pin(transaction),
-            // There is no connection that could break: the file is on this machine.
+            // The file is on this machine, so there is no connection that could break.
             connection_lost: pending(),
         };
         task.run(&self.health).await
     }
 
-    /// The rows of a `SELECT`.
+    /// Returns the rows of a `SELECT`.
     pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
         let read = async {
             self.files.ensure_not_known_replaced()?;
@@ -95,7 +98,7 @@ impl Pools {
         run_traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
     }
 
-    /// The state of both pools, and of the last write.
+    /// Returns the state of both pools, and the reason why writes fail, if they do.
     pub(crate) fn status(&self) -> StoreStatus {
         StoreStatus {
             pools: vec![
@@ -106,16 +109,16 @@ impl Pools {
         }
     }
 
-    /// Finishes running statements and closes every connection.
+    /// Waits for running statements and closes every connection.
     pub(crate) async fn close(&self) {
         if self.files.is_database_lost() {
-            // Closing the last connection would delete the WAL of the database that is at the path now. The clone that is
-            // never dropped keeps the connections open.
+            // Closing the last connection would delete the write-ahead log of the database that is now at the
+            // path. This clone is never dropped, and keeps the connections open.
             std::mem::forget(self.clone());
             return;
         }
         self.readers.close().await;
-        // Last, so that it can checkpoint the WAL.
+        // The writer is closed last, so that it can checkpoint the write-ahead log.
         self.writer.close().await;
     }
 }
@@ -126,14 +129,14 @@ fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
     PoolStats {
         name,
         open,
-        // The two are not read atomically.
+        // The two numbers are not read atomically, so the first could be greater.
         idle: pool.num_idle().min(open),
         limit: size(pool.options().get_max_connections()),
     }
 }
 
-/// Probes a file that could not be written, until it can be. Ends with the first write that succeeds, of the probe or of
-/// others, or when the pool is closed.
+/// Probes a file that could not be written, until a write succeeds. It ends with the first such write, whether
+/// of the probe or of another caller, or when the pool is closed.
 async fn probe(pools: Pools) {
     while pools.health.problem().is_some() && !pools.writer.is_closed() {
         tokio::time::sleep(PROBE_INTERVAL).await;
@@ -143,7 +146,7 @@ async fn probe(pools: Pools) {
     }
 }
 
-/// Writes a page and changes nothing.
+/// Writes a page of the file without changing its content.
 async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
     let version = sqlx::query_scalar::<_, i32>("PRAGMA user_version")
         .fetch_one(&mut *writer)

@@ -1,5 +1,5 @@
-//! Puts copies into the places of files that no program uses. After an error the file that was to be replaced
-//! has the content that it had.
+//! Puts copies in the places of files that no program uses, for a restore. After an error, the file that was to
+//! be replaced has the content that it had.
 
 use super::{
     clock,
@@ -25,25 +25,27 @@ fn in_use(file: &Path) -> Failure {
     format!("{file} is in use; stop the program that uses it").into()
 }
 
-/// The right to replace a database, which need not exist: no program used it at first, and none of ours
-/// opens it until this is dropped.
+/// The right to replace a database, which need not exist.
+///
+/// No program used the database when the right was acquired. No program of Rolegate can open it until the right
+/// is dropped.
 #[derive(Debug)]
 pub struct Replacement {
-    /// Not a link: that stays.
+    /// The resolved path: if the path is a link, the link stays and its target is replaced.
     file: PathBuf,
     _lock: File,
 }
 
 impl Replacement {
-    /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
-    /// whole without.
+    /// Acquires the right to replace `file`. It waits while a program opens the file, and fails if a program
+    /// uses it. It also moves the write-ahead log into the file, so that the file is complete without it.
     pub async fn begin(file: &Path) -> Result<Self, Failure> {
         let lock = lock_exclusive(file)
             .await
             .map_err(|failure| failure.to_string())?;
         if file.try_exists().map_err(at(file))? {
             let opened = private_file(file).map_err(|failure| failure.to_string())?;
-            // Every connection of SQLite has a lock that this one conflicts with, whatever the file
+            // This lock conflicts with the lock that every connection of SQLite holds, whatever the file
             // contains.
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
                 .map_err(|_held| in_use(file))?;
@@ -59,7 +61,8 @@ impl Replacement {
         DatabaseCopy::create(source, &self.file).await
     }
 
-    /// A time in Unix milliseconds that the clock of the file has not passed; `None` if it has no clock, or cannot be read.
+    /// Reads a time in Unix milliseconds that the clock of the file has not passed; `None` if the file has no
+    /// clock or cannot be read.
     pub async fn read_clock(&self) -> Option<i64> {
         let mut old = connect_read_only(&self.file).await.ok()?;
         let latest = clock::read_latest(&mut old).await;
@@ -67,7 +70,8 @@ impl Replacement {
         latest.ok().flatten()
     }
 
-    /// A number in the file, such as the last id that it has given out; 0 for none, or if the file cannot be read.
+    /// Reads a number from the file, such as the last id that it has given out. Returns 0 if there is none, or
+    /// if the file cannot be read.
     pub async fn read_number(&self, sql: &'static str) -> i64 {
         let Ok(mut old) = connect_read_only(&self.file).await else {
             return 0;
@@ -77,11 +81,11 @@ impl Replacement {
         number.unwrap_or_default()
     }
 
-    /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
+    /// Replaces the file in one step, or creates it. After a crash, either the old or the new file is there.
     pub async fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
         let file = &self.file;
         copy.fold_log().await.map_err(at(file))?;
-        // The log of another database would be applied to the new one.
+        // The log of the old database must not stay, because SQLite would apply it to the new one.
         for suffix in ["-wal", "-shm", "-journal"] {
             let path = with_suffix(file, suffix);
             if let Err(error) = fs::remove_file(&path)
@@ -94,7 +98,7 @@ impl Replacement {
     }
 }
 
-/// Moves the write-ahead log into the file. A damaged file stays as it is.
+/// Moves the write-ahead log into the file. A damaged file is not changed.
 async fn fold_log(file: &Path) -> Result<(), Failure> {
     let options = SqliteConnectOptions::new()
         .filename(file)

@@ -1,11 +1,11 @@
-//! The commit of a write, about which its caller and its task agree.
+//! Tracks the commit of a write, so that its caller and its task agree on whether it may be sent.
 
 use parking_lot::Mutex;
 use sqlx::Error;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Whether the commit of a write may be sent. Clones share the state.
+/// Says whether the commit of a write may be sent, or was sent. Clones share the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commit {
     stage: Arc<Mutex<Stage>>,
@@ -21,7 +21,8 @@ enum Stage {
 }
 
 impl Commit {
-    /// Must be called before the statement that commits is sent. Fails if the write was withdrawn.
+    /// Records that the commit is about to be sent. It must be called before the statement that commits is
+    /// sent, and fails if the write was withdrawn.
     pub(crate) fn mark_sent(&self) -> sqlx::Result<()> {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {
@@ -31,8 +32,8 @@ impl Commit {
         Ok(())
     }
 
-    /// Records that the server has rolled the write back. Returns whether it may run again: only while the caller
-    /// waits.
+    /// Records that the server has rolled the write back. Returns whether the write may run again, which it may
+    /// only while its caller waits.
     pub(crate) fn roll_back(&self) -> bool {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {
@@ -42,7 +43,7 @@ impl Commit {
         true
     }
 
-    /// Forbids the commit, unless it was sent: then this is when.
+    /// Forbids the commit, unless it was already sent. In that case, returns the time at which it was sent.
     pub(super) fn withdraw(&self) -> Option<Instant> {
         let mut stage = self.stage.lock();
         if let Stage::Sent(at) = *stage {
@@ -52,7 +53,7 @@ impl Commit {
         None
     }
 
-    /// Whether the commit was sent, so that the write may have happened.
+    /// Returns whether the commit was sent, so that the write may have happened.
     pub(crate) fn was_sent(&self) -> bool {
         matches!(*self.stage.lock(), Stage::Sent(_))
     }

@@ -1,14 +1,14 @@
-//! Whether a store can write, as far as its writes have shown.
+//! Remembers whether a store can write, as far as its writes have shown.
 
 use crate::StoreError;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Whether a store can write. Clones share the state.
+/// Says whether a store can write. Clones share the state.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteHealth {
     store: Arc<str>,
-    /// What to look for while a commit has no answer.
+    /// Tells the operator what to look for while a commit has no answer.
     hint: &'static str,
     state: watch::Sender<State>,
 }
@@ -16,13 +16,13 @@ pub(crate) struct WriteHealth {
 #[derive(Debug, Default)]
 struct State {
     problem: Option<Arc<str>>,
-    /// Commits without an answer.
+    /// The number of commits without an answer.
     overdue: usize,
-    /// Whether somebody tries in intervals whether the store can write again.
+    /// Set while a task tries at intervals whether the store can write again.
     has_probe: bool,
 }
 
-/// A commit without an answer.
+/// A commit without an answer. While it exists, writes are refused.
 #[derive(Debug)]
 pub(crate) struct OverdueCommit {
     health: WriteHealth,
@@ -37,7 +37,7 @@ impl WriteHealth {
         }
     }
 
-    /// The database, and why writes fail; `None` if they succeed, or none was tried.
+    /// Names the database and says why writes fail. Returns `None` if they succeed, or if there was none yet.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
         let problem = state.problem.as_ref()?;
@@ -70,8 +70,8 @@ impl WriteHealth {
         }
     }
 
-    /// Records that a commit has no answer. Until the result is dropped, further writes are refused: each would
-    /// occupy a connection as well.
+    /// Records that a commit has no answer. Until the result is dropped, further writes are refused, because
+    /// each of them would occupy a connection as well.
     pub(crate) fn commit_overdue(&self) -> OverdueCommit {
         self.state.send_modify(|state| state.overdue += 1);
         self.fail(&format!("no answer to a commit; {}", self.hint));
@@ -80,16 +80,16 @@ impl WriteHealth {
         }
     }
 
-    /// Waits until writes are to be refused.
+    /// Waits until writes must be refused, and returns the error to refuse them with.
     pub(crate) async fn refusal(&self) -> StoreError {
         let mut state = self.state.subscribe();
-        // Always `Ok`: `self` holds the sender.
+        // This is always `Ok`, because `self` holds the sender.
         let overdue = state.wait_for(|state| state.overdue > 0).await.ok();
         let problem = overdue.and_then(|state| state.problem.clone());
         StoreError::ReadOnly(problem.unwrap_or_else(|| "no answer to a commit".into()))
     }
 
-    /// Whether the caller is to probe until the store can write again.
+    /// Returns whether the caller must probe the store until it can write again. Only one caller gets `true`.
     pub(crate) fn claim_probe(&self) -> bool {
         self.state.send_if_modified(|state| {
             let is_claimed = state.problem.is_some() && !state.has_probe;

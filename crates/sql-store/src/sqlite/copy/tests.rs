@@ -25,7 +25,7 @@ async fn open(file: &Path) -> SqliteConnection {
         .expect("opened")
 }
 
-/// Creates a database with this word in it; it stays open.
+/// Creates a database that contains this word. The database stays open.
 async fn database(file: &Path, word: &str) -> SqliteConnection {
     let mut connection = open(file).await;
     for sql in [
@@ -87,7 +87,7 @@ async fn a_damaged_database_is_not_copied() {
         .expect("made");
     connection.close().await.expect("closed");
     let mut bytes = fs::read(at("a.db")).expect("read");
-    // The last page is the index: its only entry no longer leads to the row.
+    // The last page is the index. This change makes its only entry lead to no row.
     let place = bytes
         .windows(5)
         .rposition(|it| it == b"first")
@@ -102,7 +102,7 @@ async fn a_damaged_database_is_not_copied() {
     DatabaseCopy::create(&at("a.db"), &at("b.db"))
         .await
         .expect_err("no database");
-    // Beside a.db, at most the log and the index of the connection that read it.
+    // Nothing is left beside a.db, except for the log and the index of the connection that read it.
     for file in fs::read_dir(folder.path()).expect("listed") {
         let name = file.expect("a file").file_name();
         assert!(
@@ -155,7 +155,7 @@ async fn a_copy_removes_those_of_killed_processes_and_none_that_is_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let _open = database(&at("a.db"), "first").await;
-    // As a running rolegate locks its DATA_DIR.
+    // A running rolegate locks its DATA_DIR like this.
     let served = File::open(folder.path()).expect("opened");
     served.lock_shared().expect("locked");
     for name in ["empty", "full"] {

@@ -1,4 +1,4 @@
-//! Tells the time of an open file, and keeps the row of its clock ahead of it.
+//! Tells the time of an open file, and keeps the row of its clock ahead of the time.
 
 use super::Pools;
 use crate::{
@@ -9,19 +9,20 @@ use crate::{
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
-/// How far ahead `latest` is written.
+/// The number of milliseconds by which `latest` is written ahead of the time.
 const RESERVED_MILLIS: i64 = 20_000;
-/// The pause between writes of `latest`.
+/// The pause between two writes of `latest`.
 const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A start does not write a clock that is behind the system's by less.
+/// A start leaves the clock as it is if it is behind the clock of the system by less than this.
 const MIN_ADVANCE_MILLIS: i64 = 1000;
 
-/// A start warns of a clock that is further ahead of the system's. A crash leaves it ahead by less.
+/// A start logs a warning if the clock is ahead of the clock of the system by more than this. A crash leaves it
+/// ahead by less.
 const MAX_AHEAD_MILLIS: i64 = 60_000;
 
 impl Pools {
-    /// The time in Unix seconds. Fails if the clock was not started.
+    /// Returns the time in Unix seconds. Fails if the clock was not started.
     pub(crate) fn now(&self) -> Result<u64, StoreError> {
         let clock = self.clock.get().ok_or_else(|| {
             let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
@@ -42,7 +43,7 @@ impl Pools {
         Ok(u64::try_from(now / 1000).unwrap_or(0))
     }
 
-    /// Starts the clock. Writes its row after another boot, and if it is advanced.
+    /// Starts the clock. Writes its row if the system has booted since, or if the clock is advanced.
     pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
         if clock == FileClock::Unused {
             return Ok(());
@@ -72,7 +73,8 @@ impl Pools {
         self.write_zero(time + behind.max(0) - uptime()).await
     }
 
-    /// Writes when the clock was zero. Of processes that start at once, each writes; the latest time counts.
+    /// Writes the time at which the uptime was zero. If several processes start at once, each of them writes
+    /// it, and the latest time is kept.
     async fn write_zero(&self, zero: i64) -> sqlx::Result<()> {
         let sql = "INSERT INTO clock (id, boot, zero) VALUES (1, $1, $2)
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = CASE
@@ -86,8 +88,8 @@ impl Pools {
         Ok(())
     }
 
-    /// Writes how far the clock may come, and reads whether another process has advanced it. A failure
-    /// has been logged, and a later read tries again.
+    /// Writes the time that the clock may reach, and reads whether another process has advanced the clock. A
+    /// failure is logged where it happens, and a later read tries again.
     async fn reserve(&self) {
         let sql =
             "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING boot, zero, latest";
