@@ -114,7 +114,7 @@ impl LongTransaction {
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if the clock is behind.
-    /// It does nothing on PostgreSQL, whose clock is that of the server's machine.
+    /// It does nothing on PostgreSQL, where the clock is the one of the server's machine.
     pub async fn advance_clock(&mut self, time: i64) -> Result<(), StoreError> {
         if self.is_postgres() {
             return Ok(());

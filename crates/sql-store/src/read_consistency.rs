@@ -1,22 +1,24 @@
-//! What rows of PostgreSQL must prove before they count.
+//! Decides what a PostgreSQL server must prove before its rows count.
 
-/// Which server may answer a read, by the setting `DATABASE_READS`. A file has no standby, so it only knows
-/// [`ReadConsistency::Primary`].
+/// Says which server may answer a read, by the setting `DATABASE_READS`. An SQLite file has no standby, so it
+/// only knows [`ReadConsistency::Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadConsistency {
-    /// Any server that takes itself for the primary. One that was cut off or frozen may do so for a
-    /// moment after its successor took over.
+    /// Any server that believes it is the primary may answer. A server that was cut off or frozen may believe
+    /// so for a moment after its successor took over.
     #[default]
     Primary,
-    /// A server whose transaction a synchronous standby has acknowledged after the read. A standby that was
-    /// promoted acknowledges nothing of its former primary.
+    /// Only a server whose transaction a synchronous standby acknowledges after the read may answer. A standby
+    /// that was promoted acknowledges nothing of its former primary.
     Quorum,
 }
 
 impl ReadConsistency {
-    /// An expression that is NULL if rows of the same execution count, and otherwise names the
-    /// obstacle. With a quorum it writes to the WAL, so the implicit commit waits for the standby.
-    /// `remote_write` is sufficient: nothing has to be durable there.
+    /// Returns an expression that is NULL if rows of the same execution count, and otherwise names the
+    /// obstacle.
+    ///
+    /// With a quorum the expression writes to the WAL, so that the implicit commit waits for the standby.
+    /// `remote_write` is sufficient, because nothing has to be durable on the standby.
     pub(crate) fn obstacle(self) -> &'static str {
         match self {
             Self::Primary => "CASE WHEN pg_is_in_recovery() THEN 'standby' END",
@@ -29,8 +31,11 @@ impl ReadConsistency {
         }
     }
 
-    /// Begins a transaction that writes. It may find nothing to write and be a read after all, such as
-    /// that of a name that is taken; with a quorum its commit waits even so.
+    /// Returns the SQL that begins a transaction that writes.
+    ///
+    /// The transaction may find nothing to write and thus only read, for example that a name is taken. With a
+    /// quorum its commit waits for the standby even then, because the transaction begins with a write to the
+    /// WAL.
     pub(crate) fn begin(self) -> &'static str {
         match self {
             Self::Primary => "BEGIN",

@@ -3,7 +3,7 @@
 use sqlx::Error;
 use std::{io, time::Duration};
 
-/// The delays between tries: doubled each time.
+/// The delays between tries. Each delay is twice as long as the one before, up to a maximum.
 #[derive(Debug)]
 pub struct Backoff {
     next: Duration,
@@ -11,7 +11,7 @@ pub struct Backoff {
 }
 
 impl Default for Backoff {
-    /// From 0.1 to 5 seconds.
+    /// Waits from 0.1 to 5 seconds.
     fn default() -> Self {
         Self::between(Duration::from_millis(100), Duration::from_secs(5))
     }
@@ -22,7 +22,7 @@ impl Backoff {
         Self { next: min, max }
     }
 
-    /// Waits for the delay before the next try.
+    /// Waits before the next try.
     pub async fn wait(&mut self) {
         tokio::time::sleep(self.next).await;
         self.next = (self.next * 2).min(self.max);

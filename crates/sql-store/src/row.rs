@@ -1,20 +1,23 @@
-//! The rows that a statement returns, decoded on both engines.
+//! Decodes the rows that a statement returns, on both engines.
 
 use sqlx::{
     ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type, postgres::PgRow, sqlite::SqliteRow,
 };
 
-/// The result of a read, and the time of the clock of the database when the read began.
+/// The result of a read, and the time of the database's clock when the read began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// In Unix seconds. Neither before the call of the read nor after the state that it has seen.
+    /// The time in Unix seconds. It is not before the call of the read, and not after the state that the read
+    /// has seen.
     pub at: u64,
     /// The result.
     pub value: T,
 }
 
-/// A type to decode the rows of both engines to. Besides the structs of [`row!`](crate::row), these are structs that
-/// convert what they read, and the types of single values, for statements with one column.
+/// A type that rows of both engines can be decoded to.
+///
+/// These types are the structs of [`row!`](crate::row), structs that convert what they read, and the types of
+/// single values, for statements with one column.
 pub trait TableRow: Sized + Send + 'static {
     /// Decodes a row.
     fn from_row(row: Row<'_>) -> sqlx::Result<Self>;
@@ -26,7 +29,7 @@ impl<T: ColumnValue + Send + 'static> TableRow for T {
     }
 }
 
-/// A value that both engines decode.
+/// A type of values that both engines can decode.
 pub trait ColumnValue:
     for<'r> Decode<'r, Postgres> + Type<Postgres> + for<'r> Decode<'r, Sqlite> + Type<Sqlite>
 {
@@ -47,7 +50,7 @@ pub enum Row<'r> {
 }
 
 impl Row<'_> {
-    /// The value of a column, which is found by its name or its position.
+    /// Returns the value of a column, which is found by its name or its position.
     pub fn get<T: ColumnValue>(
         self,
         column: impl ColumnIndex<PgRow> + ColumnIndex<SqliteRow>,
@@ -59,8 +62,8 @@ impl Row<'_> {
     }
 }
 
-/// The rows of a statement before they are decoded. The code that runs statements passes them on like this, so that it
-/// is compiled once, not for each type of rows.
+/// The rows of a statement before they are decoded. The code that runs statements passes them on in this form,
+/// so that it is compiled once and not for each type of rows.
 pub(crate) enum Rows {
     Postgres(Vec<PgRow>),
     Sqlite(Vec<SqliteRow>),
@@ -82,10 +85,10 @@ impl Rows {
     }
 }
 
-/// Declares a row of a statement: its fields have the names of the columns, or of their aliases. A first field that is
-/// written `..user: User` has the columns of another row.
+/// Declares the struct of a row of a statement. Its fields have the names of the columns, or of their aliases.
 ///
-/// The derive macro of sqlx does the same, but its crate doubles the time of a build.
+/// A first field that is written `..user: User` holds the columns of another row. The derive macro of sqlx does
+/// the same, but its crate doubles the time of a build.
 ///
 /// ```ignore
 /// rolegate_sql_store::row! {

@@ -1,4 +1,7 @@
-//! Whether a database has the tables of a service. Reads only.
+//! Compares the tables of a database with those of a service, without changing anything.
+//!
+//! `existing_tables.rs` reads what the database has. This file compares it with the migrations of this release,
+//! and refuses a schema that is damaged or belongs to another program.
 
 mod existing_tables;
 
@@ -8,22 +11,22 @@ use crate::{error::OpenFailure, statement::Connection, tables::Tables};
 use existing_tables::{AppliedMigration, ExistingTables};
 use sqlx::migrate::Migrator;
 
-/// The schema of a database.
+/// The state of the schema of a database, compared with this release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// No tables yet.
+    /// The database has no tables yet.
     Missing {
-        /// Whether this database user may create them.
+        /// Set if this database user may create them.
         can_create: bool,
     },
-    /// As the migrations of this release create it.
+    /// The schema is what the migrations of this release create.
     Current,
-    /// Created by an older release.
+    /// An older release created the schema.
     Older {
         /// The number of pending migrations.
         missing: usize,
     },
-    /// Created by a newer release; migrations only add, so it is compatible.
+    /// A newer release created the schema. Migrations only add, so this release works with it.
     Newer,
 }
 
@@ -32,12 +35,12 @@ impl Schema {
         !matches!(self, Self::Missing { .. })
     }
 
-    /// Whether every migration of this release is applied.
+    /// Returns whether every migration of this release is applied.
     pub(crate) fn is_up_to_date(&self) -> bool {
         matches!(self, Self::Current | Self::Newer)
     }
 
-    /// Reads the schema; an unrecognized one is an error.
+    /// Reads the schema and compares it. An unrecognized schema is an error.
     pub(crate) async fn read(
         connection: &mut Connection<'_>,
         tables: &Tables,
@@ -79,7 +82,7 @@ fn compare(
     })
 }
 
-/// Why this is not a database of the service, or a damaged one.
+/// Returns the reason why this is not a database of the service, or why it is damaged; `None` if it is neither.
 fn find_problem(tables: &Tables, ours: &Migrator, existing: &ExistingTables) -> Option<String> {
     let marker_table = tables.marker_table;
     let applied = &existing.applied;

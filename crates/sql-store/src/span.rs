@@ -1,4 +1,4 @@
-//! Statements in progress: their timeout and their spans.
+//! Gives statements in progress their timeout and their span.
 
 use crate::StoreError;
 use rolegate_telemetry::traces;
@@ -6,14 +6,14 @@ use std::{pin::Pin, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
-/// Limit of a statement, from waiting for a connection to the last row.
+/// The time limit of a statement, from waiting for a connection to the last row.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The execution of one or more statements on a connection.
 pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
-/// Runs a statement until `deadline`, in a span if the request is traced, and classifies its errors. `system` is the
-/// name of the engine in spans.
+/// Runs a statement until `deadline`, and classifies its errors. If the request is traced, the statement gets a
+/// span. `system` is the name of the engine in spans.
 pub(crate) async fn run_traced<T>(
     system: &'static str,
     deadline: Instant,
@@ -31,8 +31,10 @@ pub(crate) async fn run_traced<T>(
     outcome
 }
 
-/// A span by the semantic conventions of OpenTelemetry for databases. The statement adds its operation and its table
-/// when it runs. Statements outside a request, such as the readiness check, are not traced.
+/// Creates the span of a statement by the semantic conventions of OpenTelemetry for databases.
+///
+/// The statement adds its operation and its table when it runs. Statements outside a request, such as the
+/// readiness check, are not traced.
 fn statement_span(system: &'static str) -> Span {
     if Span::current().is_none() {
         return Span::none();
@@ -48,7 +50,7 @@ fn statement_span(system: &'static str) -> Span {
     )
 }
 
-/// Adds the operation and the table of a statement to its span, which gets its name from both.
+/// Adds the operation and the table of a statement to its span, and names the span after both.
 pub(crate) fn describe(sql: &str) {
     let span = Span::current();
     if span.is_none() {
@@ -63,7 +65,8 @@ pub(crate) fn describe(sql: &str) {
     }
 }
 
-/// The statement that a text is about: the one in its `WITH` clause, if it begins with that.
+/// Returns the statement that a text is about. If the text begins with a `WITH` clause, this is the statement
+/// in it.
 fn main_statement(sql: &str) -> &str {
     let definition = sql
         .strip_prefix("WITH ")
@@ -78,8 +81,8 @@ fn find_operation(statement: &str) -> &str {
     statement.split_whitespace().next().unwrap_or_default()
 }
 
-/// The first table that a statement names. In the statements of this project no other table precedes the one that
-/// they are about.
+/// Returns the first table that a statement names. In the statements of this project, it is the table that the
+/// statement is about.
 fn find_table(statement: &str) -> Option<&str> {
     let mut words = statement.split_whitespace();
     while let Some(word) = words.next() {

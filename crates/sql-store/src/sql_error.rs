@@ -1,4 +1,4 @@
-//! What errors of sqlx mean.
+//! Classifies the errors of sqlx by what they mean for a caller, such as whether a retry may succeed.
 
 use sqlx::{
     Error, error::DatabaseError as _, migrate::MigrateError, postgres::PgDatabaseError,
@@ -7,7 +7,7 @@ use sqlx::{
 use std::io::ErrorKind;
 use tokio_rustls::rustls::{self, CertificateError};
 
-// Result codes of SQLite.
+// These are the primary result codes of SQLite.
 pub(crate) const PERM: i32 = 3;
 pub(crate) const BUSY: i32 = 5;
 pub(crate) const LOCKED: i32 = 6;
@@ -18,8 +18,10 @@ pub(crate) const CANTOPEN: i32 = 14;
 pub(crate) const AUTH: i32 = 23;
 pub(crate) const NOTADB: i32 = 26;
 
-/// What is wrong with a pooler that shares server connections between clients: `PgBouncer` in transaction
-/// mode. What a session has would be that of others: prepared statements, timeouts, the lock of
+/// Says what is wrong with a pooler that shares server connections between clients, such as `PgBouncer` in
+/// transaction mode.
+///
+/// Such a pooler mixes up what belongs to one session: prepared statements, timeouts, and the lock of
 /// migrations.
 pub(crate) const SHARES_SESSIONS: &str = "is behind a connection pooler in transaction or statement mode, such as \
     PgBouncer, which mixes up prepared statements; connect to the server itself, or set \
@@ -28,7 +30,7 @@ const REFUSES_PARAMETERS: &str = "is behind PgBouncer, which refuses startup par
     the server itself, or set pool_mode = session and \
     ignore_startup_parameters = extra_float_digits,options";
 
-/// The code of an error of PostgreSQL, as appendix A of its manual lists them.
+/// Returns the SQLSTATE of an error of PostgreSQL, as listed in appendix A of its manual.
 pub(crate) fn postgres_code(error: &Error) -> Option<&str> {
     Some(
         error
@@ -38,7 +40,8 @@ pub(crate) fn postgres_code(error: &Error) -> Option<&str> {
     )
 }
 
-/// The primary result code of SQLite, the low byte (<https://sqlite.org/rescode.html>).
+/// Returns the primary result code of an error of SQLite, which is the low byte of its code
+/// (<https://sqlite.org/rescode.html>).
 pub(crate) fn sqlite_code(error: &Error) -> Option<i32> {
     let error = error
         .as_database_error()?
@@ -46,7 +49,7 @@ pub(crate) fn sqlite_code(error: &Error) -> Option<i32> {
     Some(error.code()?.parse::<i32>().ok()? & 0xff)
 }
 
-/// The error of the statement at which a migration failed; other errors as they are.
+/// Returns the error of the statement at which a migration failed. Other errors are returned unchanged.
 pub(crate) fn cause(error: &Error) -> &Error {
     let Error::Migrate(failure) = error else {
         return error;
@@ -57,10 +60,11 @@ pub(crate) fn cause(error: &Error) -> &Error {
     }
 }
 
-/// Whether the same statement may succeed later.
+/// Returns whether the same statement may succeed later.
 pub(crate) fn is_transient(error: &Error) -> bool {
-    // Connection, authorization, resources, operator intervention (57014 is the statement timeout),
-    // system error; a standby; a missing database; a lock that another session holds for too long.
+    // The classes are connection (08), authorization (28), resources (53), operator intervention (57, of which
+    // 57014 is the statement timeout), and system error (58). The single codes are a standby (25006), a missing
+    // database (3D000), and a lock that another session holds for too long (55P03).
     let is_transient_in_postgres = |code: &str| {
         matches!(code, "25006" | "3D000" | "55P03")
             || is_rollback(code)
@@ -85,7 +89,8 @@ pub(crate) fn is_transient(error: &Error) -> bool {
     }
 }
 
-/// Whether time ran out: a deadline of this program, or that of the server for a statement.
+/// Returns whether a deadline has passed: either one of this program, or the time limit that the server has for
+/// a statement.
 pub(crate) fn is_timeout(error: &Error) -> bool {
     match cause(error) {
         Error::Io(error) => error.kind() == ErrorKind::TimedOut,
@@ -93,31 +98,34 @@ pub(crate) fn is_timeout(error: &Error) -> bool {
     }
 }
 
-/// Whether the server has rolled the transaction back because of another one, so that it may run again at once.
+/// Returns whether the server has rolled the transaction back because of another one, so that it may run again
+/// at once.
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
     postgres_code(error).is_some_and(is_rollback)
 }
 
-/// A failure to serialize, and a deadlock.
+/// Returns whether this is the code of a serialization failure or of a deadlock.
 fn is_rollback(code: &str) -> bool {
     matches!(code, "40001" | "40P01")
 }
 
-/// What is wrong if the error is that of a pooler; follows the name of the database.
+/// Says what is wrong if the error comes from a pooler. The text follows the name of the database.
 pub(crate) fn pooler_problem(error: &Error) -> Option<&'static str> {
     let message = error.as_database_error()?.message();
     match postgres_code(error)? {
-        // A prepared statement is missing or already there: another client has shared the session.
+        // A prepared statement is missing or already exists, so another client has used the same session.
         "26000" | "42P05" => Some(SHARES_SESSIONS),
-        // One of another client has the name, and other parameters.
+        // A statement of another client has the same name and other parameters.
         "08P01" if message.contains("sqlx_s_") => Some(SHARES_SESSIONS),
         "08P01" if message.starts_with("unsupported startup parameter") => Some(REFUSES_PARAMETERS),
         _ => None,
     }
 }
 
-/// Whether TLS does not match the URL, so that only another URL or server would help. An expired
-/// certificate does not count: the server may renew it, or the clock may be corrected.
+/// Returns whether the TLS of the server does not match the URL, so that only another URL or another server
+/// would help.
+///
+/// An expired certificate does not count: the server may renew it, or the clock may be corrected.
 pub(crate) fn is_tls_mismatch(error: &Error) -> bool {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
     let Error::Io(error) = error else {

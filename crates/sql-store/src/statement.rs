@@ -1,4 +1,5 @@
-//! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
+//! Builds statements in SQL that both engines understand, and runs them. Where the engines differ, the builder
+//! writes the form of the engine that the statement is for.
 
 mod letter_case;
 
@@ -16,7 +17,7 @@ use sqlx::{
 };
 use std::{fmt::Write as _, sync::Arc};
 
-/// A value that both engines encode.
+/// A type of values that both engines can encode.
 pub trait Value<'v>:
     Encode<'v, Postgres> + Type<Postgres> + Encode<'v, Sqlite> + Type<Sqlite>
 {
@@ -27,7 +28,7 @@ impl<'v, V> Value<'v> for V where
 {
 }
 
-/// A connection, perhaps in a transaction.
+/// A connection to either engine, perhaps inside a transaction.
 #[derive(Debug)]
 pub(crate) enum Connection<'c> {
     Postgres(&'c mut PgConnection),
@@ -44,18 +45,19 @@ impl Connection<'_> {
     }
 }
 
-/// A statement and its values. The text consists of literals, so no value can become SQL. Placeholders
-/// are `$1`, `$2`…, in SQLite too.
+/// A statement and its values.
+///
+/// The text consists of literals, so no value can become SQL. Placeholders are `$1`, `$2`…, on SQLite too.
 #[must_use = "a statement does nothing until it is run"]
 #[derive(Clone, Debug)]
 pub struct Statement {
     sql: String,
     values: Values,
-    /// An error if a value could not be bound. Running the statement returns it.
+    /// The error of a value that could not be bound, if there is one. Running the statement returns it.
     encoding: Result<(), EncodeError>,
 }
 
-/// Why a value cannot be bound. Shared, so that a statement can run again.
+/// The reason why a value cannot be bound. It is shared, so that a statement can run again.
 type EncodeError = Arc<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Debug)]
@@ -66,7 +68,7 @@ enum Values {
 
 impl Statement {
     pub(crate) fn new(start: &str, dialect: Dialect) -> Self {
-        // Room for most statements, which are appended piece by piece.
+        // This is enough for most statements, which are appended piece by piece.
         let mut sql = String::with_capacity(512);
         sql.push_str(start);
         let values = match dialect {
@@ -80,13 +82,13 @@ impl Statement {
         }
     }
 
-    /// Appends SQL.
+    /// Appends this SQL.
     pub fn push(mut self, sql: &'static str) -> Self {
         self.sql.push_str(sql);
         self
     }
 
-    /// Appends the time of the clock of the database when the statement runs, in Unix seconds.
+    /// Appends an expression for the time of the database's clock when the statement runs, in Unix seconds.
     pub fn push_now(self) -> Self {
         match self.dialect() {
             Dialect::Postgres => self.push("floor(date_part('epoch', clock_timestamp()))::bigint"),
@@ -94,7 +96,7 @@ impl Statement {
         }
     }
 
-    /// Binds the next placeholder.
+    /// Binds a value to the next placeholder.
     pub fn bind<'v>(mut self, value: impl Value<'v>) -> Self {
         let added = match &mut self.values {
             Values::Postgres(values) => values.add(value),
@@ -104,7 +106,7 @@ impl Statement {
         self
     }
 
-    /// Appends the next placeholder and binds it.
+    /// Appends the next placeholder and binds a value to it.
     pub fn push_bind<'v>(mut self, value: impl Value<'v>) -> Self {
         let number = self.next_placeholder();
         let _ = write!(self.sql, "${number}");
@@ -117,7 +119,8 @@ impl Statement {
         &'v V: Value<'v>,
         &'v [V]: Encode<'v, Postgres> + Type<Postgres>,
     {
-        // PostgreSQL would plan a short array anew each time: it expects ten values in any array.
+        // A single value is compared directly. PostgreSQL would plan a statement with a short array anew each
+        // time, because it expects ten values in any array.
         if let [only] = values {
             return self.push(" = ").push_bind(only);
         }
@@ -134,8 +137,11 @@ impl Statement {
         }
     }
 
-    /// Appends the condition that the column before it contains this text, taken literally but for the case
-    /// of its letters. The engines and the locale of a cluster differ about letters beyond ASCII.
+    /// Appends the condition that the column before it contains this text. The text is taken literally, except
+    /// that the case of letters does not matter.
+    ///
+    /// The pattern lists the cases of each letter, because engines and the locales of clusters differ in how
+    /// they treat letters beyond ASCII.
     pub fn push_contains(self, text: &str) -> Self {
         let dialect = self.dialect();
         let pattern: String = text
@@ -148,8 +154,8 @@ impl Statement {
         }
     }
 
-    /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
-    /// PostgreSQL. It ends so that `ON CONFLICT` may follow.
+    /// Appends a `FROM` clause with these rows. The fields of a row are the columns, each named with its type
+    /// in PostgreSQL. The clause ends so that `ON CONFLICT` may follow.
     pub fn push_rows<R: Serialize>(
         mut self,
         columns: &[(&'static str, &'static str)],
@@ -199,7 +205,7 @@ impl Statement {
         }
     }
 
-    /// The text and the values, for PostgreSQL.
+    /// Returns the text and the values, for PostgreSQL.
     pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
         self.encoding
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
@@ -209,7 +215,7 @@ impl Statement {
         }
     }
 
-    /// The only row of a statement.
+    /// Runs the statement and returns its only row.
     pub(crate) async fn fetch_one<R: TableRow>(
         self,
         connection: &mut Connection<'_>,
@@ -221,9 +227,10 @@ impl Statement {
             .ok_or(sqlx::Error::RowNotFound)
     }
 
-    /// The rows of a `SELECT`, locked for a later statement of its transaction. SQLite needs no lock,
-    /// because it has one writer. The span does not mention this statement: it is about what the transaction
-    /// writes.
+    /// Runs a `SELECT` and locks its rows for a later statement of its transaction. SQLite needs no lock,
+    /// because it has one writer.
+    ///
+    /// The span does not mention this statement, because the span is about what the transaction writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         let select = match self.dialect() {
             Dialect::Postgres => self.push(" FOR UPDATE"),
@@ -232,13 +239,14 @@ impl Statement {
         select.run(connection).await
     }
 
-    /// The rows of a statement, which its span is about.
+    /// Runs the statement and returns its rows. The span is about this statement.
     pub(crate) async fn fetch(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         describe(&self.sql);
         self.run(connection).await
     }
 
-    /// The rows of a statement that follows another one in a transaction. The span stays about that one.
+    /// Runs a statement that follows another one in a transaction, and returns its rows. The span stays about
+    /// the other one.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             let placeholder = format!("${}", self.next_placeholder());
@@ -248,7 +256,7 @@ impl Statement {
         self.encoding
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let sql = AssertSqlSafe(self.sql);
-        // All rows are read, because SQLite commits a write only then: see `sqlite`.
+        // All rows are read, because SQLite commits a write only then: see `sqlite.rs`.
         Ok(match (connection, self.values) {
             (Connection::Postgres(connection), Values::Postgres(values)) => {
                 Rows::Postgres(query_with(sql, values).fetch_all(&mut **connection).await?)

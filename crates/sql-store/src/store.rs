@@ -1,40 +1,41 @@
-//! What the stores of all services have in common.
+//! Defines what the host of a service needs of any store: whether the database answers, whether it can be
+//! written, and how to close it.
 
 use crate::StoreError;
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// A database, as its host sees it.
+/// A database, as the host of a service sees it.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Succeeds if the database answers a statement that reads a table, as requests do.
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// The state of the connection pools, and of the last write.
+    /// Returns the state of the connection pools, and the reason why writes fail, if they do.
     fn status(&self) -> StoreStatus;
 
-    /// Finishes running statements and closes every connection.
+    /// Waits for running statements and closes every connection.
     async fn close(&self);
 }
 
-/// A store at one moment.
+/// The state of a store at one moment.
 #[derive(Debug, Default)]
 pub struct StoreStatus {
-    /// Its connection pools.
+    /// The connection pools of the store.
     pub pools: Vec<PoolStats>,
-    /// The database, and why writes fail; `None` if they succeed, or none was tried.
+    /// Names the database and says why writes fail. `None` if they succeed, or if there was none yet.
     pub write_problem: Option<Arc<str>>,
 }
 
-/// A connection pool at one moment.
+/// The state of a connection pool at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolStats {
-    /// The purpose of the pool.
+    /// The purpose of the pool, such as `readers`, as a label of metrics.
     pub name: &'static str,
-    /// Open connections.
+    /// The number of open connections.
     pub open: usize,
-    /// Open connections that run no statement.
+    /// The number of open connections that run no statement.
     pub idle: usize,
-    /// Most connections that may be open.
+    /// The maximum number of open connections.
     pub limit: usize,
 }

@@ -1,4 +1,4 @@
-//! The tables of one service, as migrations.
+//! Describes the tables of one service as migrations, which sqlx applies.
 
 use sqlx::{
     SqlSafeStr,
@@ -6,32 +6,34 @@ use sqlx::{
 };
 use std::borrow::Cow;
 
-/// The table of applied migrations, as sqlx names it.
+/// The table in which sqlx records the applied migrations.
 pub(crate) const HISTORY: &str = "_sqlx_migrations";
 
-/// A step of the schema from one version to the next.
+/// A step from one version of the schema to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// The number of the version that it creates.
+    /// The number of the version that this step creates.
     pub version: i64,
-    /// Its name in the history of the database.
+    /// The name of the step in the history of the database.
     pub name: &'static str,
-    /// Its statements for PostgreSQL.
+    /// The statements of the step for PostgreSQL.
     pub postgres: &'static str,
-    /// Its statements for SQLite.
+    /// The statements of the step for SQLite.
     pub sqlite: &'static str,
 }
 
 /// The tables of one service, and the migrations that create them.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// The service.
+    /// The name of the service, for messages.
     pub owner: &'static str,
-    /// A table that the first migration creates and none drops.
+    /// A table that the first migration creates and no migration drops. It shows whether a database has the
+    /// tables of this service.
     pub marker_table: &'static str,
-    /// The schema in PostgreSQL, created if it is missing; `None` for the first of the search path.
+    /// The schema in PostgreSQL, which is created if it is missing. `None` means the first schema of the search
+    /// path.
     pub schema: Option<&'static str>,
-    /// By ascending version.
+    /// The migrations, by ascending version.
     pub migrations: &'static [Migration],
 }
 
@@ -49,7 +51,7 @@ impl Tables {
         self.migrator(|migration| migration.sqlite)
     }
 
-    /// The name of this table in statements for PostgreSQL.
+    /// Returns the name of this table in statements for PostgreSQL.
     pub(crate) fn in_postgres(&self, table: &str) -> String {
         match self.schema {
             Some(schema) => format!("{schema}.{table}"),
@@ -72,7 +74,8 @@ impl Tables {
             )
         });
         let mut migrator = Migrator::with_migrations(migrations.collect());
-        // During a rollout, an older instance must be able to restart beside a newer one.
+        // A newer release may have applied migrations that this one does not have. During a rollout, an older
+        // instance must still be able to restart beside a newer one.
         migrator.set_ignore_missing(true);
         migrator
     }

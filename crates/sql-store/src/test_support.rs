@@ -2,7 +2,7 @@
 
 use crate::{Database, DatabaseUrl, FileClock, Migration, Tables};
 
-/// Opens a new database whose only migration is `create`. It creates a table `t`, perhaps with rows.
+/// Opens a new database whose only migration is `create`, which creates a table `t`, perhaps with rows.
 pub(crate) async fn open_with_table(url: &DatabaseUrl, create: &'static str) -> Database {
     let migration = Migration {
         version: 1,

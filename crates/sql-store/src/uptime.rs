@@ -1,5 +1,8 @@
-//! The clocks below that of an SQLite file: the time since the boot of the system, by which statements read it, the
-//! clock of the machine, and how the test server advances the first.
+//! The clocks that the clock of an SQLite file is based on.
+//!
+//! `uptime` is the time since the boot of the system; the constants are the SQL by which statements read it.
+//! [`unix_millis`] is the clock of the machine. [`advance_clock`] is how the test server moves the first one
+//! forward.
 
 use std::{
     fs,
@@ -10,13 +13,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Stands for the placeholder of [`uptime`] until the statement runs.
+/// Stands in the SQL for the placeholder of [`uptime`], until the statement runs.
 pub(crate) const UPTIME: &str = "$UPTIME";
-/// The time in Unix seconds, as an expression.
+/// An SQL expression for the time in Unix seconds.
 pub(crate) const NOW: &str = "(SELECT (zero + $UPTIME) / 1000 FROM clock)";
 
-/// Milliseconds by which the time namespace of this process (`time_namespaces(7)`) moves the time since the
-/// boot: processes in other namespaces share the row.
+/// The milliseconds by which the time namespace of this process (`time_namespaces(7)`) moves the time since the
+/// boot. They are subtracted, because processes in other namespaces share the row of the clock.
 static BOOT_OFFSET: LazyLock<i64> = LazyLock::new(|| {
     let offsets = fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
     boot_offset(&offsets).unwrap_or(0)
@@ -32,23 +35,23 @@ fn boot_offset(offsets: &str) -> Option<i64> {
     Some(seconds * 1000 + nanoseconds / 1_000_000)
 }
 
-/// How far [`advance_clock`] has moved the clock, in milliseconds: zero in every program but
-/// `rolegate-test-server`, because nothing else calls it.
+/// The milliseconds by which [`advance_clock`] has moved the clock. They are zero in every program but
+/// `rolegate-test-server`, because nothing else calls the function.
 static ADVANCED: AtomicI64 = AtomicI64::new(0);
 
 /// Moves the clock of every SQLite database of this process forward by this many seconds.
 ///
-/// Only `rolegate-test-server` may call it: clippy refuses other callers. The linker leaves the function out of a program
-/// that does not call it, whatever else the same build contains. A feature of this crate could not promise that, because
-/// Cargo builds one `rolegate-sql-store` for all programs of a build. The tests `released_programs` look for the text of
-/// the log line.
+/// Only `rolegate-test-server` may call this function, and clippy refuses other callers. The linker leaves the
+/// function out of a program that does not call it, whatever else the same build contains. A feature of this
+/// crate could not promise that, because Cargo builds one `rolegate-sql-store` for all programs of a build. The
+/// tests `released_programs` look for the text of the log line.
 pub fn advance_clock(seconds: u32) {
     tracing::info!(seconds, "rolegate-test-clock advanced");
     ADVANCED.fetch_add(i64::from(seconds) * 1000, Relaxed);
 }
 
-/// Milliseconds since the boot, also those of a suspended machine. In one unit for all processes that
-/// share a file, whether or not they can tell the boot.
+/// Returns the milliseconds since the boot, including those in which the machine was suspended. The unit is the
+/// same for all processes that share a file, whether or not they can identify the boot.
 pub(crate) fn uptime() -> i64 {
     #[cfg(target_os = "linux")]
     let time = {
@@ -60,7 +63,7 @@ pub(crate) fn uptime() -> i64 {
     time + ADVANCED.load(Relaxed)
 }
 
-/// The clock of the machine: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+/// Returns the time of the machine's clock in milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[expect(clippy::disallowed_methods, reason = "where a clock begins")]
 pub fn unix_millis() -> i64 {
     let time = SystemTime::now()

@@ -1,4 +1,7 @@
-//! Database URLs, as in the setting `DATABASE_URL`.
+//! Parses database URLs, as in the setting `DATABASE_URL`, and prints them without their passwords.
+//!
+//! `postgres.rs` parses the URLs of PostgreSQL. [`DatabaseUrl`] also carries the other settings of a database,
+//! and the name of its setting for error messages.
 
 #![expect(
     clippy::doc_markdown,
@@ -25,7 +28,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Settings of a service with a database of its own.
+/// The settings of a service with a database of its own.
 #[derive(clap::Args, Debug)]
 pub struct DatabaseSettings {
     /// Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
@@ -42,7 +45,7 @@ pub struct DatabaseSettings {
 }
 
 impl DatabaseSettings {
-    /// The database; required.
+    /// Returns the database. It is an error if none is set.
     pub fn url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
         DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)?
@@ -50,15 +53,15 @@ impl DatabaseSettings {
     }
 }
 
-/// A database to open, and the setting that names it. Prints without its password.
+/// A database to open, and the setting that names it. It prints without its password.
 #[derive(Clone, Debug)]
 pub struct DatabaseUrl {
     setting: &'static str,
-    /// The location.
+    /// The location of the database.
     pub target: DatabaseTarget,
     pub(crate) reads: ReadConsistency,
     pub(crate) sharing: SchemaSharing,
-    /// Whether the target is no file but a name of SQLite for a database in memory.
+    /// Set if the target is not a file but SQLite's name for a database in memory.
     pub(crate) is_in_memory: bool,
 }
 
@@ -66,12 +69,13 @@ const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://
 
 pub(crate) const READS: &str = "DATABASE_READS";
 
-/// The location of a database. Prints without its password.
+/// The location of a database. It prints without its password.
 #[derive(Clone)]
 pub enum DatabaseTarget {
-    /// `postgres://user:password@host:5432/database`; with several hosts, one of each, in order.
+    /// The options for `postgres://user:password@host:5432/database`. If the URL has several hosts, these are
+    /// the options for each of them, in order.
     Postgres(Vec<PgConnectOptions>),
-    /// `sqlite://path/to/file`
+    /// The path of the file in `sqlite://path/to/file`.
     Sqlite(PathBuf),
 }
 
@@ -86,7 +90,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Reads the setting `name`, or the file that `name_FILE` names, if one is set.
+    /// Reads the setting `name`, or the file that the setting `name_FILE` names. Returns `None` if neither is
+    /// set.
     pub fn from_setting(
         name: &'static str,
         value: Option<SecretString>,
@@ -101,7 +106,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Reads the setting; it is an error if neither is set.
+    /// Reads the setting in the same way, but fails if neither is set.
     pub fn required(
         name: &'static str,
         value: Option<SecretString>,
@@ -111,7 +116,7 @@ impl DatabaseUrl {
             .ok_or_else(|| SettingError::new(name, format!("is required, such as {EXAMPLES}")))
     }
 
-    /// An SQLite file that `setting` names other than by a URL.
+    /// Makes the URL of an SQLite file that `setting` names in another way than by a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         // SQLite reads a name that begins with `file:` as a URI, which can ask for a database in memory.
         let is_uri = file.as_os_str().as_encoded_bytes().starts_with(b"file:");
@@ -123,9 +128,12 @@ impl DatabaseUrl {
         Self::new(setting, DatabaseTarget::Sqlite(file))
     }
 
-    /// An SQLite database that the connections of this process share and that ends with it. No setting can ask for
-    /// it: a service would lose everything at each restart. Only `rolegate-test-server` may call this: clippy refuses other
-    /// callers, and the tests `released_programs` look for the name.
+    /// Makes the URL of an SQLite database in memory, which the connections of this process share and which
+    /// ends with the process.
+    ///
+    /// No setting can ask for it, because a service would lose everything at each restart. Only
+    /// `rolegate-test-server` may call this function: clippy refuses other callers, and the tests
+    /// `released_programs` look for the name.
     pub fn in_memory(setting: &'static str) -> Self {
         let target = DatabaseTarget::Sqlite("file:/users?vfs=memdb".into());
         Self {
@@ -134,7 +142,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Sets which server may answer reads, by `DATABASE_READS`. An SQLite file has no standby that could form a quorum.
+    /// Sets which server may answer reads, by `DATABASE_READS`. A quorum is refused for an SQLite file, which
+    /// has no standby.
     pub fn with_read_consistency(self, reads: ReadConsistency) -> Result<Self, SettingError> {
         if reads == ReadConsistency::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
             let problem = "quorum requires PostgreSQL with a synchronous standby; use primary";
@@ -143,7 +152,8 @@ impl DatabaseUrl {
         Ok(Self { reads, ..self })
     }
 
-    /// Allows tables beside those of other programs, if `SHARE_DATABASE` says so. An SQLite file belongs to one service.
+    /// Allows tables beside those of other programs, if `SHARE_DATABASE` says so. This is refused for an SQLite
+    /// file, which belongs to one service.
     pub fn with_sharing(self, share_database: bool) -> Result<Self, SettingError> {
         if !share_database {
             return Ok(self);
@@ -158,8 +168,10 @@ impl DatabaseUrl {
         })
     }
 
-    /// Fails unless a command may open the database, whose schema was inspected. A mistyped URL must not create an empty
-    /// database, nor a command migrate a schema that a service may be using.
+    /// Fails unless a command may open this database, whose schema was inspected.
+    ///
+    /// A mistyped URL must not create an empty database, and a command must not migrate a schema that a service
+    /// may be using.
     pub fn require_current(&self, schema: &Schema) -> Result<(), SettingError> {
         match schema {
             Schema::Missing { .. } => {
@@ -174,7 +186,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Whether both are the same SQLite file, by any path. Neither need exist.
+    /// Returns whether both are the same SQLite file, by any path. The files need not exist.
     pub fn is_same_file_as(&self, other: &Self) -> bool {
         match (&self.target, &other.target) {
             (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => same_file(one, other),
@@ -182,20 +194,21 @@ impl DatabaseUrl {
         }
     }
 
-    /// An error of the setting; `problem` follows its name.
+    /// Makes an error of the setting. `problem` follows its name.
     pub fn invalid(&self, problem: impl fmt::Display) -> SettingError {
         SettingError::new(self.setting, problem)
     }
 }
 
 impl DatabaseTarget {
-    /// Parses a URL. The error says what is valid, and never contains the text.
+    /// Parses a URL. The error says what is valid, and never contains the text of the URL.
     pub fn parse(url: &SecretString) -> Result<Self, Cow<'static, str>> {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             if path.is_empty() || path.ends_with('/') || path.contains(may_be_syntax) {
-                // No file: a database in memory would lose everything at each restart.
+                // A URL without a file would mean a database in memory, which would lose everything at each
+                // restart.
                 let problem =
                     "must name a file, as in sqlite://path/to/file.db, without parameters";
                 return Err(problem.into());
@@ -209,7 +222,7 @@ impl DatabaseTarget {
     }
 }
 
-/// Whether SQLite may read more than a path out of a path with this character.
+/// Returns whether SQLite may read more than a path out of a path with this character.
 fn may_be_syntax(character: char) -> bool {
     matches!(character, ':' | '?' | '%' | '#') || character.is_control()
 }
@@ -240,7 +253,7 @@ impl fmt::Display for DatabaseTarget {
     }
 }
 
-/// The host and the port of a server.
+/// Returns the host and the port of a server, as they are printed.
 fn address(server: &PgConnectOptions) -> String {
     let host = server.get_host();
     let port = server.get_port();

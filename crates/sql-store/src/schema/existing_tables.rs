@@ -1,4 +1,4 @@
-//! Reads what a database has of the tables of a service.
+//! Reads which tables and migrations of a service a database already has.
 
 use crate::{
     error::OpenFailure,
@@ -6,8 +6,8 @@ use crate::{
     tables::{HISTORY, Tables},
 };
 
-/// Selects a [`SchemaRow`]. Its parameters are the names of the history, of the marker table and of the schema. A table
-/// of an extension is not one of another program.
+/// Selects a [`SchemaRow`]. Its parameters are the names of the history, of the marker table and of the schema.
+/// Tables of extensions do not count as tables of other programs.
 const SELECT_IN_POSTGRES: &str = "SELECT current_setting('server_encoding') AS encoding,
     to_regclass($1) IS NOT NULL AS has_history, to_regclass($2) IS NOT NULL AS has_marker,
     EXISTS (
@@ -32,18 +32,18 @@ const SELECT_IN_SQLITE: &str =
 const SHARED_SCHEMA: &str = "the schema has tables of another program; use a database or a schema of its own, or set \
     SHARE_DATABASE=on to have the tables beside those";
 
-/// Whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
+/// Says whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum SchemaSharing {
-    /// The URL may be that of somebody else's application.
+    /// The service must not create them, because the URL may be that of another application by mistake.
     #[default]
     Refused,
-    /// The setting `SHARE_DATABASE` says so.
+    /// The operator has allowed it with the setting `SHARE_DATABASE`.
     Allowed,
 }
 
 crate::row! {
-    /// What the catalog of a database says about the tables of a service.
+    /// Holds what the catalog of a database says about the tables of a service.
     struct SchemaRow {
         encoding: String,
         has_history: bool,
@@ -54,7 +54,7 @@ crate::row! {
 }
 
 crate::row! {
-    /// A row of the history.
+    /// A row of the history, which is the table of applied migrations.
     #[derive(Clone)]
     pub(super) struct AppliedMigration {
         pub(super) version: i64,
@@ -64,12 +64,13 @@ crate::row! {
     }
 }
 
-/// What a database has of the tables of a service.
+/// The tables and migrations of a service that a database already has.
 pub(super) struct ExistingTables {
-    /// By ascending version.
+    /// The applied migrations, by ascending version.
     pub(super) applied: Vec<AppliedMigration>,
     pub(super) has_marker: bool,
-    /// Why this service must not create its tables beside those of other programs; `None` if it may, or there are none.
+    /// The reason why this service must not create its tables beside those of other programs. `None` if it may,
+    /// or if there are no other tables.
     pub(super) conflict: Option<&'static str>,
     pub(super) can_create: bool,
 }
@@ -108,14 +109,15 @@ impl ExistingTables {
     }
 }
 
-/// Reads the applied migrations too.
+/// Reads the applied migrations, and completes the row of the catalog with them.
 async fn read_history(
     connection: &mut Connection<'_>,
     row: SchemaRow,
     conflict: Option<&'static str>,
     history: &str,
 ) -> Result<ExistingTables, OpenFailure> {
-    // A name that the encoding cannot hold would fail the statement that it shares with others.
+    // Other encodings are refused: a name that the encoding cannot hold would fail a statement that it shares
+    // with other names.
     if row.encoding != "UTF8" {
         return Err(OpenFailure::Unrecognized(format!(
             "has the encoding {}; create it with ENCODING 'UTF8'",

@@ -1,10 +1,10 @@
-//! Patterns for text in which the case of letters does not matter.
+//! Makes patterns for text in which the case of letters does not matter.
 
 use crate::dialect::Dialect;
 use std::collections::BTreeSet;
 
-/// A pattern for one character, with a letter in any case: a regular expression of PostgreSQL, or a pattern of
-/// SQLite's GLOB.
+/// Returns a pattern for one character, with a letter in any case. It is a regular expression of PostgreSQL, or
+/// a pattern of SQLite's GLOB.
 pub(super) fn ignore_case(character: char, dialect: Dialect) -> String {
     let cases = letter_cases(character);
     if cases.len() > 1 {
@@ -17,7 +17,7 @@ pub(super) fn ignore_case(character: char, dialect: Dialect) -> String {
     }
 }
 
-/// The character in all cases, without cases of several characters, such as SS for ß.
+/// Returns the character in all cases, without cases of several characters, such as SS for ß.
 fn letter_cases(character: char) -> BTreeSet<char> {
     let upper = single(character.to_uppercase()).unwrap_or(character);
     let lower = single(character.to_lowercase()).unwrap_or(character);

@@ -1,4 +1,7 @@
-//! `postgres://` URLs. Their parts are those of libpq; what sqlx would ignore or read otherwise is refused.
+//! Parses `postgres://` URLs as libpq does.
+//!
+//! `uri.rs` splits a URL into its parts, as libpq defines them. This file checks the parts and turns them into
+//! options of sqlx, one for each server. It refuses what sqlx would ignore or read in another way than libpq.
 
 mod uri;
 
@@ -9,7 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObj
 use uri::{Server, Uri, parse_port};
 use url::Url;
 
-/// Far more than a certificate chain.
+/// The maximum size of a file in KiB, which is far more than a certificate chain needs.
 const MAX_FILE_KIB: u64 = 1024;
 
 /// The parameters that sqlx reads, as libpq names them, and [`TARGET_SESSION_ATTRS`].
@@ -22,11 +25,12 @@ const TARGET_SESSION_ATTRS: &str = "target_session_attrs";
 
 const INVALID: &str =
     "is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database";
-/// Its end looks like a host or a database, and must not be printed as one.
+/// The problem of a password that is not percent-encoded. Its end looks like a host or a database, and must not
+/// be printed as one.
 const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the password (/ is %2F, ? is %3F, # \
     is %23, @ is %40), or the name of the database";
 
-/// Prints what is valid, never the text.
+/// Says what is valid, and never contains the text of the URL.
 type Problem = Cow<'static, str>;
 
 pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
@@ -43,9 +47,11 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
         .collect()
 }
 
-/// Whether the password seems to continue after the host, because it is not percent-encoded: a part of it
-/// becomes the name of a host or a database, and would be printed as such. A fragment has no meaning in a
-/// database URL, and `@` in the name of a database or of a parameter is rarer than in passwords.
+/// Returns whether the password seems to continue after the host, because it is not percent-encoded.
+///
+/// A part of such a password becomes the name of a host or a database, and would be printed as such. A fragment
+/// has no meaning in a database URL. And `@` is rarer in the name of a database or a parameter than in a
+/// password.
 fn has_unencoded_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -74,19 +80,20 @@ fn check_environment() -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses parameters that would be ignored or read otherwise, and applies those that libpq reads and sqlx does not.
+/// Refuses parameters that sqlx would ignore or read in another way, and applies those that libpq reads and
+/// sqlx does not.
 fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
     let has_several_servers = uri.servers.len() > 1;
     let has_unencoded_query = uri.parameters.iter().any(|(_, value)| value.contains('@'));
     for (name, value) in &mut uri.parameters {
         if name == "ssl" && value == "true" {
-            // JDBC writes it like this, and libpq accepts it.
+            // JDBC writes the parameter like this, and libpq accepts it.
             "sslmode".clone_into(name);
             "require".clone_into(value);
         }
         match &**name {
             "sslmode" if !is_known_mode(value) => return Err(SSL_MODE.into()),
-            // A standby may be outdated.
+            // Other values could lead to a standby, which may be outdated.
             TARGET_SESSION_ATTRS if !matches!(&**value, "read-write" | "primary") => {
                 let problem = "must be read-write or primary, because only the primary is used";
                 return Err(format!("{TARGET_SESSION_ATTRS} {problem}").into());
@@ -98,17 +105,18 @@ fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
             }
             "port" if parse_port(value).is_none() => return Err(INVALID.into()),
             name if is_known(name) => {}
-            // The end of a password with a question mark looks like a parameter, and must not be printed as one.
+            // The end of a password with a question mark looks like a parameter, and must not be printed as
+            // one.
             _ if has_unencoded_query => return Err(UNENCODED.into()),
-            // sqlx would ignore it, and a misspelt `sslmode` would mean plain text.
+            // sqlx would ignore the parameter, and with a misspelled `sslmode` it would connect without TLS.
             name => return Err(unknown_parameter(name)),
         }
     }
     if uri.parameters.iter().any(|(name, _)| name == "hostaddr") && names_host(uri) {
-        // sqlx would check the certificate for the address, or not use it.
+        // sqlx would check the certificate for the address, or not use the address at all.
         return Err("hostaddr beside a host is not supported; name one of the two".into());
     }
-    // sqlx does not know it, and would warn.
+    // sqlx does not know this parameter, and would log a warning.
     uri.parameters
         .retain(|(name, _)| name != TARGET_SESSION_ATTRS);
     check_tls(&mut uri.parameters)
@@ -129,8 +137,8 @@ fn names_host(uri: &Uri) -> bool {
     has_host || uri.parameters.iter().any(|(name, _)| name == "host")
 }
 
-/// What to write instead of a parameter that libpq or a provider knows. The name of another one may be a part of a
-/// password, so it is not printed.
+/// Says what to write instead of a parameter that libpq or a provider knows. The name of any other parameter
+/// may be a part of a password, so it is not printed.
 fn unknown_parameter(name: &str) -> Problem {
     let instead = match name {
         "connect_timeout" => "each server has five seconds for a connection; remove it",
@@ -152,7 +160,7 @@ fn unknown_parameter(name: &str) -> Problem {
 
 /// Refuses parameters of TLS that protect less than they appear to.
 fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
-    // The last value of a parameter counts.
+    // If a parameter is repeated, its last value counts.
     let find = |name: &str| {
         let parameter = parameters.iter().rfind(|(other, _)| other == name);
         parameter.map(|(_, value)| &**value)
@@ -162,7 +170,7 @@ fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
     let authorities = find("sslrootcert");
     let uses_system_authorities = authorities == Some("system");
     match mode.map(PgSslMode::from_str) {
-        // Without host name verification, any certificate of a public CA would be accepted.
+        // This mode does not verify the host name, so any certificate of a public CA would be accepted.
         Some(Ok(PgSslMode::VerifyCa)) if authorities.is_none() || uses_system_authorities => {
             let advice = "for public CAs use sslmode=verify-full";
             return Err(format!("sslmode=verify-ca requires sslrootcert; {advice}").into());
@@ -178,14 +186,14 @@ fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
         return Err("sslcert and sslkey must be set together".into());
     }
     if uses_system_authorities {
-        // Without a file, sqlx uses the authorities of the system.
+        // If no file is set, sqlx uses the certificate authorities of the system.
         parameters.retain(|(name, _)| name != "sslrootcert");
     }
     Ok(())
 }
 
-/// Refuses files that cannot be used. sqlx reads them at each connect, where a missing file looks like an unavailable
-/// server.
+/// Refuses files that cannot be used. sqlx reads them at each connect, where a missing file would look like an
+/// unavailable server.
 fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
     for (name, value) in parameters {
         let is_valid: fn(&[u8]) -> bool = match &**name {
@@ -203,7 +211,8 @@ fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The options of sqlx for one server. All parts are parameters, which sqlx takes as they are.
+/// Returns the options of sqlx for one server. All parts are passed as parameters, because sqlx takes
+/// parameters as they are.
 fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Problem> {
     let port = server.port.map(|port| port.to_string());
     let parts = [

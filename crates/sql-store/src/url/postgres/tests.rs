@@ -188,7 +188,8 @@ fn urls_of_providers_are_accepted_or_refused_with_the_form_that_is() {
     );
 }
 
-/// Who is connected, where, and through what, by SQL. The name of psql is its default.
+/// Selects the user, the database, the port and the parameters of a connection. The name `psql` is left out,
+/// because it is psql's default for `application_name`.
 const WHERE: &str = "SELECT concat_ws(' ', current_user, current_database(), inet_server_port(), \
     nullif(current_setting('application_name'), 'psql'), current_setting('search_path'))";
 

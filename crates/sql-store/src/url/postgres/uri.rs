@@ -1,24 +1,25 @@
-//! The parts of a connection URI, split as libpq does: <https://www.postgresql.org/docs/current/libpq-connect.html>.
+//! Splits a connection URI into its parts, as libpq does:
+//! <https://www.postgresql.org/docs/current/libpq-connect.html>.
 //!
-//! sqlx parses URLs by the rules of the web, which know one host, keep the brackets of an IPv6 address, refuse a user
-//! without a host, and read `+` as a blank.
+//! sqlx cannot do this, because it parses URLs by the rules of the web. By these rules a URL has only one host,
+//! an IPv6 address keeps its brackets, a user without a host is refused, and `+` is read as a blank.
 
 use percent_encoding::percent_decode_str;
 use std::net::Ipv6Addr;
 
-/// A URI that libpq accepts. Parts that are missing or empty have the defaults of libpq.
+/// The parts of a URI that libpq accepts. Parts that are missing or empty have the defaults of libpq.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Uri {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
-    /// At least one, in order.
+    /// The servers in the order of the URI; at least one.
     pub(super) servers: Vec<Server>,
     pub(super) database: Option<String>,
-    /// Names and values, in order.
+    /// The names and values of the parameters, in the order of the URI.
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// The address of a server: a name, an IP address, or the folder of a Unix socket.
+/// The address of a server. The host is a name, an IP address, or the folder of a Unix socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Server {
     pub(super) host: Option<String>,
@@ -26,8 +27,10 @@ pub(super) struct Server {
 }
 
 impl Uri {
-    /// Splits a URI; `None` if libpq would not accept it. Of several hosts none may be missing: a comma too many would
-    /// name the server of this machine.
+    /// Splits a URI. Returns `None` if libpq would not accept it.
+    ///
+    /// It also returns `None` if one of several hosts is empty, because a superfluous comma would then name the
+    /// server of this machine.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let rest = text
             .strip_prefix("postgres://")
@@ -68,33 +71,34 @@ impl Server {
     }
 }
 
-/// An address, which may name its zone, as in `fe80::1%eth0`.
+/// Parses an IPv6 address, which may name its zone, as in `fe80::1%eth0`.
 fn parse_ipv6(text: &str) -> Option<String> {
     let address = decode(text)?;
     address.split('%').next()?.parse::<Ipv6Addr>().ok()?;
     Some(address)
 }
 
-/// A port, which begins with a digit and is not 0.
+/// Parses a port, which consists of digits and is not 0.
 pub(super) fn parse_port(text: &str) -> Option<u16> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| is_number && *port != 0)
 }
 
-/// A name and its value. libpq wants a further `=` encoded; here it is a part of the value.
+/// Parses the name and the value of a parameter. A further `=`, which libpq wants encoded, is a part of the
+/// value here.
 fn parse_parameter(text: &str) -> Option<(String, String)> {
     let (name, value) = text.split_once('=')?;
     Some((decode(name)?, decode(value)?))
 }
 
-/// A decoded part; `Some(None)` if it is empty.
+/// Decodes a part. Returns `Some(None)` if the part is empty.
 #[expect(clippy::option_option, reason = "an empty part is not a wrong one")]
 fn decode_part(text: &str) -> Option<Option<String>> {
     let decoded = decode(text)?;
     Some(Some(decoded).filter(|part| !part.is_empty()))
 }
 
-/// Decodes `%XX`; `None` for other uses of `%`, for NUL and for what is not UTF-8.
+/// Decodes `%XX`. Returns `None` for other uses of `%`, for NUL, and for bytes that are not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut escapes = text.split('%').skip(1);
     let is_hex = |escape: &str| {
