@@ -1,11 +1,11 @@
-//! The value of an `Authorization` header (RFC 9110, section 11.4).
+//! Parses the value of the header `Authorization` (RFC 9110, section 11.4).
 
 use crate::limits::API_KEY_PREFIX;
 use base64::{Engine as _, engine::general_purpose::STANDARD_PAD_INDIFFERENT};
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-/// Unverified credentials.
+/// The credentials in an `Authorization` header. They are not verified yet.
 #[derive(Clone, Debug)]
 pub enum Authorization {
     /// `Bearer <token>` (RFC 6750, section 2.1).
@@ -20,8 +20,8 @@ pub enum Authorization {
 }
 
 impl Authorization {
-    /// Parses the value of the only header of a request; `None` for another scheme or form. Padding of
-    /// base64 is optional.
+    /// Parses the header's value, where the request has only one such header. Returns `None` for another
+    /// scheme or a malformed value. The padding of base64 is optional.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         if let Some(token) = bearer_token(value) {
@@ -32,8 +32,9 @@ impl Authorization {
         let colon = decoded.iter().position(|&byte| byte == b':')?;
         let username = str::from_utf8(&decoded[..colon]);
         let password = str::from_utf8(&decoded[colon + 1..]);
-        // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
-        // which cannot be registered, gets the same response as a wrong password at the same cost.
+        // Credentials that are not UTF-8 are well-formed, but no user can have them. They are replaced by the
+        // empty username, which cannot be registered. Such a request thus gets the same response, at the same
+        // cost, as one with a wrong password.
         let (Ok(username), Ok(password)) = (username, password) else {
             return Some(Self::Basic {
                 username: String::new(),
@@ -47,14 +48,14 @@ impl Authorization {
     }
 }
 
-/// Whether a credential is an API key, valid or not, rather than an access token.
+/// Returns whether a credential has the prefix of API keys, whether or not the key is valid.
 #[must_use]
 pub fn is_api_key(credential: &str) -> bool {
     credential.starts_with(API_KEY_PREFIX)
 }
 
-/// The token of `Bearer <token>`. The scheme is case-insensitive (RFC 9110, section 11.1); the token is
-/// visible ASCII without spaces.
+/// Returns the token of `Bearer <token>`, which is visible ASCII without spaces. The scheme is
+/// case-insensitive (RFC 9110, section 11.1).
 #[must_use]
 pub fn bearer_token(value: &[u8]) -> Option<&str> {
     let token = strip_scheme(value, "Bearer")?;
@@ -64,7 +65,7 @@ pub fn bearer_token(value: &[u8]) -> Option<&str> {
     Some(token)
 }
 
-/// The rest of a value that begins with this scheme.
+/// Returns the rest of a value that begins with this scheme, without spaces around it.
 fn strip_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
     let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case(name) {

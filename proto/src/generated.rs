@@ -1,21 +1,22 @@
-//! What `tests/generated.rs` writes.
+//! Includes the code and the descriptors that `tests/generated.rs` generates from the contracts.
 
 #![expect(
     clippy::pedantic,
     reason = "the comments of the .proto files are the documentation"
 )]
 
-/// Package `rolegate.auth.v1`.
+/// Messages, client and server of the package `rolegate.auth.v1`, from `rolegate/auth/v1/auth.proto`.
 pub mod auth_v1 {
     include!("generated/rolegate.auth.v1.rs");
 }
 
-/// Package `rolegate.posts.v1`.
+/// Messages, client and server of the package `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 pub mod posts_v1 {
     include!("generated/rolegate.posts.v1.rs");
 }
 
-/// What auth-service reads and writes of package `envoy.service.auth.v3`.
+/// The part of Envoy's package `envoy.service.auth.v3` that auth-service reads and writes, from
+/// `envoy/service/auth/v3/external_auth.proto`.
 pub mod envoy_auth_v3 {
     include!("generated/envoy.service.auth.v3.rs");
 }

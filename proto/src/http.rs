@@ -1,15 +1,19 @@
-//! Errors as HTTP responses, for every program that answers HTTP clients.
+//! Maps errors to HTTP responses, for every program that answers HTTP clients.
+//!
+//! A [`Reason`] comes from a service, and an [`HttpReason`] from the program that received the HTTP request.
+//! Both go into the same header.
 
 use crate::reason::Reason;
 use std::time::Duration;
 
-/// The header of every error that names its reason, for programs: texts are for people.
+/// The header that names the reason of every error. Programs compare its value, because the texts in bodies
+/// are for people.
 pub const REASON_HEADER: &str = "rolegate-reason";
 
 macro_rules! http_reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $status:literal;)+) => {
-        /// Why an HTTP request was refused other than by a service, which has a [`Reason`]. Stable, and
-        /// documented in `docs/http-api.md`.
+        /// Why an HTTP request failed before or outside the services, whose errors have a [`Reason`]. The
+        /// names are stable, and documented in `docs/http-api.md`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum HttpReason {
             $($(#[$doc])+ $variant,)+
@@ -19,19 +23,19 @@ macro_rules! http_reasons {
             /// Every reason.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name in the header.
+            /// Returns the name in the header [`REASON_HEADER`].
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Its HTTP status.
+            /// Returns the HTTP status of the response.
             #[must_use]
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
             }
 
-            /// The name in the header, and the status.
+            /// Returns the name in the header and the HTTP status.
             #[deprecated(note = "use `as_str` and `http_status`")]
             #[must_use]
             pub const fn http(self) -> (&'static str, u16) {
@@ -42,17 +46,18 @@ macro_rules! http_reasons {
 }
 
 http_reasons! {
-    /// No credentials, or malformed ones.
+    /// The request has no credentials, or malformed ones.
     NotAuthenticated = "NOT_AUTHENTICATED", 401;
-    /// A cookie with a change that a page of another site may have caused, or a form of one.
+    /// A page of another site may have caused this change: the request authenticates by a cookie or comes
+    /// from a form.
     CrossSite = "CROSS_SITE", 403;
-    /// Not exactly one valid `Host`.
+    /// The request does not have exactly one valid `Host`.
     HostInvalid = "HOST_INVALID", 400;
-    /// A parameter in the path has another type.
+    /// A parameter in the path does not have the required type.
     PathInvalid = "PATH_INVALID", 400;
-    /// The query, or a parameter in it.
+    /// The query, or a parameter in it, is malformed.
     QueryInvalid = "QUERY_INVALID", 400;
-    /// The body is of another form.
+    /// The body is not in the format that the endpoint reads.
     BodyInvalid = "BODY_INVALID", 400;
     /// A field of the body is missing, repeated or of another type.
     FieldInvalid = "FIELD_INVALID", 400;
@@ -60,28 +65,29 @@ http_reasons! {
     FieldUnknown = "FIELD_UNKNOWN", 400;
     /// No endpoint has this path.
     RouteNotFound = "ROUTE_NOT_FOUND", 404;
-    /// The path has no endpoint of this method.
+    /// The path has endpoints, but not for this method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405;
     /// The body did not arrive in time.
     BodyTimedOut = "BODY_TIMED_OUT", 408;
-    /// The body has too many bytes.
+    /// The body is larger than the limit.
     BodyTooLarge = "BODY_TOO_LARGE", 413;
-    /// The body has another `Content-Type`, or a coding that is not decoded.
+    /// The endpoint does not accept this `Content-Type`, or the body has a content coding, which is not
+    /// decoded.
     MediaTypeUnsupported = "MEDIA_TYPE_UNSUPPORTED", 415;
-    /// An internal error; as [`Reason::Internal`].
+    /// The HTTP program had an internal error. Services report theirs as [`Reason::Internal`].
     Internal = "INTERNAL", 500;
-    /// No service answered: it cannot be reached, or its answer is not one of ours.
+    /// The service cannot be reached, or its response is not one of Rolegate's.
     UpstreamUnavailable = "UPSTREAM_UNAVAILABLE", 503;
-    /// No service answered in time.
+    /// The service did not answer in time.
     UpstreamTimedOut = "UPSTREAM_TIMED_OUT", 504;
 }
 
-/// `Retry-After` where no service sent a delay.
+/// The value of `Retry-After` if the service sent no delay.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Reason {
-    /// The challenge for bearer tokens in `WWW-Authenticate` of a 401: with `error="invalid_token"` if
-    /// the reason is one of a token that was presented (RFC 6750, section 3).
+    /// Returns the challenge for bearer tokens in `WWW-Authenticate` of a 401. It has `error="invalid_token"`
+    /// if a token was presented and refused (RFC 6750, section 3).
     #[must_use]
     pub const fn bearer_challenge(self) -> &'static str {
         match self {
@@ -91,18 +97,19 @@ impl Reason {
     }
 }
 
-/// The challenge for bearer tokens in a response to a request without one.
+/// The challenge for bearer tokens, where the request did not present one.
 pub const BEARER_CHALLENGE: &str = "Bearer";
 
-/// The challenge for Basic credentials. The API contract omits the realm that RFC 7617, section 2,
-/// requires.
+/// The challenge for Basic credentials. It has no realm, although RFC 7617, section 2, requires one, because
+/// the contract of the API omits it.
 pub const BASIC_CHALLENGE: &str = "Basic";
 
-/// The challenge for Basic credentials where a proxy asks: programs in Python send no password without a realm.
+/// The challenge for Basic credentials in responses to proxies. HTTP libraries of Python send no password
+/// without a realm.
 pub const BASIC_CHALLENGE_WITH_REALM: &str = "Basic realm=\"Rolegate\"";
 
-/// The value of `Retry-After` in a response with this status; `None` for statuses without the header.
-/// In whole seconds, rounded up, so that clients do not come back too early.
+/// Returns the value of `Retry-After` in whole seconds, or `None` for a status without this header. The delay
+/// is rounded up, so that clients do not come back too early.
 #[must_use]
 pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
     if !matches!(status, 429 | 503) {
@@ -118,7 +125,8 @@ mod tests {
     use super::{HttpReason, Reason, retry_after};
     use std::{collections::BTreeSet, time::Duration};
 
-    /// The rows of the table of errors: status, reasons, and the whole row.
+    /// Returns the rows of the table of errors in `docs/http-api.md`: the status, the reasons, and the whole
+    /// row.
     fn documented() -> Vec<(u16, Vec<&'static str>, &'static str)> {
         let rows = include_str!("../../docs/http-api.md").lines();
         let row = |row: &'static str| {

@@ -1,24 +1,26 @@
-//! The request headers in which a proxy passes the identity of a user on to an application.
+//! Writes and reads the request headers by which a proxy tells an application who the user is.
 
 use crate::role::Role;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// The id of the user, a decimal number.
+/// The id of the user as a decimal number.
 pub const USER_ID: &str = "rolegate-user-id";
 /// The username in UTF-8, with percent-encoding (RFC 3986, section 2.1) where it is needed.
 pub const USERNAME: &str = "rolegate-username";
 /// The name of the stored role.
 pub const ROLE: &str = "rolegate-role";
-/// The username again, under the name that many applications read.
+/// The same username, under a name that many applications read.
 pub const REMOTE_USER: &str = "remote-user";
-/// The username of a user whose name is an address of e-mail, under the name that many applications read.
+/// The username if it is an email address, under a name that many applications read.
 pub const REMOTE_EMAIL: &str = "remote-email";
 
-/// What a header cannot carry, beside all that is not ASCII; and what decoders take for something else: `+` for a
-/// blank, `,` for the end of a value.
+/// The ASCII characters that are percent-encoded: those that a header cannot carry, and those that decoders
+/// misread. Some read `+` as a space, and `,` as the end of a value. Characters beyond ASCII are always
+/// encoded.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b'+').add(b',');
 
-/// All headers, in printable ASCII. [`REMOTE_EMAIL`] is there if the name has one `@`, with something on both sides.
+/// Returns all headers, with values in printable ASCII. [`REMOTE_EMAIL`] is included only if the username has
+/// exactly one `@`, with text on both sides.
 #[must_use]
 pub fn identity_headers(id: i64, username: &str, role: Role) -> Vec<(&'static str, String)> {
     let name = encode(username);
@@ -41,8 +43,8 @@ fn is_address(username: &str) -> bool {
     }
 }
 
-/// Encodes no more than is needed, because many applications take the value as it is. Blanks at either end are encoded
-/// too, as they are no part of a header's value.
+/// Encodes as few characters as possible, because many applications use the value without decoding it. Spaces
+/// at either end are encoded too, because they are not part of a header's value.
 fn encode(username: &str) -> String {
     let encoded = utf8_percent_encode(username, ENCODED).to_string();
     let without_leading = encoded.trim_start_matches(' ');
@@ -52,12 +54,12 @@ fn encode(username: &str) -> String {
     leading + inner + &trailing
 }
 
-/// The username of a header's value; `None` for a value that [`identity_headers`] never makes. Names of older versions
-/// are encoded in more places.
+/// Decodes the username from a header's value. Returns `None` for a value that [`identity_headers`] never
+/// writes. Values from earlier releases, which encoded more characters, are decoded as well.
 #[must_use]
 pub fn decode(value: &str) -> Option<String> {
     let name = percent_decode_str(value).decode_utf8().ok()?;
-    // A malformed escape stays as long as it is.
+    // A malformed escape is not shortened from three bytes to one, so the lengths tell whether there is one.
     let is_decoded = name.len() + 2 * value.matches('%').count() == value.len();
     let is_value_byte = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'+' && byte != b',';
     if value.is_empty() || !is_decoded || !value.bytes().all(is_value_byte) {

@@ -1,20 +1,20 @@
-//! The gRPC contracts of Rolegate.
+//! Defines the gRPC contracts of Rolegate and the formats that its programs share.
 //!
-//! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
-//!   `rolegate/auth/v1/auth.proto`, which documents every call and field.
-//! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
-//! - [`envoy_auth_v3`]: what auth-service reads and writes of Envoy's API, from
-//!   `envoy/service/auth/v3/external_auth.proto`.
-//! - [`Reason`]: the stable error reasons, with their codes and HTTP statuses.
-//! - [`Role`]: the roles of users.
-//! - [`Authorization`]: the credentials in an `Authorization` header.
-//! - [`identity_headers`]: how proxies pass the user on to applications.
-//! - [`http`]: errors as HTTP responses.
-//! - [`limits`]: the sizes of pages, batches, tokens and posts.
-//! - [`has_invisible`]: finds characters that names and titles may not have.
-//! - [`time`]: times in messages and in JSON.
-//! - [`metadata`]: the names of request metadata; [`RequestId`]: the value of one of them.
-//! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
+//! The three `.proto` files document every call and field. `tests/generated.rs` generates Rust code from them
+//! into `generated/`, and [`auth_v1`], [`posts_v1`] and [`envoy_auth_v3`] are that code. The other modules
+//! are written by hand. They hold what a service, its clients and the gateway must agree on, so this crate
+//! has no network code of its own and knows no settings.
+//!
+//! - `reason` has [`Reason`]: the stable reason of each gRPC error, with its status codes. [`http`] turns
+//!   errors into HTTP responses.
+//! - `role` has [`Role`], the name of a role.
+//! - [`authorization`] parses the header `Authorization`, and [`identity_headers`] writes and reads the
+//!   headers by which a proxy tells an application who the user is.
+//! - [`metadata`] names the entries of request metadata and has [`RequestId`], the value of one of them.
+//! - [`limits`] has the sizes of pages, batches, tokens and posts.
+//! - `text` finds the characters that names and titles must not contain; [`time`] checks times in messages
+//!   and in JSON.
+//! - [`AUTH_DESCRIPTORS`] and [`POSTS_DESCRIPTORS`] are the encoded contracts, for server reflection.
 
 pub mod authorization;
 mod generated;
@@ -34,5 +34,5 @@ pub use reason::{ERROR_DOMAIN, Reason};
 pub use role::{Role, UnknownRole};
 pub use text::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
 
-/// The full name of the auth service in `grpc.health.v1` and in reflection.
+/// The full name of `AuthService` in `grpc.health.v1` and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;

@@ -1,61 +1,64 @@
-//! Limits of the contracts, for services and clients alike.
+//! Limits of the contracts, which services enforce and clients keep.
 
-/// Items of a `BatchAuthorize`. With the longest tokens, that is a message of 1 MiB; with the longest lists of
-/// roles too, one of 1.3 MiB.
+/// The maximum number of items of a `BatchAuthorize`. With the longest tokens, this is a message of 1 MiB,
+/// and with the longest lists of roles in addition 1.3 MiB.
 pub const MAX_AUTHORIZE_BATCH: usize = 256;
 
-/// Items of a `BatchVerifyCredentials`. With the longest credentials that are remembered and the longest lists
-/// of roles, that is a message of 0.7 MiB.
+/// The maximum number of items of a `BatchVerifyCredentials`. With the longest credentials that can be cached
+/// and the longest lists of roles, this is a message of 0.7 MiB.
 pub const MAX_CREDENTIALS_BATCH: usize = 256;
 
-/// Names of roles in a requirement: as many as a service can have.
+/// The maximum number of roles in a requirement, which is also the maximum that a service can have.
 pub const MAX_ROLES: usize = 35;
 
-/// Ids of a `BatchGetUsers`.
+/// The maximum number of ids of a `BatchGetUsers`.
 pub const MAX_USERNAME_BATCH: usize = 256;
 
-/// Ids of a `BatchGetPosts`. With the longest posts, that is a message of 13 MiB.
+/// The maximum number of ids of a `BatchGetPosts`. With the longest posts, the response is a message of 13
+/// MiB.
 pub const MAX_POST_BATCH: usize = 64;
 
-/// Unicode scalar values of the title of a post.
+/// The maximum length of a post's title, in Unicode scalar values.
 pub const MAX_TITLE_CHARS: usize = 200;
 
-/// Unicode scalar values of the content of a post.
+/// The maximum length of a post's content, in Unicode scalar values.
 pub const MAX_CONTENT_CHARS: usize = 50_000;
 
-/// Bytes of a post, whatever its characters.
+/// The maximum size of a post in bytes, whatever its characters are.
 pub const MAX_POST_BYTES: usize = 256 * 1024;
 
-/// A page of posts ends with the one whose content reaches this many bytes in total: 200 of the longest
-/// would be a response of 40 MB to an anonymous request.
+/// The total size of contents, in bytes, at which a page of posts ends early. Without it, 200 of the longest
+/// posts would be a response of 40 MB to an anonymous request.
 pub const MAX_PAGE_CONTENT_BYTES: u32 = 2 * 1024 * 1024;
 
-/// Entries of a page of users or posts.
+/// The maximum number of entries on a page of users, posts or the record.
 pub const MAX_PAGE_SIZE: i32 = 200;
 
-/// Entries of a page whose request does not set a size.
+/// The number of entries on a page if the request does not set a size.
 pub const DEFAULT_PAGE_SIZE: i32 = 50;
 
-/// Bytes of an access token. Ours are much shorter; a longer one is rejected unread.
+/// The maximum length of an access token, in bytes. The service issues much shorter ones and rejects a longer
+/// one without parsing it.
 pub const MAX_TOKEN_LEN: usize = 4 * 1024;
 
-/// The start of every API key, which no access token has.
+/// The prefix of every API key. No access token begins with it.
 pub const API_KEY_PREFIX: &str = "rgk_";
 
-/// The start of the token of every session.
+/// The prefix of the token of every session, except those for the cookie of a domain.
 pub const SESSION_PREFIX: &str = "rgs_";
 
-/// The start of the token of a session for the cookie of a whole domain, which is no bearer token.
+/// The prefix of the token of a session for the cookie of a whole domain. Such a token is not accepted as a
+/// bearer token.
 pub const DOMAIN_SESSION_PREFIX: &str = "rgd_";
 
-/// Sessions of a user.
+/// The maximum number of sessions of a user.
 pub const MAX_SESSIONS: usize = 100;
 
-/// API keys of a user.
+/// The maximum number of API keys of a user.
 pub const MAX_API_KEYS: usize = 50;
 
-/// The size of the page that a `page_size` field requests, where 0 means [`DEFAULT_PAGE_SIZE`];
-/// `None` for an invalid one.
+/// Returns the size of the page that a `page_size` field requests, where 0 means [`DEFAULT_PAGE_SIZE`], or
+/// `None` if the field is invalid.
 #[must_use]
 pub const fn page_size(requested: i32) -> Option<i32> {
     match requested {

@@ -1,23 +1,25 @@
-//! Request metadata (gRPC's headers): their names, and the id of a request.
+//! Names the entries of request metadata (the headers of gRPC), and defines the id of a request.
 
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
-/// The access token of the actor, as `Bearer <token>` (RFC 6750, section 2.1).
+/// The credential of the actor, as `Bearer <token>` (RFC 6750, section 2.1).
 pub const AUTHORIZATION: &str = "authorization";
 
-/// The IPv4 or IPv6 address of the end user. Services use it from trusted callers only.
+/// The IPv4 or IPv6 address of the end user. Services believe it only from trusted callers.
 pub const CLIENT_ADDRESS: &str = "x-client-address";
 
-/// The [`RequestId`] of the request that a call serves; several, separated by commas,
-/// where requests share a call. Services use it from trusted callers only.
+/// The [`RequestId`] of the request that a call serves. If several requests share a call, it has several ids,
+/// separated by commas. Services believe it only from trusted callers.
 pub const REQUEST_ID: &str = "x-request-id";
 
-/// The id of a request in the logs of every program that works on it: 1 to 64 letters, digits and
-/// characters of `-_.:+/=@`. Stored inline, because every request has one.
+/// Identifies a request in the logs of every program that handles it.
+///
+/// An id has 1 to 64 letters, digits and characters of `-_.:+/=@`. It is stored without a heap allocation,
+/// because every request has one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
-    /// Padded with NUL.
+    /// The id, padded with NUL.
     text: [u8; RequestId::MAX_LEN],
     length: u8,
 }
@@ -28,10 +30,10 @@ pub struct RequestId {
 pub struct InvalidRequestId;
 
 impl RequestId {
-    /// Bytes of the longest id.
+    /// The maximum length of an id, in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// A random id of 32 hexadecimal digits.
+    /// Generates a random id of 32 hexadecimal digits.
     #[must_use]
     pub fn new_random() -> Self {
         let mut text = [0; Self::MAX_LEN];
@@ -42,7 +44,7 @@ impl RequestId {
         }
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.text[..usize::from(self.length)]).unwrap_or_default()

@@ -1,13 +1,18 @@
-//! Error reasons: the `reason` of `google.rpc.ErrorInfo` in the domain [`ERROR_DOMAIN`].
+//! Defines the stable reasons of errors: the `reason` of `google.rpc.ErrorInfo` in the domain
+//! [`ERROR_DOMAIN`].
+//!
+//! The macro `reasons!` holds one table of all reasons, with their gRPC code, HTTP status and text over HTTP.
+//! A test compares it with the tables at the top of the `.proto` files, and one of the module `http` with
+//! `docs/http-api.md`.
 
 use tonic::Code;
 
-/// The `domain` of every `google.rpc.ErrorInfo` that our services send.
+/// The `domain` of every `google.rpc.ErrorInfo` that Rolegate's services send.
 pub const ERROR_DOMAIN: &str = "rolegate";
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident, $status:literal, $detail:expr;)+) => {
-        /// Why a service rejected a call. Stable: callers decide by it, never by text.
+        /// Why a service refused a call. The names are stable: programs compare them, and never the texts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
             $($(#[$doc])+ $variant,)+
@@ -17,39 +22,39 @@ macro_rules! reasons {
             /// Every reason.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire, `UPPER_SNAKE_CASE`.
+            /// Returns the name on the wire, in `UPPER_SNAKE_CASE`.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Its gRPC status code.
+            /// Returns the gRPC status code.
             #[must_use]
             pub const fn code(self) -> Code {
                 match self { $(Self::$variant => Code::$code),+ }
             }
 
-            /// Its HTTP status.
+            /// Returns the HTTP status.
             #[must_use]
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
             }
 
-            /// The text of `{"detail": …}` over HTTP; `None` for the message of the error, which names
-            /// the broken rule.
+            /// Returns the text of `{"detail": …}` over HTTP. `None` means that the message of the error is
+            /// used, because it names the broken rule.
             #[must_use]
             pub const fn http_detail(self) -> Option<&'static str> {
                 match self { $(Self::$variant => $detail),+ }
             }
 
-            /// Its HTTP status, and the text of `{"detail": …}`.
+            /// Returns the HTTP status, and the text of `{"detail": …}`.
             #[deprecated(note = "use `http_status` and `http_detail`")]
             #[must_use]
             pub const fn http(self) -> (u16, Option<&'static str>) {
                 (self.http_status(), self.http_detail())
             }
 
-            /// The reason with this name; `None` for one of a later version.
+            /// Returns the reason with this name, or `None` for a reason that only a later version knows.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
@@ -65,53 +70,54 @@ reasons! {
     UsernameInvalid = "USERNAME_INVALID", InvalidArgument, 400, None;
     /// The password breaks a rule; the status message names the rule.
     PasswordInvalid = "PASSWORD_INVALID", InvalidArgument, 400, None;
-    /// Unknown username or wrong password; which one is not disclosed.
+    /// The username is unknown or the password is wrong; which of the two is not disclosed.
     CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated, 401,
         Some("Invalid username or password.");
-    /// The password is right, and the user's second factor asks for a one-time code.
+    /// The password is right, and the user's second factor requires a one-time code.
     OtpRequired = "OTP_REQUIRED", Unauthenticated, 401, Some("One-time code required.");
-    /// The password is right, the one-time code is wrong or used.
+    /// The password is right, but the one-time code is wrong or was used before.
     OtpInvalid = "OTP_INVALID", Unauthenticated, 401, Some("Invalid one-time code.");
-    /// The access token is malformed, forged, ended or expired, or the session or API key is not one.
+    /// The access token is malformed, forged, revoked or expired, or the session or API key is unknown,
+    /// expired or revoked.
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, 401, Some("Invalid or expired token.");
     /// The access token is valid, but its user does not exist.
     TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated, 401, Some("User not found.");
-    /// The user's stored role is not among the allowed ones, or an API key stands where none may.
+    /// The user's stored role is not among the allowed ones, or the call does not accept API keys.
     RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied, 403, Some("Insufficient privileges.");
     /// No user has this id.
     UserNotFound = "USER_NOT_FOUND", NotFound, 404, Some("User not found.");
-    /// The service has no such role, or it may not be used here.
+    /// The service has no such role, or does not allow it here.
     RoleInvalid = "ROLE_INVALID", InvalidArgument, 400, Some("Invalid role.");
-    /// The user is the actor, or the one named `admin`.
+    /// The user is the actor, or the user named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition, 400,
         Some("This user cannot be deleted.");
-    /// The user is the one named `admin`, whose name stays.
+    /// The user is the one named `admin`, whose name is fixed.
     UserNotRenamable = "USER_NOT_RENAMABLE", FailedPrecondition, 400,
         Some("This user cannot be renamed.");
-    /// Without this user, no admin would be left.
+    /// The change would leave no admin, because this user is the last one.
     LastAdmin = "LAST_ADMIN", FailedPrecondition, 400, Some("The last admin cannot be removed.");
-    /// The user is the actor, whose password change needs the current one.
+    /// The user is the actor, who can change the password only by giving the current one.
     OwnPassword = "OWN_PASSWORD", FailedPrecondition, 400,
         Some("Use /profile/password to change your own password.");
     /// The given current password is wrong.
     CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition, 400,
         Some("Current password is incorrect.");
-    /// No such password link, or it is used, replaced or expired.
+    /// The password link is unknown, used, replaced or expired.
     LinkInvalid = "LINK_INVALID", InvalidArgument, 400, Some("Invalid or expired link.");
-    /// Admins set no passwords in this service, but make links.
+    /// Admins of this service create password links instead of passwords.
     PasswordLinkRequired = "PASSWORD_LINK_REQUIRED", PermissionDenied, 403,
         Some("Users choose their passwords by a link.");
-    /// The one-time code for a change of the second factor is wrong or used.
+    /// The one-time code for a change of the second factor is wrong or was used before.
     OtpWrong = "OTP_WRONG", FailedPrecondition, 400, Some("One-time code is incorrect.");
-    /// The service has no second factors, or no key for them.
+    /// The service does not have second factors, or lacks the key for them.
     SecondFactorUnavailable = "SECOND_FACTOR_UNAVAILABLE", FailedPrecondition, 400,
         Some("Second factors are not available.");
-    /// The second factor is on already, or is not; the status message says it.
+    /// The second factor is already on, or is not on; the status message says which.
     SecondFactorState = "SECOND_FACTOR_STATE", FailedPrecondition, 400, None;
-    /// The user is an admin whose second factor is off, where admins need one.
+    /// The user is an admin whose second factor is off, and admins need one in this service.
     SecondFactorRequired = "SECOND_FACTOR_REQUIRED", PermissionDenied, 403,
         Some("Second factor required.");
-    /// The user is the actor, who turns it off with a code.
+    /// The user is the actor, who needs a code to turn off the second factor.
     OwnSecondFactor = "OWN_SECOND_FACTOR", FailedPrecondition, 400,
         Some("Use /profile/second-factor to turn off your own second factor.");
     /// No post has this id.
@@ -120,7 +126,7 @@ reasons! {
     PostInvalid = "POST_INVALID", InvalidArgument, 400, None;
     /// A new API key breaks a rule; the status message names the rule.
     ApiKeyInvalid = "API_KEY_INVALID", InvalidArgument, 400, None;
-    /// The user has as many API keys as a user may have.
+    /// The user already has the maximum number of API keys.
     ApiKeyLimit = "API_KEY_LIMIT", FailedPrecondition, 400,
         Some("A user can have at most 50 API keys.");
     /// The user has no API key with this id.
@@ -129,22 +135,24 @@ reasons! {
     SessionInvalid = "SESSION_INVALID", InvalidArgument, 400, None;
     /// The user has no session with this id.
     SessionNotFound = "SESSION_NOT_FOUND", NotFound, 404, Some("Session not found.");
-    /// The request is invalid: a bug of the calling program, and not an error of its client.
+    /// The request is invalid. This is a bug in the calling program, not an error of that program's client.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
-    /// The record of changes does not have what follows the revision; only of streams, so never over HTTP.
+    /// The record of changes lacks the changes after the given revision. Only streams fail with it, so it
+    /// never reaches HTTP.
     SnapshotRequired = "SNAPSHOT_REQUIRED", OutOfRange, 500, Some("Internal server error.");
-    /// The record of changes does not have the seal that the caller has seen; only of streams, so never over HTTP.
+    /// The record of changes lacks the seal that the caller has seen. Only streams fail with it, so it never
+    /// reaches HTTP.
     HistoryUnknown = "HISTORY_UNKNOWN", FailedPrecondition, 500, Some("Internal server error.");
     /// Registration is disabled.
     RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied, 403,
         Some("Registration is closed.");
-    /// Too many failed attempts; `google.rpc.RetryInfo` says when to try again.
+    /// Too many attempts failed, or too many credentials were created; `google.rpc.RetryInfo` says when to
+    /// try again.
     TooManyAttempts = "TOO_MANY_ATTEMPTS", ResourceExhausted, 429,
         Some("Too many attempts, try again later.");
-    /// No capacity within the deadline; `google.rpc.RetryInfo` says when to try again.
+    /// There is no capacity before the deadline; `google.rpc.RetryInfo` says when to try again.
     Overloaded = "OVERLOADED", ResourceExhausted, 503, Some("Service is busy, try again.");
-    /// The clock is behind the time of the user's last revocation of tokens; `google.rpc.RetryInfo` says
-    /// how far.
+    /// The clock is behind the user's last revocation of tokens; `google.rpc.RetryInfo` says how far.
     ClockBehind = "CLOCK_BEHIND", FailedPrecondition, 503,
         Some("The clock is behind the time of the user's last revocation.");
     /// The service cannot reach auth-service.
@@ -153,17 +161,18 @@ reasons! {
     /// The database is unavailable.
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, 503,
         Some("Service temporarily unavailable.");
-    /// The database cannot write now: its disk is full, or its commits get no answer. Nothing was done.
+    /// The database cannot write now, because its disk is full or its commits get no response. Nothing was
+    /// changed.
     StoreReadOnly = "STORE_READ_ONLY", Unavailable, 503, Some("Service is temporarily read-only.");
-    /// The database did not answer a commit: in time, or because the connection or the disk failed. The
-    /// change may be done, also later.
+    /// The database did not answer a commit in time, or the connection or the disk failed. The change may
+    /// have been made, or may still be made.
     OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded, 504, Some("Upstream timed out.");
-    /// An internal error; the cause is only in the log of the service.
+    /// An internal error occurred, whose cause is only in the log of the service.
     Internal = "INTERNAL", Internal, 500, Some("Internal server error.");
 }
 
 impl Reason {
-    /// Whether the role of a user does not suffice, or does not count without a second factor.
+    /// Returns whether the user's role is not sufficient, or does not count without a second factor.
     #[must_use]
     pub const fn is_denial(self) -> bool {
         matches!(self, Self::RoleInsufficient | Self::SecondFactorRequired)
@@ -183,7 +192,7 @@ mod tests {
         assert_eq!(Reason::from_name("username_taken"), None);
     }
 
-    /// Rows such as `//   USERNAME_TAKEN   ALREADY_EXISTS   the username …`.
+    /// Returns reason and code of rows such as `//   USERNAME_TAKEN   ALREADY_EXISTS   the username …`.
     fn documented(contract: &str) -> BTreeSet<(String, String)> {
         let rows = contract
             .lines()

@@ -1,34 +1,35 @@
-//! The roles of users.
+//! The names of roles, and the numbers that stood for them in the previous release.
 
 use crate::{auth_v1, limits::MAX_ROLES};
 use std::{fmt, str::FromStr};
 
-/// The bytes of a name.
+/// The maximum length of a name, in bytes.
 const MAX_LENGTH: usize = 32;
 
-/// The name of a role: `[a-z][a-z0-9_-]{0,31}`. Three always exist; auth-service knows which others do.
+/// The name of a role: `[a-z][a-z0-9_-]{0,31}`, padded with NUL. Three roles always exist; only auth-service
+/// knows the others.
 ///
-/// Roles are a set: none includes another, except that `user` is below all roles and `admin` above.
+/// No role includes another one, except that `user` is below all roles and `admin` is above all roles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Role([u8; MAX_LENGTH]);
 
-/// The text or number names no role.
+/// The text or the number is not that of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a role")]
 pub struct UnknownRole;
 
 impl Role {
-    /// Every registered user.
+    /// The role that every registered user has at least.
     pub const USER: Self = Self::pad(b"user");
-    /// May write posts.
+    /// The role that may write posts.
     pub const AUTHOR: Self = Self::pad(b"author");
-    /// May manage users.
+    /// The role that may manage users.
     pub const ADMIN: Self = Self::pad(b"admin");
 
     /// The roles that always exist.
     pub const BUILT_IN: [Self; 3] = [Self::USER, Self::AUTHOR, Self::ADMIN];
 
-    /// A name that is known to be well-formed, padded with NUL.
+    /// Pads a well-formed name with NUL.
     const fn pad(name: &[u8]) -> Self {
         let mut padded = [0; MAX_LENGTH];
         let (start, _) = padded.split_at_mut(name.len());
@@ -36,17 +37,18 @@ impl Role {
         Self(padded)
     }
 
-    /// The name, as in JSON, in the `role` claim and in the database.
+    /// Returns the name, as it is in JSON, in the `role` claim and in the database.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let Self(padded) = self;
         let length = padded.iter().position(|&byte| byte == 0);
-        // Never invalid: the name is ASCII.
+        // This never fails, because the name is ASCII.
         str::from_utf8(&padded[..length.unwrap_or(MAX_LENGTH)]).unwrap_or_default()
     }
 
-    /// Parses names separated by commas, such as `author,admin`: at least one, each well-formed. Leaves out
-    /// repeated ones. A list of more roles than a service can have is an error, because one of them does not exist.
+    /// Parses at least one name, separated by commas, such as `author,admin`, and drops repeated ones. Each
+    /// name must be well-formed. A list of more roles than a service can have is an error, because one of
+    /// them does not exist.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
         let mut roles = Vec::new();
         for name in names.split(',') {
@@ -61,7 +63,8 @@ impl Role {
         Ok(roles)
     }
 
-    /// What both roles grant: the lower one, or `user` of two that have no order.
+    /// Returns the role that grants what both roles grant: the lower one, or `user` if neither is below the
+    /// other.
     #[must_use]
     pub fn lower(self, other: Self) -> Self {
         match (self, other) {
@@ -71,7 +74,8 @@ impl Role {
         }
     }
 
-    /// The role of a message: by its name, or in a message of the version before by its number.
+    /// Returns the role in a message: that of the name or, in a message from the previous release, that of
+    /// the number.
     pub fn from_message(name: &str, number: i32) -> Result<Self, UnknownRole> {
         if !name.is_empty() {
             return name.parse();
@@ -84,7 +88,8 @@ impl Role {
         }
     }
 
-    /// The number in a request to the version before, which refuses that of another role.
+    /// Returns the number for a request to a service of the previous release. The number of an added role is
+    /// one that such a service refuses.
     #[must_use]
     pub fn request_number(self) -> i32 {
         match self {
@@ -96,7 +101,8 @@ impl Role {
         .into()
     }
 
-    /// The number in a response to the version before, which takes the bearer of an added role for any user.
+    /// Returns the number for a response to a client of the previous release, which takes the bearer of an
+    /// added role for an ordinary user.
     #[must_use]
     pub fn response_number(self) -> i32 {
         match self.request_number() {
@@ -121,7 +127,7 @@ impl fmt::Debug for Role {
 impl FromStr for Role {
     type Err = UnknownRole;
 
-    /// Names are exact: `Admin` and ` admin` are not roles.
+    /// Parses a name. Names are exact: `Admin` and ` admin` are not roles.
     fn from_str(name: &str) -> Result<Self, UnknownRole> {
         let [b'a'..=b'z', rest @ ..] = name.as_bytes() else {
             return Err(UnknownRole);

@@ -1,17 +1,19 @@
-//! Which characters the texts of the contracts may not have.
+//! Finds characters that names and titles must not contain, because a text with one can look like another
+//! text.
 
 use unicode_properties::{
     EmojiStatus, GeneralCategory, UnicodeEmoji as _, UnicodeGeneralCategory as _,
 };
 
-/// Whether a character shows nothing, or something else tomorrow: a format character (Cf, among them
-/// zero-width spaces and changes of direction), a line or paragraph separator (Zl, Zp), a code point
-/// that Unicode has not assigned (Cn), or a `Default_Ignorable_Code_Point`. A text with one can look
-/// like another text.
+/// Returns whether a character shows nothing, or may look different in a later version of Unicode.
+///
+/// These are format characters (Cf, among them zero-width spaces and changes of direction), line and
+/// paragraph separators (Zl, Zp), code points that Unicode has not assigned (Cn), and each
+/// `Default_Ignorable_Code_Point`. A text with one can look like another text.
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
     use GeneralCategory::{Format, LineSeparator, ParagraphSeparator, Unassigned};
-    // Most texts are ASCII, which has none.
+    // Most texts are ASCII, which has no such character.
     !character.is_ascii()
         && (matches!(
             character.general_category(),
@@ -19,8 +21,9 @@ pub fn is_invisible(character: char) -> bool {
         ) || is_default_ignorable_mark_or_letter(character))
 }
 
-/// Whether a name has a character that shows nothing, by which it can look like another name. Allowed are the space
-/// of ASCII, and between two emoji the joiner that makes another emoji of them.
+/// Returns whether a name has a character that shows nothing, so that it can look like another name. Two
+/// exceptions are allowed: the space of ASCII, and a joiner between two emoji, which makes another emoji of
+/// them.
 #[must_use]
 pub fn has_blank(name: &str) -> bool {
     const NON_JOINER: char = '\u{200c}';
@@ -29,7 +32,8 @@ pub fn has_blank(name: &str) -> bool {
         || has_invisible(name, is_emoji)
 }
 
-/// Whether a character shows nothing, or moves what follows: white space, a control character, or one that is invisible.
+/// Returns whether a character shows nothing or moves the text after it: white space, a control character, or
+/// an invisible one.
 #[must_use]
 pub fn shows_nothing(character: char) -> bool {
     character.is_whitespace()
@@ -38,8 +42,8 @@ pub fn shows_nothing(character: char) -> bool {
         || is_invisible(character)
 }
 
-/// Whether a visible character has no ink: spaces (Zs) beyond ASCII, and the characters of scripts and notations whose
-/// glyph is empty although Unicode counts them as letters, marks or symbols.
+/// Returns whether a character that Unicode counts as visible has an empty glyph. These are the spaces (Zs)
+/// beyond ASCII, and a few letters, marks and symbols of scripts and notations.
 fn is_blank(character: char) -> bool {
     !character.is_ascii()
         && (character.general_category() == GeneralCategory::SpaceSeparator
@@ -54,9 +58,10 @@ fn is_blank(character: char) -> bool {
             ))
 }
 
-/// Whether a text has an invisible character. Allowed are, because they change what is shown, joiners
-/// between two characters for which `joins` is true, and the selector of the emoji style after an emoji
-/// whose default style is text.
+/// Returns whether a text has an invisible character that is not allowed.
+///
+/// Two kinds are allowed because they change what is shown. They are joiners between two characters for which
+/// `joins` returns true, and the selector of the emoji style after an emoji whose default style is text.
 pub fn has_invisible(text: &str, joins: impl Fn(char) -> bool) -> bool {
     const EMOJI_STYLE: char = '\u{fe0f}';
     let mut characters = text.chars().peekable();
@@ -78,7 +83,8 @@ pub fn has_invisible(text: &str, joins: impl Fn(char) -> bool) -> bool {
     false
 }
 
-/// Whether a character is an emoji beyond ASCII, of which joiners make other emoji (UTS #51).
+/// Returns whether a character is an emoji beyond ASCII. Joiners combine such characters into other emoji
+/// (UTS #51).
 #[must_use]
 pub fn is_emoji(character: char) -> bool {
     !character.is_ascii() && character.is_emoji_char()
@@ -89,8 +95,8 @@ fn is_text_by_default(emoji: char) -> bool {
     !emoji.is_ascii() && matches!(emoji.emoji_status(), EmojiModifierBase | EmojiOther)
 }
 
-/// The value of a decimal digit (Nd) of any script. Unicode has the ten digits of a script in a row, from zero to nine,
-/// so the digits before this one say which it is.
+/// Returns the value of a decimal digit (Nd) of any script. The ten digits of a script are adjacent in
+/// Unicode, from zero to nine, so the number of digits directly before this one gives its value.
 #[must_use]
 pub fn decimal_digit(character: char) -> Option<u32> {
     let is_digit = |character: &char| {
@@ -103,8 +109,9 @@ pub fn decimal_digit(character: char) -> Option<u32> {
     u32::try_from(digits_before % 10).ok()
 }
 
-/// `Default_Ignorable_Code_Point` of `DerivedCoreProperties.txt`, without Cf and Cn: the combining
-/// grapheme joiner, fillers of Hangul, vowels of Khmer, and variation selectors.
+/// Returns whether a character is a `Default_Ignorable_Code_Point` of `DerivedCoreProperties.txt` outside Cf
+/// and Cn. These are the combining grapheme joiner, fillers of Hangul, vowels of Khmer, and variation
+/// selectors.
 fn is_default_ignorable_mark_or_letter(character: char) -> bool {
     matches!(
         character,

@@ -1,12 +1,13 @@
-//! Times: `google.protobuf.Timestamp` in messages, RFC 3339 in JSON.
+//! Reads times: `google.protobuf.Timestamp` from messages, and RFC 3339 from JSON.
 
 use prost_types::Timestamp;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// From 1970 to the end of the year 9999, the last that RFC 3339 can express: 2,932,897 days.
+/// The time from 1970 to the end of the year 9999, which is the last year that RFC 3339 can express:
+/// 2,932,897 days.
 const YEAR_10000: Duration = Duration::from_hours(70_389_528);
 
-/// The time in a message; `None` if it is missing or cannot be shown.
+/// Returns the time in a message, or `None` if it is missing or RFC 3339 cannot express it.
 #[must_use]
 pub fn from_message(timestamp: Option<Timestamp>) -> Option<SystemTime> {
     let time = SystemTime::try_from(timestamp?).ok()?;
@@ -16,10 +17,11 @@ pub fn from_message(timestamp: Option<Timestamp>) -> Option<SystemTime> {
     Some(time)
 }
 
-/// A time of RFC 3339, section 5.6, of any year.
+/// Parses a time of RFC 3339, section 5.6, of any year.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<SystemTime> {
-    // `Timestamp` also reads a date alone, a space for `T`, and offsets of other forms.
+    // `Timestamp` also accepts a date alone, a space in place of `T`, and other forms of offsets, which RFC
+    // 3339 does not allow.
     let has_t = matches!(text.as_bytes().get(10), Some(b'T' | b't'));
     let has_offset = text.ends_with(['Z', 'z'])
         || matches!(text.as_bytes(), [.., b'+' | b'-', _, _, b':', _, _]);

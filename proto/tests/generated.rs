@@ -1,4 +1,5 @@
-//! The committed code is that of the contracts, so that a build compiles no generator.
+//! Tests that the committed code is what the contracts generate. Because the code is committed, a build needs
+//! no generator.
 
 use prost::Message as _;
 use std::{
@@ -7,14 +8,14 @@ use std::{
     path::Path,
 };
 
-/// Each contract, and the file of its descriptors if server reflection describes it.
+/// The contracts, each with the file for its descriptors if server reflection needs them.
 const CONTRACTS: [(&str, Option<&str>); 3] = [
     ("rolegate/auth/v1/auth.proto", Some("auth.bin")),
     ("rolegate/posts/v1/posts.proto", Some("posts.bin")),
     ("envoy/service/auth/v3/external_auth.proto", None),
 ];
 
-/// Writes code and descriptors of all contracts to this folder.
+/// Writes the code and the descriptors of all contracts to this folder.
 fn generate(folder: &Path) {
     for (file, descriptors_file) in CONTRACTS {
         let descriptors = protox::compile([file], ["."]).expect("a valid contract");
@@ -26,7 +27,7 @@ fn generate(folder: &Path) {
     }
 }
 
-/// The files of a folder by name.
+/// Reads the files of a folder, by name.
 fn read(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder).expect("a folder").map(|file| {
         let path = file.expect("an entry").path();

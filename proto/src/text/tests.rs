@@ -70,7 +70,8 @@ fn joiners_and_variation_selectors_are_allowed_where_they_change_what_is_shown()
     assert!(!has_invisible("می\u{200c}خواهم", char::is_alphabetic));
 }
 
-/// The characters of a class in the syntax of regular expressions, by another crate's tables of Unicode.
+/// Returns the characters of a class in the syntax of regular expressions, from the Unicode tables of another
+/// crate.
 fn class(pattern: &str) -> HashSet<char> {
     let class = Parser::new().parse(pattern).expect("a pattern");
     let HirKind::Class(Class::Unicode(class)) = class.into_kind() else {
@@ -88,7 +89,8 @@ fn of_all_code_points_names_have_those_that_show_something_and_the_space_of_asci
         r"[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}[\p{Zs}--\x20]",
         r"\u{2800}\u{1107F}\u{13441}\u{13442}\u{16FE4}\u{1D159}]",
     ));
-    // Each crate has the tables of one version of Unicode: what one does not know yet may be assigned in the other.
+    // Each crate has the tables of one version of Unicode, so a code point that is unassigned in one may be
+    // assigned in the other.
     let unassigned = class(r"\p{Cn}");
     let control = class(r"\p{Cc}");
     let mut refused = 0;
