@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Any user with a valid token; others get 401.
+/// Greets any user with a valid token. Other requests get 401.
 async fn hello(CurrentUser(user): CurrentUser) -> String {
     format!(
         "Hello {}, you are {} {}.\n",
@@ -36,7 +36,7 @@ async fn hello(CurrentUser(user): CurrentUser) -> String {
     )
 }
 
-/// Authors and admins only, by the role stored now; other users get 403.
+/// Answers authors and admins, according to the role that is stored now. Other users get 403.
 async fn reports(CurrentUser(user): CurrentUser) -> String {
     format!("Reports for {}.\n", user.username)
 }

@@ -1,4 +1,11 @@
-//! The client for calls on behalf of a user. Each topic has a file with its calls and their types.
+//! Calls auth-service on behalf of a user. Each topic has a file with its calls and their types.
+//!
+//! - `users` and `passwords`: users, their roles, passwords and password links.
+//! - `sessions`, `api_keys` and `second_factor`: the credentials of a user.
+//! - `current_user`: who the bearer is. `audit`: the record of changes.
+//!
+//! Every call goes through `call`, `read` or `call_hashing` of this file, which choose its deadline and
+//! whether it may be repeated. auth-service checks every permission; this client checks none.
 
 mod api_keys;
 mod audit;
@@ -24,8 +31,8 @@ use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// Calls on behalf of the bearer of an access token, session or API key. Those about another user need an admin;
-/// where a user is optional, `None` is the bearer.
+/// A client for calls on behalf of the bearer of an access token, session or API key. Calls about another
+/// user need an admin. Where a user id is optional, `None` is the bearer.
 #[derive(Clone, Debug)]
 pub struct ActingClient {
     pub(crate) connections: Arc<Connections>,
@@ -34,13 +41,13 @@ pub struct ActingClient {
 }
 
 impl ActingClient {
-    /// The request that the calls serve.
+    /// Returns the context of the request that the calls serve.
     #[must_use]
     pub fn context(&self) -> CallContext {
         self.context
     }
 
-    /// Whether the bearer presented an API key, valid or not, rather than an access token or session.
+    /// Returns whether the credential is an API key, valid or not, rather than an access token or session.
     #[must_use]
     pub fn has_api_key(&self) -> bool {
         is_api_key(self.token.expose_secret())
@@ -56,7 +63,7 @@ impl ActingClient {
         call(READ_TIMEOUT, &self.connections.client, request, method).await
     }
 
-    /// Calls a method that changes nothing.
+    /// Calls a method that changes nothing, so it may be repeated at another replica.
     async fn read<M, A>(
         &self,
         message: M,
@@ -66,7 +73,8 @@ impl ActingClient {
         read(READ_TIMEOUT, &self.connections.client, request, method).await
     }
 
-    /// Calls a method that hashes a password, by one of the clients for such calls.
+    /// Calls a method that hashes a password, with the longer deadline of such methods. `client` is one of
+    /// those for such calls in [`Connections`].
     async fn call_hashing<M, A>(
         &self,
         client: Client,

@@ -1,4 +1,11 @@
-//! Extractors, a layer and error responses for axum services.
+//! Protects the endpoints of axum services.
+//!
+//! [`RequireRole`] is a layer, and [`CurrentUser`] and [`ActingClient`] are extractors. They read the header
+//! `Authorization` as [`BearerToken`] does, and ask auth-service through the [`AuthClient`] in the state. A
+//! service behind a proxy that has asked Rolegate already uses [`ProxyUser`] instead (`proxy_user.rs`), which
+//! reads the proxy's headers and makes no call. Every refusal is an [`ApiError`] (`api_error.rs`), which has
+//! the same form as the errors of Rolegate's own HTTP API. `log_limit.rs` limits how often clients can cause
+//! the same log line.
 
 mod api_error;
 mod log_limit;
@@ -19,13 +26,13 @@ use rolegate_proto::{Role, authorization::bearer_token};
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// The access token of a request, not verified. Rejects with 401 `Not authenticated.` where the header
-/// is missing, repeated or not of the form `Bearer <token>`.
+/// The access token of a request, which is not verified yet. The extractor rejects the request with 401 `Not
+/// authenticated.` if the header is missing, repeated or not of the form `Bearer <token>`.
 #[derive(Clone, Debug)]
 pub struct BearerToken(pub SecretString);
 
 impl BearerToken {
-    /// Reads the header.
+    /// Reads the token from the header, or returns `None` where the extractor would reject the request.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -44,12 +51,13 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     }
 }
 
-/// The [`CallContext`] that an outer layer may have put into the extensions.
+/// Returns the [`CallContext`] that an outer layer may have put into the extensions.
 fn call_context(parts: &Parts) -> CallContext {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-/// Rejects as [`BearerToken`] does. The token is verified by each call.
+/// Extracts a client for the bearer of the request's token. It rejects requests as [`BearerToken`] does;
+/// auth-service verifies the token with each call.
 impl<S> FromRequestParts<S> for ActingClient
 where
     S: Sync,
@@ -63,9 +71,10 @@ where
     }
 }
 
-/// The bearer of the request's access token, with the role stored now. Behind [`RequireRole`] it is the
-/// user that the layer authorized; elsewhere it costs a call to auth-service. Needs the request's head
-/// only, so it runs before the body is read.
+/// The bearer of the request's access token, with the role that is stored now.
+///
+/// Behind [`RequireRole`] it is the user whom the layer authorized; elsewhere it costs a call to
+/// auth-service. The extractor needs only the head of the request, so it runs before the body is read.
 #[derive(Clone, Debug)]
 pub struct CurrentUser(pub User);
 
@@ -100,8 +109,9 @@ where
     }
 }
 
-/// Lets requests pass whose user has one of some roles now; rejects others with 401 or 403. Handlers
-/// behind the layer get the user as [`CurrentUser`].
+/// Lets a request pass if its user has one of some roles now, and rejects it with 401 or 403 otherwise.
+///
+/// Handlers behind the layer get the user as [`CurrentUser`].
 ///
 /// ```
 /// # use rolegate_auth_client::{AuthClient, Role, axum::{CurrentUser, RequireRole}};
@@ -124,7 +134,7 @@ pub struct RequireRole {
 pub type RequireRoleLayer = FromExtractorLayer<RoleMet, RequireRole>;
 
 impl RequireRole {
-    /// A layer that users with any of these roles pass.
+    /// Returns a layer that lets users with any of these roles pass.
     pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
         from_extractor_with_state(Self {
             client,
@@ -133,7 +143,7 @@ impl RequireRole {
     }
 }
 
-/// Extracted from the requests that [`RequireRole`] lets pass.
+/// Proves that [`RequireRole`] let the request pass.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleMet;
 

@@ -1,4 +1,7 @@
 //! The client of auth-service, and its calls that need no actor.
+//!
+//! This file has the construction of the client, role decisions and checks of credentials. `sign_in` has
+//! registration, logins and sessions, and `password_links` has what a person with a password link can do.
 
 mod password_links;
 mod sign_in;
@@ -43,21 +46,21 @@ impl AuthClient {
         health_name: SERVICE_NAME,
     };
 
-    /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
-    /// Connects in the background. Needs a tokio runtime.
+    /// Creates a client that calls every replica behind `address`, such as `http://auth-service:50051`, in
+    /// plain text. It connects in the background and needs a tokio runtime.
     pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
         let channel = || BalancedChannel::connect_lazy(Self::SERVICE, address, None);
         Ok(Self::new(channel()?, channel()?))
     }
 
-    /// Like [`AuthClient::connect_lazy`], with TLS, for an address such as
-    /// `https://auth-service:50051`. The certificate of every replica must be for that host.
+    /// Creates a client like [`AuthClient::connect_lazy`], but with TLS, for an address such as
+    /// `https://auth-service:50051`. The certificate of every replica must be valid for that host.
     pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
         let channel = |tls| BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls));
         Ok(Self::new(channel(tls.clone())?, channel(tls)?))
     }
 
-    /// A client over two channels to [`AuthClient::SERVICE`], the second one for calls that hash a
+    /// Creates a client from two channels to [`AuthClient::SERVICE`]. The second one is for calls that hash a
     /// password.
     #[must_use]
     pub fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
@@ -75,7 +78,7 @@ impl AuthClient {
         }
     }
 
-    /// A client for calls on behalf of the bearer of `token`.
+    /// Returns a client for calls on behalf of the bearer of `token`.
     #[must_use]
     pub fn acting_for(self, token: SecretString, context: CallContext) -> ActingClient {
         ActingClient {
@@ -85,9 +88,9 @@ impl AuthClient {
         }
     }
 
-    /// Decides whether the bearer of an access token meets a requirement, by the role stored now.
-    /// Concurrent decisions share calls, which carry all request ids, and a client address
-    /// only with an API key.
+    /// Asks auth-service whether the bearer of an access token meets a requirement. The decision uses the
+    /// role that is stored now. Concurrent decisions share calls. A call carries the ids of all its requests,
+    /// and a client address only for an API key.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
@@ -101,7 +104,8 @@ impl AuthClient {
             .await
     }
 
-    /// [`Self::authorize`] for the session in a cookie of the sign-in page. No other token is accepted.
+    /// Does what [`Self::authorize`] does, for the session in a cookie of the sign-in page. No other token is
+    /// accepted.
     pub async fn authorize_cookie(
         &self,
         session: &SecretString,
@@ -117,8 +121,8 @@ impl AuthClient {
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
-    /// `roles`: they are sent only so that auth-service can refuse a role that does not exist. Concurrent checks of
-    /// credentials that auth-service has in its cache share calls.
+    /// `roles`; they are sent only so that auth-service can refuse a role that does not exist. Concurrent
+    /// checks of credentials that auth-service has in its cache share calls.
     pub async fn verify_credentials(
         &self,
         username: &str,
@@ -133,9 +137,9 @@ impl AuthClient {
             .await
     }
 
-    /// The usernames by id, without ids that do not exist. Needs no actor, because services show
-    /// usernames to everybody. Concurrent lookups of one id share calls;
-    /// several ids are a batch already.
+    /// Returns usernames by id, without ids that do not exist. No actor is needed, because services show
+    /// usernames to everybody. Concurrent lookups of one id share calls; a lookup of several ids is a batch
+    /// already.
     pub async fn get_usernames(
         &self,
         ids: &[i64],
@@ -152,16 +156,17 @@ impl AuthClient {
             .collect())
     }
 
-    /// Streams the changes of users to `watcher` until it is dropped, through interruptions.
+    /// Streams the changes of users to `watcher` until this future is dropped. It reconnects after
+    /// interruptions.
     pub async fn watch_users(&self, watcher: &mut impl UserWatcher) -> Infallible {
         watch_users(&self.shared.connections.client, watcher).await
     }
 
-    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whichever users they belong to. Skips
-    /// values that are no sessions, and sessions that have ended. After an error, some of the sessions may still be
-    /// valid.
+    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whichever users they belong
+    /// to. Values that are not sessions, and sessions that have ended, are skipped. After an error, some of
+    /// the sessions may still be valid.
     ///
-    /// `with_pairs` also ends the other session of each sign-in that made two of them.
+    /// `with_pairs` also ends the other session of each sign-in that created two of them.
     pub async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],
@@ -178,7 +183,7 @@ impl AuthClient {
         {
             return Ok(());
         }
-        // An auth-service of the previous release has read only the first one.
+        // An auth-service of the previous release has ended only the first session.
         for session in others {
             acting_for(session).end_cookie_sessions(&[], false).await?;
         }

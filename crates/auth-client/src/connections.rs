@@ -1,4 +1,5 @@
-//! The connections to auth-service, which all clients made from one [`AuthClient`](crate::AuthClient) share.
+//! Holds the connections to auth-service, which all clients that were made from one
+//! [`AuthClient`](crate::AuthClient) share.
 
 use rolegate_grpc_client::BalancedChannel;
 use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
@@ -10,19 +11,19 @@ pub(crate) type Client = AuthServiceClient<BalancedChannel>;
 pub(crate) struct Connections {
     /// The client for calls that hash no password.
     pub(crate) client: Client,
-    /// The channel for calls that hash a password. These have connections of their own, because the calls of a flood of
-    /// logins delay all other calls on the same connection.
+    /// The channel for calls that hash a password. It has its own connections, because a flood of logins
+    /// delays all other calls on the same connection.
     pub(crate) passwords: BalancedChannel,
 }
 
 impl Connections {
-    /// A client for calls that check the password of this username. All clients send these calls to the same
-    /// replica, because each replica counts attempts and remembers verified passwords for itself.
+    /// Returns a client for calls that check the password of this username. All clients send these calls to
+    /// the same replica, because each replica counts attempts and caches verified passwords for itself.
     pub(crate) fn password_client_for(&self, username: &str) -> Client {
         Client::new(self.passwords.for_key(username))
     }
 
-    /// A client for all other calls that hash a password.
+    /// Returns a client for all other calls that hash a password.
     pub(crate) fn password_client(&self) -> Client {
         Client::new(self.passwords.clone())
     }

@@ -1,5 +1,9 @@
-//! Checks of HTTP Basic. Concurrent checks share calls to the replica of their usernames, which answers from its
-//! cache; a check that the replica does not have in its cache is a call of its own.
+//! Checks the credentials of HTTP Basic.
+//!
+//! Credentials that auth-service has in its cache need no password hash, so concurrent checks of such
+//! credentials share calls. Each batch goes to the replica of its usernames, because every replica has its
+//! own cache. All other checks are calls of their own. This client cannot see the cache; it assumes that
+//! credentials that were verified once are in it.
 
 use crate::{
     connections::{Client, Connections},
@@ -27,29 +31,32 @@ use std::{
 };
 use tonic::{Code, Response};
 
-/// A digest has 8 bytes. When all digests are forgotten, each check costs a call of its own once.
+/// The maximum number of digests to remember, of 8 bytes each. Beyond it, all of them are dropped, which
+/// costs each check one call of its own.
 const MAX_CACHED_DIGESTS: usize = 65_536;
 
-/// What the password of HTTP Basic may be.
+/// Says what is accepted as the password of HTTP Basic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AcceptedPassword {
-    /// The password of the user.
+    /// Only the password of the user is accepted.
     Password,
-    /// The password, or a live API key of the user, who then has the lower of the stored role and the key's. For where
-    /// the caller would accept the same key as a bearer token.
+    /// The password and active API keys of the user are accepted. With a key, the user has the lower of the
+    /// stored role and the role of the key. Use it where the caller would accept the same key as a bearer
+    /// token.
     PasswordOrApiKey,
 }
 
 #[derive(Debug)]
 pub(crate) struct CredentialChecks {
     connections: Arc<Connections>,
-    /// Their answer is `None` for credentials that the replica does not have in its cache.
+    /// Batches of checks, one batcher for each replica. The outcome is `None` for credentials that the
+    /// replica does not have in its cache.
     batchers: ReplicaBatchers<VerifyCredentialsRequest, Option<User>>,
-    /// The digests of credentials that the replica may have in its cache. Only these are batched: a guess is a
-    /// call of its own, which counts it.
+    /// The digests of credentials that the replica may have in its cache. Only these are batched. A guess is
+    /// sent alone, as a call that counts it as an attempt.
     cached_digests: Mutex<HashSet<u64>>,
     hash: RandomState,
-    /// Each check in progress holds a clone.
+    /// Counts the checks in progress: each of them holds a clone.
     in_progress: Arc<()>,
 }
 
@@ -102,7 +109,8 @@ impl CredentialChecks {
             match batcher.submit(request, context.request_id).await {
                 Ok(Some(user)) => return Ok(user),
                 Err(error) if error != CallError::DeadlineExceeded => return Err(error),
-                // A check of a password has more time than the call that was shared.
+                // A password check has a longer deadline than the shared call, so time is left for a call of
+                // its own.
                 Ok(None) | Err(_) => {}
             }
         }
@@ -110,7 +118,8 @@ impl CredentialChecks {
         let client = self.connections.password_client_for(username);
         let request = context.request(message(None));
         let response = call(remaining, &client, request, Client::verify_credentials).await;
-        // Credentials that were not in the cache this time are not batched the next time: a replica may cache none.
+        // Credentials that were not in the cache this time are not batched the next time, because a replica
+        // may cache nothing.
         if can_share_call || response.is_err() {
             self.cached_digests.lock().remove(&digest);
         } else {
@@ -119,8 +128,8 @@ impl CredentialChecks {
         User::try_from_response(response?.user)
     }
 
-    /// Whether another check is in progress: without one there is no call to share. The field and the calling
-    /// check hold a clone each.
+    /// Returns whether another check is in progress, because otherwise there is no call to share. The field
+    /// and the calling check hold one clone each.
     fn has_others_in_progress(&self) -> bool {
         Arc::strong_count(&self.in_progress) > 2
     }
@@ -142,14 +151,15 @@ async fn verify_cached(
     batch_call: BatchCall,
 ) -> Vec<Result<Option<User>, CallError>> {
     let size = requests.len();
-    // All requests have the same replica. If it is lost meanwhile, another one has fewer of them in its cache.
+    // All requests of a batch belong to the same replica. If that replica is lost meanwhile, another one
+    // answers and has fewer of them in its cache.
     let username = requests
         .first()
         .map(|request| &*request.username)
         .unwrap_or_default();
     let client = Client::new(passwords.for_key(username));
     let request = batch_call.request(BatchVerifyCredentialsRequest { items: requests });
-    // Sent once, because no other replica has the same cache.
+    // The call is not repeated at another replica, because none has the same cache.
     let response = call(READ_TIMEOUT, &client, request, async |client, request| {
         match client.batch_verify_credentials(request).await {
             // An auth-service of the previous release does not have this call. It is treated as one with an
@@ -163,7 +173,8 @@ async fn verify_cached(
     })
     .await;
     match response {
-        // Outcomes belong to items by their order: with one missing, users would get another's.
+        // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
+        // others.
         Ok(response) if response.outcomes.len() == size => response
             .outcomes
             .into_iter()

@@ -1,4 +1,5 @@
-//! Requests role decisions from auth-service. Concurrent requests share calls.
+//! Requests role decisions from auth-service. Concurrent requests share a call, which is sent after all of
+//! them arrived, so a decision never uses an older role.
 
 use crate::{connections::Client, user::User};
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
@@ -19,19 +20,19 @@ use std::net::IpAddr;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 
-/// Role decisions in each call. All clients of a process share the metrics.
+/// The number of role decisions in each call. All clients of a process share this histogram.
 #[cfg(feature = "metrics")]
 pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Role decisions in one call to auth-service.";
     histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
 });
 
-/// What [`AuthClient::authorize`](crate::AuthClient::authorize) requires of the token's bearer.
+/// The requirement that [`AuthClient::authorize`](crate::AuthClient::authorize) checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement<'a> {
-    /// Any user with a valid token.
+    /// Any user with a valid token meets the requirement.
     AnyAuthenticated,
-    /// A user whose stored role is listed. auth-service rejects an empty list.
+    /// Users whose stored role is listed meet the requirement. auth-service rejects an empty list.
     Roles(&'a [Role]),
 }
 
@@ -42,8 +43,8 @@ impl From<Requirement<'_>> for RequirementMessage {
             Requirement::Roles(roles) => {
                 let unspecified = i32::from(RoleNumber::Unspecified);
                 Self::Roles(AllowedRoles {
-                    // Custom roles have no number and are only in `role_names`. An auth-service of the previous release
-                    // ignores the names, so it admits nobody by a custom role.
+                    // Added roles have no number and are only in `role_names`. An auth-service of the
+                    // previous release ignores the names, so it admits nobody by an added role.
                     roles: roles
                         .iter()
                         .map(|role| role.request_number())
@@ -56,11 +57,11 @@ impl From<Requirement<'_>> for RequirementMessage {
     }
 }
 
-/// The request for one decision, which may become an item of a batch.
+/// Builds the request for one decision, which may become an item of a batch.
 ///
-/// A token that is too long is refused here, and so is a list of more roles than a service can have: both would
-/// take the space of other requests in the batch. The client address is sent with API keys only, because
-/// auth-service audits where they are used.
+/// A token that is too long is refused here, and so is a list of more roles than a service can have. Both
+/// would take the space of other requests in the batch. The client address is sent only with an API key,
+/// because auth-service records from where API keys are used.
 pub(crate) fn authorize_request(
     access_token: &SecretString,
     requirement: Requirement<'_>,
@@ -81,12 +82,13 @@ pub(crate) fn authorize_request(
         access_token: access_token.to_owned(),
         requirement: Some(requirement.into()),
         client_address,
-        // Set by `AuthClient::authorize_cookie`.
+        // `AuthClient::authorize_cookie` sets this field.
         from_cookie: false,
     })
 }
 
-/// Collects concurrent requests into calls. Each request gets the user, or the error that says why there is none.
+/// Collects concurrent requests into calls. Each request gets the user, or the error that says why it was
+/// refused.
 pub(crate) type DecisionBatcher = CallBatcher<AuthorizeRequest, User>;
 
 pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
@@ -113,7 +115,8 @@ async fn request_decisions(
     };
     let batch = BatchAuthorizeRequest { items };
     match call.send(&client, batch, Client::batch_authorize).await {
-        // Outcomes belong to items by their order: with one missing, users would get another's.
+        // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
+        // others.
         Ok(response) if response.outcomes.len() == size => {
             response.outcomes.into_iter().map(read_outcome).collect()
         }

@@ -1,4 +1,4 @@
-//! API keys.
+//! Creates, lists and deletes API keys.
 
 use super::{ActingClient, convert_all, users::RoleFields};
 use crate::{
@@ -19,42 +19,43 @@ use std::time::SystemTime;
 /// An API key, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
-    /// At least 1; never reused.
+    /// The id, which is at least 1 and never reused.
     pub id: i64,
-    /// The user who acts by it.
+    /// The id of the user as whom the key acts.
     pub user_id: i64,
-    /// The name that its user chose; not unique.
+    /// The name that the creator of the key chose. It need not be unique.
     pub name: String,
     /// The first 8 characters of the key.
     pub prefix: String,
-    /// The highest role that it grants; `None` for the user's.
+    /// The highest role that the key grants; `None` for the role of its user.
     pub role: Option<Role>,
-    /// When it was created. This and the times below are in whole seconds.
+    /// When the key was created. This and the times below are in whole seconds.
     pub created_at: SystemTime,
-    /// When it ends; `None` for never.
+    /// When the key expires; `None` for never.
     pub expires_at: Option<SystemTime>,
-    /// When it was last good for a decision, up to a minute late; `None` for never.
+    /// When a decision last accepted the key, up to a minute late; `None` for never.
     pub last_used_at: Option<SystemTime>,
-    /// The username of the admin who created it for the user.
+    /// The username of the admin who created the key for the user; `None` if the user or an operator did.
     pub created_by: Option<String>,
 }
 
 /// A key to create, which auth-service validates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiKeyInput {
-    /// 1 to 100 characters.
+    /// The name, of 1 to 100 characters.
     pub name: String,
-    /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed name, which
-    /// auth-service rejects.
+    /// The highest role that the key grants; `None` for the role of its user. `Some(None)` stands for a
+    /// malformed name, which auth-service rejects.
     pub role: Option<Option<Role>>,
-    /// When it ends; `None` for never.
+    /// When the key expires; `None` for never.
     pub expires_at: Option<SystemTime>,
 }
 
 impl TryFrom<auth_v1::ApiKey> for ApiKey {
     type Error = CallError;
 
-    /// An unreadable role is an error: without it the key would seem to grant more.
+    /// Converts a key. An unreadable role is an error, because without a role the key would seem to grant
+    /// more.
     fn try_from(key: auth_v1::ApiKey) -> Result<Self, CallError> {
         let role = match (key.role_name, key.role) {
             (None, None) => None,
@@ -79,8 +80,8 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
 }
 
 impl ActingClient {
-    /// Creates an API key of a user; the bearer presented none. Returns the key, which auth-service does not
-    /// keep, and what it keeps.
+    /// Creates an API key of a user. The bearer must not use an API key. Returns the key, which auth-service
+    /// does not store, and what auth-service stores about it.
     pub async fn create_api_key(
         &self,
         user_id: Option<i64>,
@@ -96,8 +97,8 @@ impl ActingClient {
         };
         let response = self.call(request, Client::create_api_key).await?;
         let api_key: ApiKey = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
-        // An auth-service of the previous release ignores the user, so the key would be one of the bearer, who is an
-        // admin.
+        // An auth-service of the previous release ignores the user id. The key would then belong to the
+        // bearer, who is an admin.
         if user_id.is_some_and(|id| id != api_key.user_id) {
             return Err(CallError::Malformed);
         }
@@ -111,7 +112,7 @@ impl ActingClient {
         convert_all(response.api_keys)
     }
 
-    /// Deletes the API key of a user with this id, or without an id all of them; returns what it deleted.
+    /// Deletes the API key with this id, or without an id all keys of the user. Returns the deleted keys.
     pub async fn delete_api_keys(
         &self,
         user_id: Option<i64>,

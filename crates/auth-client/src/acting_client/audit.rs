@@ -1,4 +1,4 @@
-//! The record of what happened.
+//! Reads the record of changes, sign-ins and refusals.
 
 use super::ActingClient;
 use crate::connections::Client;
@@ -7,7 +7,7 @@ use rolegate_proto::auth_v1::ListAuditRequest;
 
 pub use rolegate_proto::auth_v1::AuditEntry;
 
-/// Selects a page of the record; the default is the newest of all.
+/// Selects a page of the record. The default selects the newest entries of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
     /// Restricts the page to entries about this user; `None` for all.
@@ -16,22 +16,22 @@ pub struct AuditQuery {
     pub actor_id: Option<i64>,
     /// Restricts the page to this event; empty for all.
     pub event: String,
-    /// The `next` of the page before.
+    /// The [`AuditPage::next`] of the previous page; `None` for the newest entries.
     pub after: Option<i64>,
-    /// 1 to 200; `None` for 50.
+    /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
     /// Restricts the page to entries about the bearer, who then need not be an admin.
     pub own: bool,
 }
 
-/// A page of the record, the newest first.
+/// A page of the record, newest entries first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditPage {
     /// The entries by descending revision.
     pub entries: Vec<AuditEntry>,
     /// The `after` of the next page; `None` on the last page.
     pub next: Option<i64>,
-    /// Whether the first page may lack entries that were written before it was asked for.
+    /// Whether the first page may lack entries that were written before the request.
     pub incomplete: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The bearer, and what credential it is.
+//! Tells who the bearer of a credential is, and which kind of credential it is.
 
 use super::ActingClient;
 use crate::{connections::Client, response_time::optional_time, user::User};
@@ -13,16 +13,16 @@ pub use auth_v1::CredentialKind;
 pub struct Bearer {
     /// The user, with the role that counts in decisions.
     pub user: User,
-    /// What the credential is.
+    /// The kind of the credential.
     pub kind: CredentialKind,
-    /// When the credential ends at the latest; `None` for never.
+    /// When the credential expires at the latest; `None` for never.
     pub expires_at: Option<SystemTime>,
 }
 
 impl TryFrom<auth_v1::GetCurrentUserResponse> for Bearer {
     type Error = CallError;
 
-    /// A kind of a later version is an error, because it cannot be named.
+    /// Converts a response. A kind that only a later version knows is an error, because it has no name here.
     fn try_from(response: auth_v1::GetCurrentUserResponse) -> Result<Self, CallError> {
         let credential = response.credential.ok_or(CallError::Malformed)?;
         let kind = CredentialKind::try_from(credential.kind).unwrap_or_default();
@@ -38,7 +38,7 @@ impl TryFrom<auth_v1::GetCurrentUserResponse> for Bearer {
 }
 
 impl ActingClient {
-    /// The bearer, and what credential it is.
+    /// Returns the bearer and the kind of the credential.
     pub async fn current_user(&self) -> Result<Bearer, CallError> {
         self.read(GetCurrentUserRequest {}, Client::get_current_user)
             .await?

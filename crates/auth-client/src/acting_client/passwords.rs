@@ -1,4 +1,4 @@
-//! Passwords, and links by which users choose them.
+//! Changes passwords, and creates links by which users choose them.
 
 use super::ActingClient;
 use crate::{connections::Client, response_time::required_time, user::User};
@@ -9,12 +9,13 @@ use rolegate_proto::auth_v1::{
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::SystemTime;
 
-/// A link by which a user chooses a password, as its token, which auth-service does not keep.
+/// A link by which a user chooses a password, in the form of its token. auth-service does not store the
+/// token.
 #[derive(Clone, Debug)]
 pub struct PasswordLink {
-    /// `rgl_` and 43 base64url characters.
+    /// The token: `rgl_` and 43 base64url characters.
     pub token: SecretString,
-    /// When it ends, unless it is used before. To the second.
+    /// When the link expires, in whole seconds, unless it is used before.
     pub expires_at: SystemTime,
 }
 
@@ -30,8 +31,9 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
 }
 
 impl ActingClient {
-    /// Replaces the password of the bearer, who presented no API key, given the current one; revokes all of
-    /// the user's tokens, and sessions but that of the bearer. `username` is the bearer's; it only chooses the replica.
+    /// Replaces the password of the bearer, given the current one, and revokes the user's tokens and all
+    /// other sessions. The bearer must not use an API key. `username` is the bearer's, and only chooses the
+    /// replica.
     pub async fn change_password(
         &self,
         username: &str,
@@ -66,7 +68,7 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Makes a link for another user, in place of one from before. The bearer presented no API key.
+    /// Creates a link for another user, and ends an earlier one. The bearer must not use an API key.
     pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
         let request = CreatePasswordLinkRequest { user_id };
         let response = self.call(request, Client::create_password_link).await?;

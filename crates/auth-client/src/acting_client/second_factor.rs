@@ -1,4 +1,4 @@
-//! The second factor of the bearer, and its removal by an admin.
+//! Manages the second factor of the bearer, and lets an admin turn off that of another user.
 
 use super::ActingClient;
 use crate::connections::Client;
@@ -16,23 +16,23 @@ pub struct SecondFactorEnrolment {
     pub secret: SecretString,
     /// The secret as a URL for authenticator applications: `otpauth://totp/…`.
     pub otpauth_url: SecretString,
-    /// Ten recovery codes, each good once in place of a code.
+    /// Ten recovery codes, each of which replaces a one-time code once.
     pub recovery_codes: Vec<SecretString>,
 }
 
-/// The second factor of a user.
+/// The state of a user's second factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFactor {
-    /// Whether sign-ins need a code.
+    /// Whether the second factor is on, so that sign-ins need a code.
     pub enabled: bool,
-    /// The recovery codes that are left.
+    /// The number of recovery codes that are left.
     pub recovery_codes: i64,
 }
 
 impl ActingClient {
-    /// Begins to turn on the second factor of the bearer, who presented no API key, given the current password.
-    /// `username` is the bearer's; it only chooses the replica. Authenticator applications show `issuer`, which has no
-    /// colon, or `Rolegate`.
+    /// Starts enrolling a second factor for the bearer, given the current password. The bearer must not use
+    /// an API key. `username` is the bearer's, and only chooses the replica. Authenticator applications show
+    /// `issuer`, which must not contain a colon; `None` stands for `Rolegate`.
     pub async fn enrol_second_factor(
         &self,
         username: &str,
@@ -55,8 +55,8 @@ impl ActingClient {
         })
     }
 
-    /// Turns the second factor on, given a code, and ends every access token and session of the bearer but a session
-    /// that acts.
+    /// Turns on the second factor, given a code, and ends every access token and session of the bearer. If
+    /// the call is made with a session, that session stays.
     pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let request = EnableSecondFactorRequest {
             otp: otp.expose_secret().to_owned(),
@@ -65,7 +65,7 @@ impl ActingClient {
         Ok(())
     }
 
-    /// Turns the second factor of the bearer off, given a code or a recovery code.
+    /// Turns off the second factor of the bearer, given a code or a recovery code.
     pub async fn disable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let request = DisableSecondFactorRequest {
             user_id: None,
@@ -75,7 +75,7 @@ impl ActingClient {
         Ok(())
     }
 
-    /// Turns off the second factor of another user, for an admin who presented no API key.
+    /// Turns off the second factor of another user. The bearer must be an admin and must not use an API key.
     pub async fn remove_second_factor(&self, user_id: i64) -> Result<(), CallError> {
         let request = DisableSecondFactorRequest {
             user_id: Some(user_id),
@@ -85,7 +85,7 @@ impl ActingClient {
         Ok(())
     }
 
-    /// The second factor of the bearer.
+    /// Returns the state of the bearer's second factor.
     pub async fn second_factor(&self) -> Result<SecondFactor, CallError> {
         let response = self
             .read(GetSecondFactorRequest {}, Client::get_second_factor)

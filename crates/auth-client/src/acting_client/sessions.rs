@@ -1,4 +1,4 @@
-//! Sessions, and the end of all access tokens.
+//! Lists and ends sessions, and revokes access tokens.
 
 use super::{ActingClient, convert_all};
 use crate::{connections::Client, session::Session, user::User};
@@ -20,8 +20,8 @@ impl ActingClient {
         convert_all(response.sessions)
     }
 
-    /// Ends the session of a user with this id, or without an id all but that of the call; returns what it
-    /// ended.
+    /// Ends the session with this id, or without an id all sessions of the user except the one that makes the
+    /// call. Returns the ended sessions.
     pub async fn delete_sessions(
         &self,
         user_id: Option<i64>,
@@ -39,8 +39,8 @@ impl ActingClient {
         convert_all(response.sessions)
     }
 
-    /// Ends every access token and session of a user, and for a bearer by a session only that session.
-    /// Logins after the response are good.
+    /// Ends every access token and session of a user. If the bearer uses a session and names no user, only
+    /// that session ends. Tokens from logins after the response are valid.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
         let request = RevokeTokensRequest {
             user_id,
@@ -50,9 +50,9 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Ends the sessions from the cookies of a browser: the bearer, and `sessions`. Returns whether all of `sessions`
-    /// have ended: an auth-service of the previous release reads only the credential of the call. An invalid session
-    /// has ended, or never was one, so it is no error.
+    /// Ends the sessions from the cookies of a browser: the bearer's, and `sessions`. Returns whether all of
+    /// `sessions` have ended, because an auth-service of the previous release reads only the credential of
+    /// the call. An invalid session is not an error, because it has ended or never existed.
     pub(crate) async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],

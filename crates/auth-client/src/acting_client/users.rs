@@ -1,4 +1,4 @@
-//! Users and their roles.
+//! Manages users and their roles.
 
 use super::{ActingClient, convert_all, passwords::PasswordLink};
 use crate::{connections::Client, response_time::optional_time, user::User};
@@ -13,7 +13,7 @@ use rolegate_proto::{
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::SystemTime;
 
-/// Which users [`ActingClient::list_users`](crate::ActingClient::list_users) returns.
+/// Selects which users [`ActingClient::list_users`](crate::ActingClient::list_users) returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserQuery {
     /// The size of the page, 1 to 200; `None` for 50.
@@ -26,28 +26,30 @@ pub struct UserQuery {
     pub role: Option<Role>,
     /// Restricts the page to users who are disabled, or to those who are not; `None` for all.
     pub disabled: Option<bool>,
-    /// Restricts the page to usernames that contain this text, in upper or lower case; empty for all. A bearer can run
+    /// Restricts the page to usernames that contain this text, ignoring case; empty for all. A bearer can run
     /// one search at a time.
     pub search: String,
-    /// Whether [`UserPage::times`] is filled.
+    /// Requests [`UserPage::times`].
     pub with_times: bool,
 }
 
-/// What [`ActingClient::update_user`](crate::ActingClient::update_user) changes of a user: at least one.
+/// The changes that [`ActingClient::update_user`](crate::ActingClient::update_user) makes. At least one must
+/// be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserUpdate {
     /// The new name; `None` keeps the old one.
     pub username: Option<String>,
-    /// Whether the user is disabled; `None` changes nothing.
+    /// Whether the user is to be disabled; `None` changes nothing.
     pub disabled: Option<bool>,
 }
 
-/// When something happened to a user.
+/// When a user was created and last logged in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserTimes {
     /// When the user was created; `None` for users who were created before this was recorded.
     pub created_at: Option<SystemTime>,
-    /// The last login with a password, up to a minute late; `None` for none since logins are recorded.
+    /// When the user last logged in with a password, up to a minute late. `None` if there was no login since
+    /// logins are recorded.
     pub last_login_at: Option<SystemTime>,
 }
 
@@ -67,9 +69,9 @@ impl TryFrom<auth_v1::UserTimes> for UserTimes {
 pub struct UserPage {
     /// The users by ascending id.
     pub users: Vec<User>,
-    /// One for each user, in the same order, if the query asked for times.
+    /// One entry for each user, in the same order, if the query asked for times; otherwise empty.
     pub times: Vec<UserTimes>,
-    /// The `after` of the next page; `None` on the last.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 
@@ -81,8 +83,8 @@ pub(super) struct RoleFields {
 }
 
 impl RoleFields {
-    /// `None` stands for a malformed name. Its fields name no role, which auth-service rejects after its earlier
-    /// checks.
+    /// Returns the fields of a role. `None` stands for a malformed name: its fields name no role, so that
+    /// auth-service rejects the request after its earlier checks.
     pub(super) fn new(role: Option<Role>) -> Self {
         match role {
             Some(role) => Self {
@@ -95,8 +97,9 @@ impl RoleFields {
 }
 
 impl ActingClient {
-    /// Creates a user, also while registration is disabled. Without a password, the response has a link by which
-    /// the user chooses one. `role`: `None` stands for a malformed name.
+    /// Creates a user, even while registration is disabled. Without a password, the response has a link by
+    /// which the user chooses one. A `role` of `None` stands for a malformed name, which auth-service
+    /// rejects.
     pub async fn create_user(
         &self,
         username: &str,
@@ -121,7 +124,8 @@ impl ActingClient {
             .password_link
             .map(PasswordLink::try_from)
             .transpose()?;
-        // Without either, nobody could sign in. An auth-service of the previous release refuses to create such a user.
+        // Without a password and a link, the user could never sign in. An auth-service of the previous
+        // release refuses to create such a user.
         if link.is_none() && password.is_none() {
             return Err(CallError::Malformed);
         }
@@ -138,7 +142,7 @@ impl ActingClient {
     /// Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens;
     /// sessions and API keys stay.
     pub async fn update_user(&self, user_id: i64, update: UserUpdate) -> Result<User, CallError> {
-        // An auth-service of the previous release has only this call.
+        // An auth-service of the previous release has no `UpdateUser`, but it has this call.
         if let UserUpdate {
             username: None,
             disabled: Some(disabled),
@@ -155,7 +159,7 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Replaces the role of a user. `None` stands for a malformed name.
+    /// Replaces the role of a user. `None` stands for a malformed name, which auth-service rejects.
     pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
         let role = RoleFields::new(role);
         let request = SetUserRoleRequest {
@@ -184,8 +188,9 @@ impl ActingClient {
     /// Lists users by ascending id.
     pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
         let is_search = !query.search.is_empty();
-        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times: without times in
-        // its response, the page would have users that the query does not ask for.
+        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times. Its
+        // page could contain users that the query does not ask for. This call therefore requests times, and
+        // refuses a page without them.
         let with_times = query.with_times || is_search || query.disabled.is_some();
         let request = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),
@@ -198,7 +203,7 @@ impl ActingClient {
             with_times,
         };
         let response = if is_search {
-            // Not sent to two replicas, which would each read all users.
+            // A search is not sent to a second replica, because each would read all users.
             self.call(request, Client::list_users).await?
         } else {
             self.read(request, Client::list_users).await?
@@ -218,7 +223,8 @@ impl ActingClient {
         })
     }
 
-    /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.
+    /// Returns the roles of the service: `user`, `author` and `admin`, then the added ones. The bearer must
+    /// be an admin.
     pub async fn list_roles(&self) -> Result<Vec<Role>, CallError> {
         let response = self.read(ListRolesRequest {}, Client::list_roles).await?;
         let roles = response.role_names.iter().map(|name| name.parse());

@@ -1,4 +1,5 @@
-//! Errors as HTTP responses: a status, `Rolegate-Reason` and `{"detail": …}`.
+//! Turns errors into HTTP responses, which have a status, the header `Rolegate-Reason` and the body
+//! `{"detail": …}`.
 
 use super::log_limit::should_log;
 use axum::response::{IntoResponse, Response};
@@ -13,8 +14,8 @@ use rolegate_proto::{
 };
 use std::{borrow::Cow, time::Instant};
 
-/// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
-/// the request presented a token (RFC 6750, section 3).
+/// An error response. With the status 401, it has the header `WWW-Authenticate: Bearer`, with
+/// `error="invalid_token"` if the request presented a token (RFC 6750, section 3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     status: StatusCode,
@@ -22,16 +23,17 @@ pub struct ApiError {
     detail: Cow<'static, str>,
     /// The error for the log. It is in the extensions of the response, never in its body.
     cause: Option<Box<CallError>>,
-    /// The roles for the log, likewise in the extensions only.
+    /// The required roles for the log. They are in the extensions of the response, never in its body.
     required_roles: Option<RequiredRoles>,
 }
 
-/// The roles of which one would have been enough, such as `author,admin`: in the extensions of a response, for the log.
+/// The roles of which one would have been enough, such as `author,admin`. They are in the extensions of a
+/// response, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredRoles(pub Cow<'static, str>);
 
 impl RequiredRoles {
-    /// Any of these roles.
+    /// Joins the names of these roles with commas.
     #[must_use]
     pub fn of(roles: &[Role]) -> Self {
         let names: Vec<_> = roles.iter().map(Role::as_str).collect();
@@ -40,7 +42,8 @@ impl RequiredRoles {
 }
 
 impl ApiError {
-    /// An error with this status, reason (`UPPER_SNAKE_CASE`, a header's value) and `detail`.
+    /// Creates an error with this status, reason and `detail`. The reason is in `UPPER_SNAKE_CASE` and
+    /// becomes the value of a header.
     pub fn new(
         status: StatusCode,
         reason: &'static str,
@@ -55,18 +58,18 @@ impl ApiError {
         }
     }
 
-    /// An error of the request as HTTP, before a service is asked.
+    /// Creates an error that is found before a service is called.
     pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(status_of(reason.http_status()), reason.as_str(), detail)
     }
 
-    /// 401 Unauthorized: the request has no credentials, or malformed ones.
+    /// Creates a 401 Unauthorized: the request has no credentials, or malformed ones.
     #[must_use]
     pub fn not_authenticated() -> Self {
         Self::http(HttpReason::NotAuthenticated, "Not authenticated.")
     }
 
-    /// This error, with the roles that would have been enough, for the log.
+    /// Adds the roles that would have been enough, for the log.
     #[must_use]
     pub fn requiring(self, roles: RequiredRoles) -> Self {
         Self {
@@ -75,26 +78,26 @@ impl ApiError {
         }
     }
 
-    /// The status.
+    /// Returns the HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The reason, in `UPPER_SNAKE_CASE`.
+    /// Returns the reason, in `UPPER_SNAKE_CASE`.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// The text for the client.
+    /// Returns the text for the client.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// The seconds of `Retry-After`, which responses with 429 and 503 have: the delay that auth-service names, else one
-    /// second.
+    /// Returns the seconds of `Retry-After`, which only responses with 429 and 503 have. They are the delay
+    /// that auth-service names, or else one second.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         let delay = self.refusal().and_then(|refusal| refusal.retry_after);
@@ -102,7 +105,7 @@ impl ApiError {
     }
 }
 
-/// Converts the status of a reason, all of which are valid.
+/// Converts the status of a reason. All of them are valid, so the fallback is never used.
 fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
@@ -135,7 +138,7 @@ impl From<CallError> for ApiError {
 }
 
 impl ApiError {
-    /// The error of auth-service that caused this one; `None` if auth-service answered nothing.
+    /// Returns the error of auth-service that caused this one, or `None` if auth-service did not answer.
     fn refusal(&self) -> Option<&ServiceError> {
         match self.cause.as_deref() {
             Some(CallError::Refused(refusal)) => Some(refusal),
@@ -143,7 +146,8 @@ impl ApiError {
         }
     }
 
-    /// Logs a requirement that auth-service does not accept: a mistake of this program, not of its client.
+    /// Logs that auth-service does not accept the requirement. This is a mistake in this program, not of its
+    /// client.
     fn log_invalid_requirement(&self) {
         let Some(RequiredRoles(roles)) = &self.required_roles else {
             return;

@@ -6,10 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the same problem is logged.
+/// How long the same problem is not logged again.
 const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
 
-/// When each problem was logged. Problems are texts of the program, such as a list of required roles, so there are few.
+/// When each problem was last logged. The keys are texts of the program, such as a list of required roles, so
+/// the map stays small.
 static LAST_LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
 /// Returns whether to log this problem now, and if so counts it as logged.

@@ -1,5 +1,5 @@
-//! The user whom a proxy names in its headers, after it has asked Rolegate. Only the addresses of the application's
-//! proxies are believed.
+//! Extracts the user whom a proxy names in its headers after it has asked Rolegate. The headers are believed
+//! only if the connection comes from one of the application's proxies.
 
 use super::{api_error::ApiError, log_limit::should_log};
 use crate::user::User;
@@ -14,18 +14,19 @@ use std::{
     time::Instant,
 };
 
-/// The networks from which the proxies of an application connect. Whoever can connect from there can be any user.
+/// The networks from which the proxies of an application connect. Any program that can connect from there can
+/// claim to be any user.
 #[derive(Clone, Debug)]
 pub struct ProxyPeers {
     networks: Arc<[IpNet]>,
 }
 
 impl ProxyPeers {
-    /// A list of networks; one of a single address ends with `/32` or `/128`.
+    /// Creates a list of networks. A network of a single address ends with `/32` or `/128`.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] for an empty list, and for a network of everybody.
+    /// Returns [`io::ErrorKind::InvalidInput`] if the list is empty or contains a network of all addresses.
     pub fn new(networks: impl IntoIterator<Item = IpNet>) -> io::Result<Self> {
         let networks: Arc<[_]> = networks.into_iter().collect();
         if networks.is_empty() || networks.iter().any(|network| network.prefix_len() == 0) {
@@ -35,7 +36,8 @@ impl ProxyPeers {
         Ok(Self { networks })
     }
 
-    /// An IPv4-mapped address, as of sockets for both versions, counts as the IPv4 address.
+    /// Returns whether a network of the list contains an address. An IPv4-mapped address, which a socket for
+    /// both IP versions reports, counts as the IPv4 address.
     fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks
@@ -44,11 +46,12 @@ impl ProxyPeers {
     }
 }
 
-/// The user of a request, as a proxy of [`ProxyPeers`] names it in its headers; the role is what the proxy was told.
+/// The user of a request, whom a proxy of [`ProxyPeers`] names in its headers.
 ///
-/// Serve the routes with `into_make_service_with_connect_info::<SocketAddr>()`: without the address of the connection,
-/// every request is refused. Rejects with 403 `IDENTITY_REFUSED` for another peer and for malformed headers, and
-/// with 401 if the proxy names nobody.
+/// The role is the one that Rolegate told the proxy. Serve the routes with
+/// `into_make_service_with_connect_info::<SocketAddr>()`, because without the address of the connection every request
+/// is refused. The extractor rejects a request with 403 `IDENTITY_REFUSED` if it comes from another peer or has
+/// malformed headers, and with 401 if it has none of these headers.
 ///
 /// ```
 /// # use rolegate_auth_client::axum::{ProxyPeers, ProxyUser};
@@ -99,11 +102,11 @@ fn refused() -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "IDENTITY_REFUSED", detail)
 }
 
-/// `None` if a header is missing, repeated or malformed.
+/// Reads the user from the headers; `None` if a header is missing, repeated or malformed.
 fn parse_user(headers: &HeaderMap) -> Option<User> {
     let id_text = only_value(headers, USER_ID)?;
     let id: i64 = id_text.parse().ok()?;
-    // A proxy writes an id in one form: without a sign and without leading zeros.
+    // A proxy writes an id in only one form: without a sign and without leading zeros.
     if id <= 0 || id.to_string() != id_text {
         return None;
     }
@@ -117,7 +120,7 @@ fn parse_user(headers: &HeaderMap) -> Option<User> {
     })
 }
 
-/// The text of a header that is given exactly once.
+/// Returns the text of a header that is given exactly once.
 fn only_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
@@ -145,7 +148,7 @@ mod tests {
         ProxyPeers::new(networks.iter().map(|it| it.parse().expect("a network")))
     }
 
-    /// The status of a request, whose handler asserts the user.
+    /// Returns the status of a request to a handler that asserts the user's name.
     async fn status(peer: Option<&str>, headers: &[(&str, &str)], name: &'static str) -> u16 {
         let handler = async move |ProxyUser(user): ProxyUser| {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! How somebody with a password link chooses a password: the calls that need no other credential.
+//! Lets a person with a password link choose a password. These calls need no other credential.
 
 use super::AuthClient;
 use crate::{connections::Client, response_time::required_time};
@@ -10,7 +10,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{ops::RangeInclusive, time::SystemTime};
 
 impl AuthClient {
-    /// Sets the password of the user of a link, which is used up, and revokes the user's tokens and sessions.
+    /// Sets the password of the user for whom a link was created, and revokes the user's tokens and sessions.
+    /// The link is used up.
     pub async fn redeem_password_link(
         &self,
         token: &SecretString,
@@ -36,12 +37,12 @@ impl AuthClient {
         let token = token.expose_secret().to_owned();
         let request = context.request(GetPasswordLinkRequest { token });
         let client = &self.shared.connections.client;
-        // This is no `read`, which may be sent twice: a wrong token would count twice.
+        // This is not a `read`, which may be sent twice: a wrong token would count twice.
         let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
         Ok((link.username, required_time(link.expires_at)?))
     }
 
-    /// Returns how many bytes a new password may have.
+    /// Returns the shortest and the longest allowed length of a new password, in bytes.
     pub async fn password_lengths(
         &self,
         context: CallContext,

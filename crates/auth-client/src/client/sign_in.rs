@@ -1,4 +1,4 @@
-//! Registration, and sign-ins with a password: access tokens and sessions.
+//! Registers users, and signs users in with a password, for an access token or for sessions.
 
 use super::AuthClient;
 use crate::{connections::Client, session::Session, user::User};
@@ -9,19 +9,20 @@ use rolegate_proto::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What a session is for.
+/// Says where a new session is accepted, and whether there are two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionUse {
-    /// It stands wherever an access token does.
+    /// The session is accepted wherever an access token is.
     Api,
-    /// It is good in the cookie of applications on one host only.
+    /// The session is accepted only in the cookie of applications on one host.
     Application,
-    /// It is good in the cookie of applications on all hosts of a domain only.
+    /// The session is accepted only in the cookie of applications on all hosts of a domain.
     Domain,
-    /// Two sessions, for the API and for applications on one host: both are made, or none.
+    /// Two sessions are created, for the API and for applications on one host. Either both are created or
+    /// none.
     ApiAndApplication,
-    /// Two sessions, for the API and for applications on a domain: both are made, or none. An auth-service of the
-    /// previous release makes only the one for the domain.
+    /// Two sessions are created, for the API and for applications on all hosts of a domain. Either both are
+    /// created or none. An auth-service of the previous release creates only the one for the domain.
     ApiAndDomain,
 }
 
@@ -35,33 +36,34 @@ impl SessionUse {
     }
 }
 
-/// A session that was made, with its token, which auth-service does not keep.
+/// A new session with its token, which auth-service does not store.
 #[derive(Clone, Debug)]
 pub struct NewSession {
     /// The token of the session.
     pub token: SecretString,
-    /// The token of the session for applications, if there are two sessions. An auth-service of the version
-    /// before makes none.
+    /// The token of the session for applications, if two sessions were created. An auth-service of the
+    /// previous release creates none.
     pub application_token: Option<SecretString>,
-    /// What auth-service keeps of the session.
+    /// The session as auth-service stores it.
     pub session: Session,
 }
 
-/// A sign-in at a page, which asks for the code on a page of its own.
+/// A sign-in at a web page that asks for the one-time code on a second page. The default is a sign-in without
+/// a second page.
 #[derive(Clone, Debug, Default)]
 pub struct TwoStepSignIn {
-    /// Where both pages are, such as an origin; empty without a page of the code.
+    /// Where both pages are, such as their origin. It is empty if there is no second page.
     pub place: String,
-    /// The token of [`SignInStep::CodeNeeded`], from the page of the code. It stands for username and password.
+    /// The token of [`SignInStep::CodeNeeded`], sent from the second page. It replaces username and password.
     pub pending: Option<SecretString>,
 }
 
-/// How far a sign-in at a page is.
+/// The outcome of a step of a sign-in.
 #[derive(Clone, Debug)]
 pub enum SignInStep {
-    /// It is done.
+    /// The sign-in is complete.
     Done(NewSession),
-    /// The password is right, and the second factor of the user asks for a code. The page of the code needs this token.
+    /// The password is right, and the user's second factor requires a code. The second page needs this token.
     CodeNeeded(SecretString),
 }
 
@@ -74,8 +76,9 @@ impl SignInStep {
             return Ok(Self::CodeNeeded(pending.into()));
         }
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
-        // An auth-service of the previous release ignores the fields that it does not know: it makes a session for the
-        // API instead of the requested one, and where two are requested, it may make only the one for the domain.
+        // An auth-service of the previous release ignores the fields that it does not know. It may create a
+        // session for the API instead of the requested one or, if two are requested, only the one for the
+        // domain. The prefix of the token reveals that.
         let prefix = match (requested, &response.application_token) {
             (SessionUse::Domain, _) | (SessionUse::ApiAndDomain, None) => DOMAIN_SESSION_PREFIX,
             _ => SESSION_PREFIX,
@@ -112,8 +115,8 @@ impl AuthClient {
         User::try_from_response(response.user)
     }
 
-    /// Checks a username and a password and issues an access token. `otp`: a one-time code or a recovery code,
-    /// which users need whose second factor is on.
+    /// Checks a username and a password and issues an access token. `otp` is a one-time code or a recovery
+    /// code, which users need if their second factor is on.
     pub async fn login(
         &self,
         username: &str,
@@ -132,8 +135,8 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without a place, it is
-    /// always [`SignInStep::Done`].
+    /// Checks what [`Self::login`] checks, and creates a session, or two for some values of [`SessionUse`].
+    /// If [`TwoStepSignIn::place`] is empty, the outcome is always [`SignInStep::Done`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
