@@ -1,17 +1,25 @@
-//! The client of auth-service for other services.
+//! The client of auth-service, for other services in Rust.
 //!
-//! - [`AuthClient`], and [`ActingClient`] for calls on behalf of a user: one method for each call of the
-//!   contract, with a deadline. Calls are balanced over all replicas; concurrent role decisions share
-//!   calls and never use a stale role.
-//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`],
-//!   [`AuditEntry`]: the types of these calls.
-//! - [`UserWatcher`]: the changes of users, for services that keep something of theirs.
-//! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
-//! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
-//! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
-//! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
-//!   service; `ProxyUser` is the user whom a proxy in front of it names; `ApiError` is an error as an HTTP response.
-//! - [`testing`] (feature `testing`): the real services, for tests.
+//! An [`AuthClient`] (`client.rs` and `client/`) has the calls that need no actor. [`AuthClient::acting_for`]
+//! makes an [`ActingClient`] (`acting_client.rs`, with a file for each topic), which calls on behalf of a
+//! user. Both have one method for each call of the contract, convert its messages to the types below, and
+//! give every call a deadline.
+//!
+//! A role decision goes through `decisions.rs`, which lets concurrent decisions share a call and never uses a
+//! stale role. `credential_checks.rs` and `usernames.rs` do the same for HTTP Basic and for lookups of names.
+//! All of them send over the channels in `connections.rs`, which balance calls over all replicas. Retries,
+//! deadlines and TLS are in `rolegate-grpc-client`. Nothing here decides by itself or caches users.
+//!
+//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`] and
+//!   [`AuditEntry`] are the types of these calls.
+//! - [`UserWatcher`] follows the changes of users, for services that store something about them.
+//! - [`CallError`], [`CallContext`], [`ClientTls`] and others are re-exported from `rolegate-grpc-client`.
+//! - [`settings`] (feature `settings`) has the settings of programs that call auth-service.
+//! - [`DECISIONS`] and [`USERNAMES`] (feature `metrics`) are histograms of the sizes of batches.
+//! - [`axum`] (feature `axum`) protects the endpoints of an axum service with `CurrentUser` and
+//!   `RequireRole`. `ProxyUser` is the user whom a proxy in front of the service names, and `ApiError` turns
+//!   an error into an HTTP response.
+//! - [`testing`] (feature `testing`) starts the real services for tests.
 
 mod acting_client;
 #[cfg(feature = "axum")]

@@ -8,25 +8,25 @@ use std::time::SystemTime;
 /// A session, without its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// At least 1; never reused.
+    /// The id, which is at least 1 and never reused.
     pub id: i64,
-    /// The user who acts by it.
+    /// The id of the user who signed in.
     pub user_id: i64,
-    /// The name that its client chose; not unique.
+    /// The name that the client chose, which need not be unique; `None` for none.
     pub name: Option<String>,
-    /// When it was created. This and the times below are in whole seconds.
+    /// When the session was created. This and the times below are in whole seconds.
     pub created_at: SystemTime,
-    /// When it was last good for a decision, up to a minute late; `None` for never.
+    /// When a decision last accepted the session, up to a minute late; `None` for never.
     pub last_used_at: Option<SystemTime>,
-    /// The address of the client that made it, if it is known.
+    /// The address of the client that created the session; `None` if unknown.
     pub client_address: Option<String>,
-    /// The `User-Agent` of that client. Trust it for nothing.
+    /// The `User-Agent` of that client. Do not trust it for any decision.
     pub user_agent: Option<String>,
-    /// When it ends, used or not.
+    /// When the session expires, whether or not it is used.
     pub expires_at: SystemTime,
-    /// When it ends unless it is used.
+    /// When the session expires if it is not used until then.
     pub idle_expires_at: SystemTime,
-    /// Whether it is the credential of the call.
+    /// Whether the session is the credential of the call.
     pub current: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of programs that call auth-service.
+//! The settings of programs that call auth-service.
 
 use crate::client::AuthClient;
 use rolegate_grpc_client::{BalancedChannel, ClientTls, settings::ClientTlsFiles};
@@ -22,8 +22,8 @@ pub struct AuthTlsSettings {
 }
 
 impl AuthTlsSettings {
-    /// A client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
-    /// Needs a tokio runtime.
+    /// Returns a client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
+    /// It needs a tokio runtime.
     pub fn client(&self, url: &str) -> Result<(AuthClient, Option<ClientTls>), SettingError> {
         let (channel, tls) = self.files().connect_lazy(AuthClient::SERVICE, url)?;
         let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())
@@ -31,7 +31,7 @@ impl AuthTlsSettings {
         Ok((AuthClient::new(channel, passwords), tls))
     }
 
-    /// Reports to `doctor` whether each replica of the auth-service at `url` serves.
+    /// Checks whether each replica of the auth-service at `url` serves, and reports the result to `doctor`.
     pub async fn check(&self, doctor: &mut Doctor, url: &str) {
         self.files()
             .check(doctor, "auth", AuthClient::SERVICE, url)

@@ -1,4 +1,4 @@
-//! Starts `rolegate-test-server`: the real services, in memory, for one test.
+//! Starts `rolegate-test-server` for a test: the real services, with a database in memory.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,24 +10,26 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A command for a test server: `{"command": "clock", "advance_seconds": 1800}`, and so on.
+/// A command for a test server, which is sent as JSON such as `{"command": "clock", "advance_seconds":
+/// 1800}`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names of the fields say it")]
 pub enum Control {
     /// Moves the clock by which access tokens (30 minutes) and sessions expire.
     Clock { advance_seconds: u32 },
-    /// auth-service answers no call, that of `Revoked` included: 503.
+    /// Makes auth-service answer no call, so that clients get 503. This includes the call of `Revoked`.
     Outage {},
-    /// Each call of auth-service takes so much longer; beyond the deadline of its caller: 504.
+    /// Delays each call of auth-service by this time. Beyond the caller's deadline, clients get 504.
     Slow { milliseconds: u32 },
-    /// Ends every access token and session of a user of the flags.
+    /// Ends every access token and session of a user whom a flag of the program created.
     Revoked { username: String },
-    /// Ends `Outage` and `Slow`, which also end each other.
+    /// Ends `Outage` and `Slow`. Each of these also ends the other.
     Reset {},
 }
 
-/// A server with users of its own. It ends when this is dropped, at the latest with this process.
+/// A running server with its own users. The server ends when this value is dropped, and at the latest with
+/// this process.
 #[derive(Debug)]
 pub struct TestServer {
     /// URLs by name: `bearer`, `basic`, `forward`, `grpc` and `control`.
@@ -36,18 +38,19 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// The program in `ROLEGATE_TEST_SERVER`, or in `PATH`.
+    /// Returns the command for the program in `ROLEGATE_TEST_SERVER` or, without that variable, in `PATH`.
     #[must_use]
     pub fn program() -> Command {
         let path = env::var_os("ROLEGATE_TEST_SERVER");
         Command::new(path.unwrap_or("rolegate-test-server".into()))
     }
 
-    /// Starts a server: `TestServer::start(TestServer::program().args(["--user", "ada:a password:author"]))`.
+    /// Starts a server, for example `TestServer::start(TestServer::program().args(["--user", "ada:a
+    /// password:author"]))`.
     ///
     /// # Panics
     ///
-    /// If there is no such program, or it refuses a flag.
+    /// Panics if there is no such program, or if it refuses a flag.
     #[must_use]
     pub fn start(program: &mut Command) -> Self {
         let process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
@@ -57,7 +60,7 @@ impl TestServer {
                 program.get_program().display()
             )
         });
-        // Dropped if anything below panics, which ends the process.
+        // If anything below panics, this value is dropped, which ends the process.
         let mut server = Self {
             addresses: BTreeMap::new(),
             process,
@@ -71,11 +74,11 @@ impl TestServer {
         server
     }
 
-    /// Moves the clock, begins a failure or ends it.
+    /// Moves the clock, starts a failure or ends it.
     ///
     /// # Panics
     ///
-    /// If the server refuses it.
+    /// Panics if the server refuses the command.
     pub fn control(&self, control: &Control) {
         let body = serde_json::to_string(control).expect("JSON");
         let host = self.addresses["control"].trim_start_matches("http://");

@@ -1,4 +1,4 @@
-//! Users as auth-service returns them.
+//! Converts users as auth-service returns them.
 
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{Role, auth_v1};
@@ -6,26 +6,28 @@ use rolegate_proto::{Role, auth_v1};
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// At least 1; never reused.
+    /// The id, which is at least 1 and never reused.
     pub id: i64,
-    /// Unique, compared byte for byte.
+    /// The username, which is unique. Usernames are compared byte for byte.
     pub username: String,
-    /// The role stored when auth-service answered; in decisions, `user` for one that grants nothing.
+    /// The role that was stored when auth-service answered. In decisions, it is `user` if the stored role
+    /// grants nothing.
     pub role: Role,
-    /// In decisions, a stored role that grants nothing: one that auth-service does not have, or `admin` where admins
-    /// need a second factor, and this one has none.
+    /// In decisions, a stored role that grants nothing. Either auth-service does not have this role, or it is
+    /// `admin` where admins need a second factor and this one has none.
     pub unknown_role: Option<Role>,
     /// Whether every credential of the user is refused.
     pub disabled: bool,
-    /// When the user was made, in Unix seconds; `None` if that was not kept. It tells the user from another who had
-    /// the same id and was deleted.
+    /// When the user was created, in Unix seconds; `None` if that was not recorded. It distinguishes the user
+    /// from a deleted one who had the same id.
     pub created_at: Option<i64>,
 }
 
 impl TryFrom<auth_v1::User> for User {
     type Error = CallError;
 
-    /// A malformed role is an error: taking it for any other would be a guess about permissions.
+    /// Converts a user. A malformed role is an error, because any other role in its place would be a guess
+    /// about permissions.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
         let role =
             Role::from_message(&user.role_name, user.role).map_err(|_| CallError::Malformed)?;
@@ -45,7 +47,7 @@ impl TryFrom<auth_v1::User> for User {
 }
 
 impl User {
-    /// The user of a response, which must have one.
+    /// Converts the user of a response, which must have one.
     pub(crate) fn try_from_response(user: Option<auth_v1::User>) -> Result<Self, CallError> {
         user.ok_or(CallError::Malformed)?.try_into()
     }

@@ -1,4 +1,8 @@
-//! The changes of users, for services that keep something of theirs.
+//! Follows the changes of users, for services that store something about them.
+//!
+//! A service implements [`UserWatcher`]. [`AuthClient::watch_users`](crate::AuthClient::watch_users) asks it
+//! where to continue, opens a stream and passes on each event. After an interruption it waits and begins
+//! again. The watcher stores the position, so nothing is lost if the process ends.
 
 use crate::connections::Client;
 use rolegate_grpc_client::{
@@ -13,46 +17,52 @@ pub use rolegate_proto::auth_v1::{
     UserChange, WatchProgress, watch_users_response::Item as UserEvent,
 };
 
-/// The first delay before the next connection. It doubles after each connection that brings no revision.
+/// The delay before the first reconnection. It doubles after each connection that brings no revision.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(10);
-/// The delay after a refusal for want of permission, which takes an operator to change.
+/// The delay after auth-service refused the caller's credential. Only an operator can change that.
 const REFUSED_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Why a connection ended: a [`CallError`], or an error of the watcher.
 pub type WatchError = Box<dyn Error + Send + Sync>;
 
-/// Where a watcher goes on.
+/// Where a watcher continues, and how it authenticates.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPosition {
-    /// The credential of an admin; `None` for a client certificate that auth-service names.
+    /// The credential of an admin; `None` if the caller has a client certificate that is named in the
+    /// settings of auth-service.
     pub token: Option<SecretString>,
-    /// The last revision that was stored. Without one all users come first.
+    /// The last revision that was stored. Without one, the stream begins with a snapshot of all users.
     pub revision: Option<i64>,
-    /// The last `seal` that was stored with an event. auth-service answers [`Reason::HistoryUnknown`] if its record does
-    /// not contain it: the database is another one or was restored, or retention has removed the seal. Only an operator
-    /// can decide to go on without it.
+    /// The last `seal` that was stored with an event.
+    ///
+    /// If its record lacks this seal, auth-service answers [`Reason::HistoryUnknown`]: the database is
+    /// another one or was restored, or retention has removed the seal. Only an operator can decide to
+    /// continue without it.
     pub seal: Option<String>,
 }
 
 /// Handles the changes of users, and stores their revisions and seals.
 pub trait UserWatcher: Send {
-    /// Called before each connection. If the position has no revision, or if `has_gap` is set because auth-service no
-    /// longer knows the changes after that revision, all users come first: by ascending id, as changes of revision 0,
-    /// until the next progress.
+    /// Returns the position to continue from. It is called before each connection.
+    ///
+    /// The stream begins with a snapshot if the position has no revision, or if `has_gap` is set because
+    /// auth-service no longer knows the changes after that revision. In a snapshot, all users come by
+    /// ascending id, as changes of revision 0, until the next progress.
     fn connect(
         &mut self,
         has_gap: bool,
     ) -> impl Future<Output = Result<WatchPosition, WatchError>> + Send;
 
-    /// Handles an event, which comes again unless its revision is stored.
+    /// Handles an event. It comes again after an interruption, unless its revision was stored.
     fn handle(&mut self, event: UserEvent) -> impl Future<Output = Result<(), WatchError>> + Send;
 
-    /// Learns why a connection, or the attempt, ended.
+    /// Is called with the reason why a connection, or the attempt to connect, ended.
     fn interrupted(&mut self, error: &WatchError);
 }
 
-/// Streams the changes of users to `watcher` until it is dropped, through interruptions.
+/// Streams the changes of users to `watcher` until this future is dropped, and reconnects after
+/// interruptions.
 pub(crate) async fn watch_users(client: &Client, watcher: &mut impl UserWatcher) -> Infallible {
     let mut retry_delay = MIN_RETRY_DELAY;
     let mut has_gap = false;
@@ -75,7 +85,7 @@ pub(crate) async fn watch_users(client: &Client, watcher: &mut impl UserWatcher)
     }
 }
 
-/// How long to wait at least after a refusal, or after another error.
+/// Returns the minimum delay after a refusal; zero after any other error.
 fn min_delay_after(refusal: Option<&ServiceError>) -> Duration {
     let Some(refusal) = refusal else {
         return Duration::ZERO;
@@ -87,7 +97,7 @@ fn min_delay_after(refusal: Option<&ServiceError>) -> Duration {
     }
 }
 
-/// Streams changes until the connection ends. With a gap, the stream begins with all users.
+/// Streams changes until the connection ends. With a gap, the stream begins with a snapshot.
 async fn watch_once(
     client: &Client,
     watcher: &mut impl UserWatcher,
@@ -107,7 +117,7 @@ async fn watch_once(
     loop {
         let response = stream.message().await;
         let response = response.map_err(|status| CallError::from_status(&status, false))?;
-        // A replica that stops ends the stream.
+        // A replica ends the stream when it stops.
         let response = response.ok_or(CallError::Unavailable)?;
         let Some(event) = response.item else {
             // A later version may send an item that this one does not know.

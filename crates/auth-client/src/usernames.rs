@@ -1,4 +1,4 @@
-//! Concurrent lookups of usernames share calls.
+//! Looks up usernames. Concurrent lookups of one username each share calls.
 
 use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
@@ -10,14 +10,15 @@ use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 
-/// Lookups of one username each in a call. Lookups of several are not batched further and not counted.
+/// The number of lookups of one username each in a call. Lookups of several usernames are not batched further
+/// and not counted here.
 #[cfg(feature = "metrics")]
 pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Lookups of one username each in one call to auth-service.";
     histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
 });
 
-/// Answers the lookup of one username; `None` if the id does not exist.
+/// Batches lookups of one username. The outcome is `None` if the id does not exist.
 pub(crate) type UsernameBatcher = CallBatcher<i64, Option<String>>;
 
 pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
@@ -29,7 +30,7 @@ pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
     })
 }
 
-/// The usernames by id, in calls that are batches by themselves.
+/// Returns usernames by id. The calls are batches by themselves.
 pub(crate) async fn get_usernames(
     client: &Client,
     ids: &[i64],

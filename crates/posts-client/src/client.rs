@@ -1,4 +1,4 @@
-//! The typed calls of `rolegate.posts.v1.PostService`.
+//! Calls posts-service, with typed arguments and results.
 
 use crate::post::{Post, PostInput, PostPage, PostQuery};
 use rolegate_batcher::answer_by_key;
@@ -44,7 +44,8 @@ struct Shared {
     reads: CallBatcher<i64, Option<Post>>,
 }
 
-/// The `actor` of a call is the access token of an author or an admin. Authors may change only their own posts.
+/// The `actor` of a call is the access token, session or API key of an author or an admin. Authors may change
+/// only their own posts.
 impl PostsClient {
     /// The service that this client calls.
     pub const SERVICE: ServiceInfo = ServiceInfo {
@@ -53,7 +54,7 @@ impl PostsClient {
         health_name: SERVICE_NAME,
     };
 
-    /// A client over a channel to [`PostsClient::SERVICE`].
+    /// Creates a client from a channel to [`PostsClient::SERVICE`].
     #[must_use]
     pub fn new(channel: BalancedChannel) -> Self {
         let client =
@@ -64,7 +65,7 @@ impl PostsClient {
         }
     }
 
-    /// Creates a post whose author is the actor.
+    /// Creates a post. The actor becomes its author.
     pub async fn create(
         &self,
         actor: &SecretString,
@@ -86,8 +87,8 @@ impl PostsClient {
         Post::try_from_response(response.post)
     }
 
-    /// The post with this id as it is stored now. Concurrent reads share calls, which carry all
-    /// request ids and no client address.
+    /// Returns the post with this id as it is stored now. Concurrent reads share calls. A call carries the
+    /// ids of all its requests and no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
         let post = self.shared.reads.submit(id, context.request_id).await?;
         post.ok_or_else(|| CallError::local(Reason::PostNotFound))
@@ -165,7 +166,7 @@ impl PostsClient {
     }
 }
 
-/// One read alone is a `GetPost`, several are a `BatchGetPosts`.
+/// Batches reads of posts: a single read is sent as `GetPost`, several as `BatchGetPosts`.
 fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
     CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
         #[cfg(feature = "metrics")]

@@ -1,10 +1,13 @@
-//! The client of posts-service for other services. Calls are balanced over all replicas, each with a
-//! deadline; errors are the contract's reasons.
+//! The client of posts-service, for other services in Rust.
 //!
-//! - [`PostsClient`]: one method for each call; concurrent reads share calls and are never stale.
-//! - [`Post`], [`PostInput`], [`PostPage`], [`PostQuery`]: the types of these calls.
-//! - [`READS`] (feature `metrics`): the sizes of batches.
-//! - [`settings`] (feature `settings`): the settings of programs that call posts-service.
+//! [`PostsClient`] (`client.rs`) has one method for each call of the contract. It gives every call a
+//! deadline, balances calls over all replicas, and returns errors with the reasons of the contract.
+//! Concurrent reads share calls and are never stale. The types of the calls, [`Post`], [`PostInput`],
+//! [`PostPage`] and [`PostQuery`], are in `post.rs`. Connections, retries and TLS are in
+//! `rolegate-grpc-client`.
+//!
+//! - [`READS`] (feature `metrics`) is a histogram of the sizes of batches.
+//! - [`settings`] (feature `settings`) has the settings of programs that call posts-service.
 
 mod client;
 mod post;

@@ -1,4 +1,4 @@
-//! Posts as posts-service returns them, and the arguments of its calls.
+//! Defines posts as posts-service returns them, and the arguments of its calls.
 
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{posts_v1, time::from_message};
@@ -13,13 +13,13 @@ pub struct Post {
     pub title: String,
     /// The content, of 1 to 50,000 characters.
     pub content: String,
-    /// The id of the user who created it; `None` for a deleted user.
+    /// The id of the user who created the post; `None` for a deleted user.
     pub author_id: Option<i64>,
     /// The author's username when posts-service answered; `None` for a deleted user.
     pub author: Option<String>,
     /// When the post was created, in whole milliseconds.
     pub created_at: SystemTime,
-    /// When the post was changed last, in whole milliseconds; each change is later than the one before.
+    /// When the post was last changed, in whole milliseconds. Each change is later than the previous one.
     pub updated_at: SystemTime,
 }
 
@@ -32,14 +32,14 @@ pub struct PostInput {
     pub content: String,
 }
 
-/// Which posts [`PostsClient::list`](crate::PostsClient::list) returns.
+/// Selects which posts [`PostsClient::list`](crate::PostsClient::list) returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostQuery {
     /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
     /// Restricts the page to greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Restricts the list to posts of this author; `None` for all.
+    /// Restricts the page to posts of this author; `None` for all.
     pub author_id: Option<i64>,
 }
 
@@ -48,7 +48,7 @@ pub struct PostQuery {
 pub struct PostPage {
     /// The posts, by ascending id.
     pub posts: Vec<Post>,
-    /// The `after` of the next page; `None` on the last.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of programs that call posts-service.
+//! The settings of programs that call posts-service.
 
 use crate::client::PostsClient;
 use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
@@ -24,8 +24,8 @@ pub struct PostsTlsSettings {
 const URL: &str = "POSTS_SERVICE_URL";
 
 impl PostsTlsSettings {
-    /// A client of the posts-service at `url`, and the TLS of its connections, which can be reloaded.
-    /// Without a URL there is no client, and setting TLS files is an error. Needs a tokio runtime.
+    /// Returns a client of the posts-service at `url`, and the TLS of its connections, which can be reloaded.
+    /// Without a URL there is no client, and it is an error if TLS files are set. This needs a tokio runtime.
     pub fn client(
         &self,
         url: Option<&str>,
@@ -44,7 +44,7 @@ impl PostsTlsSettings {
         Ok((Some(PostsClient::new(channel)), tls))
     }
 
-    /// Reports to `doctor` whether each replica of the posts-service at `url` serves.
+    /// Checks whether each replica of the posts-service at `url` serves, and reports the result to `doctor`.
     pub async fn check(&self, doctor: &mut Doctor, url: Option<&str>) {
         let Some(url) = url else {
             let outcome = self.client(None);

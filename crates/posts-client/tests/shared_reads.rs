@@ -1,4 +1,4 @@
-//! Concurrent reads share calls and do not affect each other.
+//! Tests that concurrent reads share calls and do not affect each other.
 
 use rolegate_grpc_client::{BalancedChannel, CallContext, CallError, Stream};
 use rolegate_posts_client::{Post, PostsClient};
@@ -18,12 +18,12 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Answers when the test allows it. Posts 1 to 99 exist.
+/// A fake posts-service that answers when the test allows it. Posts 1 to 99 exist.
 #[derive(Clone)]
 struct Posts {
     title: Arc<Mutex<&'static str>>,
     may_answer: Arc<Semaphore>,
-    /// The ids of each call.
+    /// The ids that each call requested.
     calls: Arc<Mutex<Vec<Vec<i64>>>>,
 }
 
@@ -34,7 +34,7 @@ impl Posts {
         self.calls.lock().expect("no panic").push(ids.to_vec());
         self.may_answer.acquire().await.expect("open").forget();
         let existing = ids.iter().filter(|id| (1..100).contains(*id));
-        // In no particular order.
+        // The response has the posts in no particular order.
         existing.rev().map(|&id| post(id, title)).collect()
     }
 

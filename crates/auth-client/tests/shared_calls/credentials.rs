@@ -1,4 +1,4 @@
-//! Checks of HTTP Basic.
+//! Tests checks of HTTP Basic.
 
 use crate::{
     fake_auth::{FakeAuth, Memory},
@@ -41,7 +41,8 @@ async fn outcome(check: Check) -> Result<String, Option<Reason>> {
         .map_err(|error| error.reason())
 }
 
-/// Whose credentials were good once. Another check hashes, until the test ends it.
+/// Starts a client that has verified the credentials of three users once. A fourth check is still hashing,
+/// until the test ends it.
 async fn start_with_known() -> (AuthClient, FakeAuth, Check) {
     let (client, auth) = start();
     for name in ["ada", "ben", "cleo"] {
@@ -169,7 +170,7 @@ async fn a_batch_that_hangs_leaves_time_for_a_call_alone() {
     assert_eq!(auth.wait_for_calls(6).await[4..], [1, 0]);
 }
 
-/// An API key is right only where keys are accepted.
+/// The fake accepts an API key only where the call accepts keys.
 #[tokio::test(start_paused = true)]
 async fn a_key_shares_calls_once_it_was_right_and_only_where_keys_are_accepted() {
     let (client, auth, _slow) = start_with_known().await;

@@ -1,4 +1,4 @@
-//! An auth-service that answers when the test allows it.
+//! A fake auth-service that answers when the test allows it.
 
 use rolegate_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
@@ -18,7 +18,7 @@ use tokio_stream::{Stream, iter, pending};
 use tonic::{Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// Answers when the test allows it. A token is the id of its user; others are invalid.
+/// A fake auth-service. A token is the id of its user; any other token is invalid.
 #[derive(Clone, Default)]
 pub(crate) struct FakeAuth {
     pub(crate) role: Arc<AtomicI32>,
@@ -32,18 +32,20 @@ pub(crate) struct FakeAuth {
 
 pub(crate) type Streamed = Result<proto::WatchUsersResponse, Status>;
 
-/// Streams of changes of users.
+/// The streams of user changes: what they send, and which calls opened them.
 #[derive(Default)]
 pub(crate) struct Watching {
-    /// What each stream sends before it ends; those behind the last hang. One that only fails never begins.
+    /// What each stream sends before it ends. Any further stream hangs. A stream of only one error never
+    /// begins.
     pub(crate) streams: Mutex<VecDeque<Vec<Streamed>>>,
-    /// Of each call the revision, and when it came.
+    /// The revision and the time of each call.
     pub(crate) calls: Mutex<Vec<(Option<i64>, Instant)>>,
     /// The seal of each call.
     pub(crate) seals: Mutex<Vec<Option<String>>>,
 }
 
-/// How credentials are checked. The password `right` is right and remembered, `slow` is when the test allows it.
+/// Decides how credentials are checked. The password `right` is right and cached. `slow` is right as soon as
+/// the test allows it.
 #[derive(Default)]
 pub(crate) struct Credentials {
     pub(crate) memory: Mutex<Memory>,
@@ -55,11 +57,11 @@ pub(crate) enum Memory {
     #[default]
     Remembers,
     Forgets,
-    /// Forgets, and refuses for seven seconds.
+    /// Has nothing in its cache, and refuses each check for seven seconds.
     Refuses,
-    /// Has no batches.
+    /// Does not have the call for batches.
     IsOld,
-    /// Forgets outcomes.
+    /// Leaves out an outcome of each batch.
     IsBroken,
 }
 

@@ -1,5 +1,5 @@
-//! Concurrent role decisions, and checks of remembered credentials, share calls and do not affect each other;
-//! changes of users are followed through interruptions.
+//! Tests that concurrent role decisions, and checks of cached credentials, share calls and do not affect each
+//! other, and that user changes are followed through interruptions.
 
 mod credentials;
 mod fake_auth;

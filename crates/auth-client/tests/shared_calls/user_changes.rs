@@ -1,4 +1,4 @@
-//! Changes of users.
+//! Tests following the changes of users.
 
 use crate::{
     fake_auth::{FakeAuth, Streamed, refused},
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// Stores the revision of each event.
+/// A watcher that stores the revision of each event.
 #[derive(Clone, Default)]
 struct Watcher(Arc<Mutex<Watched>>);
 
@@ -28,7 +28,7 @@ struct Watched {
     gaps: Vec<bool>,
     events: Vec<UserEvent>,
     interruptions: Vec<Option<Reason>>,
-    /// How many events it will fail to store.
+    /// How many more events it fails to store.
     failures: usize,
 }
 
@@ -94,7 +94,7 @@ fn progress(revision: i64) -> UserEvent {
     })
 }
 
-/// A stream of these events, which then ends.
+/// Returns a stream that sends these events and then ends.
 fn stream<const N: usize>(events: [UserEvent; N]) -> Vec<Streamed> {
     events
         .into_iter()
@@ -102,13 +102,13 @@ fn stream<const N: usize>(events: [UserEvent; N]) -> Vec<Streamed> {
         .collect()
 }
 
-/// A stream that fails.
+/// Returns a stream that fails.
 fn failing(mut stream: Vec<Streamed>, status: Status) -> Vec<Streamed> {
     stream.push(Err(status));
     stream
 }
 
-/// Watches these streams, and then one that hangs.
+/// Watches these streams one after another, and then one that hangs.
 async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
     let (client, auth) = start();
     let count = streams.len();
@@ -122,7 +122,7 @@ async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
     auth
 }
 
-/// The revision that each stream began at.
+/// Returns the revision at which each stream began.
 fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
     auth.watching
         .calls
@@ -133,7 +133,7 @@ fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
         .collect()
 }
 
-/// The milliseconds between the streams.
+/// Returns the time between the streams, in milliseconds.
 fn pauses(auth: &FakeAuth) -> Vec<u128> {
     let calls = auth.watching.calls.lock().expect("no panic");
     calls
