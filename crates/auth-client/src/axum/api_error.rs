@@ -159,7 +159,7 @@ impl ApiError {
             return;
         }
         if roles.is_empty() {
-            tracing::error!("a requirement of no role lets nobody pass");
+            tracing::error!("an empty list of required roles lets nobody pass");
         } else {
             tracing::error!(%roles, "auth-service does not have all of the required roles");
         }
@@ -228,7 +228,7 @@ mod tests {
         });
         let log = io::read_to_string(reader).expect("text");
         let line = "ERROR auth-service does not have all of the required roles roles=editor,admin";
-        let of_none = "ERROR a requirement of no role lets nobody pass";
+        let of_none = "ERROR an empty list of required roles lets nobody pass";
         assert_eq!(
             log.lines().map(str::trim).collect::<Vec<_>>(),
             [line, of_none]

@@ -30,7 +30,7 @@ impl ProxyPeers {
     pub fn new(networks: impl IntoIterator<Item = IpNet>) -> io::Result<Self> {
         let networks: Arc<[_]> = networks.into_iter().collect();
         if networks.is_empty() || networks.iter().any(|network| network.prefix_len() == 0) {
-            let problem = "the list of proxies is empty, or has everybody";
+            let problem = "the list of proxies is empty or includes every address";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         Ok(Self { networks })
