@@ -99,22 +99,22 @@ impl Tokens {
 
     /// Replaces the keys of this value and all its clones.
     pub(crate) fn replace_keys(&self, keyring: Keyring) {
-        let signs = keyring.signing_kid();
-        let accepts: Vec<_> = keyring.kids().collect();
-        tracing::info!(signs, ?accepts, "reloaded the keys of access tokens");
+        let signing = keyring.signing_kid();
+        let accepted: Vec<_> = keyring.kids().collect();
+        tracing::info!(signing, ?accepted, "reloaded the keys of access tokens");
         let old = self.keyring.read();
-        if old.kids().all(|kid| kid != signs) {
+        if old.kids().all(|kid| kid != signing) {
             tracing::warn!(
-                signs,
+                signing,
                 "the new signing key was not accepted before: replicas that have not reloaded \
                  refuse its tokens"
             );
         }
-        if !accepts.contains(&old.signing_kid()) {
+        if !accepted.contains(&old.signing_kid()) {
             let kid = old.signing_kid();
             tracing::warn!(
                 kid,
-                "the previous signing key is not accepted: its tokens are refused"
+                "the previous signing key is no longer accepted: its tokens are refused"
             );
         }
         drop(old);
