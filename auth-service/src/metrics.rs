@@ -12,7 +12,8 @@ use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 
 static LOGINS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Password checks by method (login, basic) and outcome: OK or an error reason.";
+    let help =
+        "Password checks by method (login, session, basic) and outcome: OK or an error reason.";
     counter_vec("rolegate_logins_total", help, &["method", "outcome"])
 });
 
@@ -28,7 +29,7 @@ pub(crate) static TOKENS_ISSUED: LazyLock<IntCounter> =
     LazyLock::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
 
 static API_KEYS_PRESENTED: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "API keys presented, by outcome: accepted (also where the role was insufficient) or \
+    let help = "API keys presented, by outcome: accepted (even if the role was insufficient) or \
                 refused.";
     counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
 });
@@ -50,17 +51,18 @@ pub(crate) static BASIC_CACHE_HITS: LazyLock<IntCounter> = LazyLock::new(|| {
 });
 
 static LIMIT_REFUSALS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Attempts refused by a rate limit.";
+    let help = "Attempts refused by a rate limit. The limit basic refuses no client: it counts wrong \
+                passwords in batches.";
     counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
 
 pub(crate) static HASHING_WAIT: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "Time that a password waited for a lane.";
+    let help = "How long a password waited for a lane.";
     histogram("rolegate_hashing_wait_seconds", help, LATENCY_BUCKETS)
 });
 
 pub(crate) static HASHING_RUN: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "Time that a password took to hash.";
+    let help = "How long it took to hash a password.";
     histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
@@ -91,7 +93,7 @@ static HASHING_PANICS: LazyLock<IntCounter> = LazyLock::new(|| {
 });
 
 static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
-    let help = "Seconds that the oldest row of the record has waited to be sealed.";
+    let help = "How long the oldest row of the record has waited to be sealed.";
     gauge("rolegate_audit_oldest_unsealed_seconds", help)
 });
 
