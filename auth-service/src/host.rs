@@ -141,7 +141,7 @@ impl AuthService {
             // task.
             let thread = thread::Builder::new().name("blocklist".to_owned());
             if let Err(error) = thread.spawn(move || blocklist.reload()) {
-                tracing::error!(%error, "cannot reload the refused passwords; keeping the old ones");
+                tracing::error!(%error, "cannot reload the blocklist of passwords; keeping the old one");
             }
         }
         self.reload_keys();

@@ -76,7 +76,7 @@ impl SecondFactorPolicy {
         let problem = match self.keys {
             None => "is required: users have a second factor",
             Some(_) => {
-                "is not the key of a user's second factor, and SECOND_FACTOR_KEYS_ACCEPTED does not contain it"
+                "cannot decrypt a user's second factor, and no key in SECOND_FACTOR_KEYS_ACCEPTED can"
             }
         };
         Err(SettingError::new("SECOND_FACTOR_KEY", problem))

@@ -165,7 +165,7 @@ async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
             "{refused:?}"
         );
         for line in [
-            "line 2: password_hash is in no form that is read",
+            "line 2: password_hash is in no supported format",
             "line 4: is not a JSON object: column 1",
             "line 5: the user \"admin\" exists already",
             "line 6: has more than 16 KiB",

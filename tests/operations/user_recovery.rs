@@ -211,6 +211,6 @@ async fn rolegate_generates_a_key_of_second_factors_also_in_a_folder_without_one
     expect_line(
         &exit,
         "FAILED",
-        "factors   SECOND_FACTOR_KEY: is not the key of a user's second factor",
+        "factors   SECOND_FACTOR_KEY: cannot decrypt a user's second factor",
     );
 }

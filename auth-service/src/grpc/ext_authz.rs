@@ -249,9 +249,9 @@ fn warn_of_route(attributes: RequestAttributes<'_>) {
             path = target.path,
             roles = attributes.roles(),
             credentials = attributes.credentials_setting(),
-            "ext_authz: refused, because context_extensions of this route are not valid; set roles to \
-             roles such as \"author,admin\", or \"*\" for any user, and credentials to nothing or \
-             \"cookie\""
+            "ext_authz: refused, because the context_extensions of this route are invalid: set roles to \
+             names such as \"author,admin\", or to \"*\" for any user; leave credentials out, or set \
+             it to \"cookie\""
         );
     }
 }

@@ -173,7 +173,7 @@ impl AuthGrpc {
             (true, false, true) => SessionUse::ApiAndDomain,
             _ => {
                 return Err(AccountError::invalid_request(
-                    "for_application is given alone",
+                    "for_application cannot be combined with for_domain or with_application",
                 ));
             }
         };

@@ -69,7 +69,7 @@ impl AuthGrpc {
             }
             _ => {
                 return Err(
-                    AccountError::invalid_request("a cookie ends only its own session").into(),
+                    AccountError::invalid_request("from_cookie ends only its session").into(),
                 );
             }
         };

@@ -41,7 +41,7 @@ impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
             .as_ref()
             .map(|seal| seal.parse())
             .transpose()
-            .map_err(|_| AccountError::invalid_request("seal must be one of this service"))?;
+            .map_err(|_| AccountError::invalid_request("seal must come from this service"))?;
         Ok(Self {
             revision: request.from_revision,
             seal,
@@ -71,7 +71,7 @@ impl Stream for UserChanges {
         let error = match ready!(items.poll_next(cx)) {
             Some(Ok(item)) => return Poll::Ready(Some(Ok(item.into()))),
             Some(Err(error)) => Status::from(error),
-            None => Status::unavailable("the replica stops; go on at another one"),
+            None => Status::unavailable("this replica is stopping; continue at another one"),
         };
         self.items = None;
         Poll::Ready(Some(Err(error)))

@@ -58,7 +58,7 @@ impl Blocklist {
             }
         })?;
         if seen != count {
-            return Err("has changed while it was read".to_owned());
+            return Err("changed while it was being read".to_owned());
         }
         digests.sort_unstable();
         Ok(Self { digests })
@@ -98,13 +98,16 @@ impl BlocklistFile {
                 self.log();
             }
             Err(error) => {
-                tracing::error!(%error, "cannot reload the refused passwords; keeping the old ones");
+                tracing::error!(%error, "cannot reload the blocklist of passwords; keeping the old one");
             }
         }
     }
 
     pub(crate) fn log(&self) {
-        tracing::info!(passwords = self.count(), "loaded the refused passwords");
+        tracing::info!(
+            passwords = self.count(),
+            "loaded the blocklist of passwords"
+        );
     }
 
     /// Returns the number of lines that have a password or a digest.
@@ -177,7 +180,7 @@ fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str>
     }
     let digits = hex_digits(text).unwrap_or_default();
     if digits.len() == NTLM_DIGITS && text.len() > NTLM_DIGITS {
-        return Err("is an NTLM digest; digests must be of SHA-1, in 40 hex digits");
+        return Err("is an NTLM digest; digests must be SHA-1, in 40 hex digits");
     }
     if digits.len() == SHA1_DIGITS {
         return Ok(u64::from_str_radix(&digits[..KEPT_DIGITS], 16).ok());

@@ -103,7 +103,7 @@ impl ForeignChecks {
         };
         let thread = thread::Builder::new().name("password".to_owned());
         if let Err(error) = thread.spawn(run) {
-            tracing::error!(%error, "no thread for a check of an imported hash");
+            tracing::error!(%error, "cannot start a thread to check an imported password hash");
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
                 retry_after: NO_THREAD_RETRY_AFTER,

@@ -87,7 +87,7 @@ impl Peppers {
         let secret = source.read()?;
         let text = secret.expose_secret();
         if text == NO_PEPPER {
-            let problem = "has no secret that is accepted; set none,SECRET, or remove it";
+            let problem = "has no accepted secret; set it to none,SECRET, or remove it";
             return Err(source.invalid(problem));
         }
         let peppers = match text.split_once([',', '\n']) {

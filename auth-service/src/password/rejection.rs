@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HashRejection {
     #[error(
-        "is in no form that is read (docs/importing-users.md has them); import null, and reset the \
+        "is in no supported format (docs/importing-users.md lists them); import null, and reset the \
          password"
     )]
     UnknownFormat,
-    #[error("is {0}, which is not read; import null, and reset the password")]
+    #[error("is {0}, which is not supported; import null, and reset the password")]
     Unsupported(&'static str),
     #[error("is a malformed hash of {0}")]
     Malformed(&'static str),

@@ -90,7 +90,7 @@ fn what_is_no_list_names_the_line_and_what_is_wrong() {
     let ntlm = format!("x\n{}:3\n", &PASSWORD[..32]);
     assert_eq!(
         problem(ntlm.as_bytes()),
-        "line 2 is an NTLM digest; digests must be of SHA-1, in 40 hex digits"
+        "line 2 is an NTLM digest; digests must be SHA-1, in 40 hex digits"
     );
     let utf16: Vec<u8> = "hunter2\n"
         .encode_utf16()

@@ -94,12 +94,12 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
         ),
         (
             json!({ "password_hash": "planted" }),
-            "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
+            "password_hash is in no supported format (docs/importing-users.md lists them); import null, and reset the password",
         ),
         (
             // This is the mark of a second factor, which a line cannot set.
             json!({ "password_hash": format!("otp:{HASH}") }),
-            "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
+            "password_hash is in no supported format (docs/importing-users.md lists them); import null, and reset the password",
         ),
         (
             json!({ "password_hash": HASH.replace("05", "17") }),
