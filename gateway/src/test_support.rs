@@ -1,4 +1,4 @@
-//! Support for unit tests.
+//! Provides a fake auth-service, requests and responses for unit tests.
 
 mod fake_auth;
 mod response;
@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use rolegate_sign_in::sign_in::SignIn;
 
-/// How people sign in by these arguments.
+/// Returns how people sign in by these arguments.
 pub(crate) fn sign_in(arguments: &[&str]) -> Option<SignIn> {
     Settings::from_args(arguments)
         .expect("settings")

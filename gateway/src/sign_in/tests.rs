@@ -58,7 +58,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
     request
 }
 
-/// A form of our page, on loopback.
+/// Returns a form that a page of Rolegate sends, on loopback.
 fn form(path: &str, body: &str) -> Request<Body> {
     request("POST", path, &[LOOPBACK, SAME_ORIGIN, FORM_TYPE], body)
 }
@@ -87,15 +87,15 @@ async fn pages_have_a_strict_policy_and_no_script() {
             (page.status, page.header("content-type")),
             (200, "text/html; charset=utf-8")
         );
-        // Browsers would apply `form-action` also to where an application leads on.
+        // Browsers would also apply `form-action` to addresses to which an application leads on.
         let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
         assert_eq!(page.header("content-security-policy"), policy);
         assert_eq!(page.header("cache-control"), "no-store");
         assert_eq!(page.header("x-content-type-options"), "nosniff");
-        // An application may open it in a window.
+        // An application may open the page in a window.
         assert_eq!(page.header("cross-origin-opener-policy"), "");
-        // Browsers without Fetch Metadata would otherwise send `Origin: null`.
+        // With another policy, browsers without Fetch Metadata would send `Origin: null`.
         assert_eq!(page.header("referrer-policy"), "same-origin");
         assert!(page.headers.get("set-cookie").is_none());
         assert!(
@@ -107,7 +107,7 @@ async fn pages_have_a_strict_policy_and_no_script() {
             let file = format!("\"/sign-in/{file}\"");
             assert!(page.text.contains(&file), "{file}: {}", page.text);
         }
-        // With an action, browsers would lose the fragment of the address.
+        // With an `action`, browsers would lose the fragment of the address.
         let form = if path.starts_with("/sign-in") {
             r#"<form method="post">"#
         } else {
@@ -206,7 +206,7 @@ async fn without_encryption_there_is_no_form_and_no_sign_in() {
         (&[("host", "example.org"), (PROTO, "https, http")], explain),
         (&[("host", "example.org"), HTTPS, (PROTO, "http")], explain),
         (&[("host", "example.org"), (PROTO, "")], explain),
-        // Without the header, the form would be there: a host on loopback needs no encryption.
+        // Without the header, the page would have the form, because a host on loopback needs no encryption.
         (&[LOOPBACK, (PROTO, "https, http")], explain),
         (&[LOOPBACK, (PROTO, "ftp")], explain),
         (&[("host", ""), HTTPS], ask),
@@ -275,7 +275,7 @@ async fn no_other_page_signs_its_visitors_in_or_out_or_makes_them_guess() {
             &[("referer", "https://auth.example.org/sign-in")],
         ] {
             let headers = [&own[..], others].concat();
-            // Before the body is read, which would be refused too.
+            // The form is refused before its body is read, which would be refused, too.
             for body in [FORM, "username=%ff"] {
                 let response = send(&router, request("POST", path, &headers, body)).await;
                 response.assert_error(403, "Cross-site request.");
@@ -342,7 +342,7 @@ async fn malformed_forms_get_the_errors_of_the_api() {
             response.assert_error(415, detail);
         }
     }
-    // Neither is a form in the URL.
+    // The fields may not be in the URL either.
     let response = send(&router, form(&format!("/sign-in?{FORM}"), "")).await;
     response.assert_error(400, &once("username"));
     assert!(calls.lock().expect("no panic").is_empty());
@@ -387,7 +387,7 @@ async fn refusals_are_on_the_page_with_their_status_and_headers() {
         );
         assert_eq!(response.header("cache-control"), "no-store");
         assert!(cookies(&response).is_empty());
-        // A person who is told what is wrong types next.
+        // A person who reads the problem types the password next, so the field has the focus.
         let focus = r#"autocomplete="current-password" required autofocus>"#;
         assert!(response.text.contains(focus), "{}", response.text);
         let alert = format!(r#"<p class="message error" role="alert">{text}</p>"#);
@@ -442,7 +442,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     let host_beside = of_application(&host);
     let plain_beside = of_application(plain);
     let domain_beside = domain.replace("rgd_user", "rgd_application");
-    // The one that people need where they go comes first.
+    // The cookie that people need at the destination comes first.
     let both = [&console, &host_beside];
     let both_for_application = [&host_beside, &console];
     let both_plain = [plain_console, &plain_beside];
@@ -450,7 +450,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     let both_of_domain = [&console, &domain_beside];
     let both_of_domain_for_application = [&domain_beside, &console];
     for (arguments, at, back, location, expected) in [
-        // A proxy before the hosts of applications were marked: no more than it gave before.
+        // This proxy does not mark the hosts of applications, so its hosts get no more cookies than before.
         (&[][..], &app[..], "/a", "/a", vec![host.as_str()]),
         (&[], &app, "", "/", vec![&host]),
         (&[], &app, "https://evil.example/", "/", vec![&host]),
@@ -458,7 +458,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
         (&[], &app, "/accounts", "/accounts", vec![&host]),
         (&[], &forwarded_loopback, "/a", "/a", vec![plain]),
         (&DOMAIN, &app, "/a", "/a", vec![&domain]),
-        // A page that uses the console's cookie.
+        // The destination is a page that uses the console's cookie.
         (
             &[],
             &app,
@@ -501,7 +501,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             "/console/",
             both_plain.to_vec(),
         ),
-        // The host of SIGN_IN_URL.
+        // The form is at the host of `SIGN_IN_URL`.
         (
             &DOMAIN,
             &auth,
@@ -545,7 +545,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             both_for_application.map(String::as_str).to_vec(),
         ),
         (&named_page, &app, "/a", "/a", vec![&host]),
-        // No proxy passed it on.
+        // No proxy passed the form on.
         (
             &[],
             &loopback,
@@ -561,7 +561,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             "/a",
             both_plain_for_application.to_vec(),
         ),
-        // The host of an application may have pages at the paths of ours.
+        // An application may have pages at the same paths as Rolegate.
         (&[], &marked, "/console/", "/console/", vec![&host]),
         (&[], &marked, "/account", "/account", vec![&host]),
         (&[], &marked, "", "/", vec![&host]),
@@ -574,7 +574,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             "/account",
             vec![&host],
         ),
-        // The account page uses the cookie, too.
+        // The account page uses the console's cookie, too.
         (
             &no_console,
             &loopback,
@@ -594,7 +594,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             "{back}"
         );
         assert_eq!(cookies(&response), expected, "{arguments:?} {at:?} {back}");
-        // Each cookie has a session of its own, which is good for nothing else, by one call.
+        // Each cookie has a session of its own, which counts nowhere else. One call creates both.
         let session_use = match (expected.len(), expected.concat().contains("rgd_")) {
             (2, true) => " for_domain with_application",
             (2, false) => " with_application",
@@ -608,7 +608,7 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     }
 }
 
-/// A proxy may pass requests on without saying so.
+/// A proxy may pass requests on without saying so in a header.
 #[tokio::test]
 async fn address_that_a_trusted_proxy_asks_is_not_that_of_the_gateway_itself() {
     for (trusted, peer, set) in [
@@ -647,7 +647,7 @@ async fn the_address_of_the_form_counts_and_that_of_the_query_where_it_is_missin
             (303, location),
             "{query} {field}"
         );
-        // Going on leads to the same place, without a password or a cookie.
+        // Going on leads to the same place, without a password or a new cookie.
         let request = form(&format!("/sign-in{query}"), &format!("go_on={field}"));
         let response = fetch(&router, request).await;
         assert_eq!(
@@ -715,7 +715,7 @@ async fn page_says_what_happened_on_the_way_there_and_nothing_that_is_not_known(
         }
         assert!(!shown.contains("injected"), "{shown}");
     }
-    // They are there again after a wrong password, because the form has no address of its own.
+    // The notices are there again after a wrong password, because the form is sent to the same address.
     let router = gateway(&[]).0;
     let wrong = form(
         "/sign-in?return=/a&unsaved",
@@ -768,7 +768,7 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             "__Secure-rolegate=rgd_user",
             "user",
         ),
-        // None of these is a session that a sign-in here would replace.
+        // A sign-in here would replace none of these sessions.
         (&[], &app, "/sign-in?return=/a", "", ""),
         (
             &[],
@@ -806,7 +806,7 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             "__Host-rolegate=rgk_user",
             "",
         ),
-        // It cannot be read.
+        // The session cannot be checked.
         (
             &[],
             &app,
@@ -845,7 +845,7 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             response.text.contains(r#"name="username""#),
             "the form is there"
         );
-        // Whoever may go on finds that first.
+        // A person who may go on finds that button first.
         assert_eq!(
             response.text.contains("autofocus"),
             name.is_empty(),
@@ -865,7 +865,7 @@ async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
             1,
         ),
         ("/console/", "rolegate=rgs_dead; rolegate=rgs_admin", 1),
-        // The other half of a session of the console has ended with it: a second person signs in here.
+        // The other session of the same sign-in has ended, too: a second person signs in here.
         (
             "/console/",
             "rolegate=rgs_other; rolegate-console=rgs_user",
@@ -877,7 +877,7 @@ async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
             2,
         ),
         ("/console/", "rolegate-console=rgs_user", 2),
-        // Two good ones are of nobody who could use them.
+        // If two sessions are valid, neither can be used.
         ("/console/", "rolegate=rgs_admin; rolegate=rgs_user", 2),
         ("/console/", "rolegate=rgs_other; rolegate=rgs_another", 2),
         ("/console/", "a=b", 2),
@@ -912,7 +912,7 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
         (&[MARK][..], "/a", "rolegate=rgs_user", "rgs_user alone"),
         (&[MARK], "/a", "rolegate=rgs_unknown", "rgs_unknown alone"),
         (&[MARK], "/a", "rolegate-console=rgs_user", ""),
-        // One session in both goes on in the console.
+        // A session that is in both cookies continues in the console.
         (
             &[MARK],
             "/a",
@@ -926,14 +926,14 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
             "rgs_other alone",
         ),
         (&[MARK], "/a", "rolegate=user", ""),
-        // Another host may have set some of them.
+        // Another host may have set some of the cookies.
         (
             &[MARK],
             "/a",
             "rolegate=rgs_tossed; rolegate=rgs_other; rolegate=; rolegate=rgs_user",
             "rgs_tossed rgs_other rgs_user alone",
         ),
-        // Both cookies are set.
+        // Here the sign-in sets both cookies.
         (&[], "/a", "rolegate=rgs_user", "rgs_user"),
         (
             &[],
@@ -953,7 +953,8 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
             "rolegate=rgs_tossed; rolegate=rgs_other; rolegate-console=rgs_user",
             "rgs_user|rgs_tossed rgs_other",
         ),
-        // That of one person who uses applications goes on, and the new one for them is not used, which ends alone.
+        // The session for applications of another person continues. The new session for them is not used, so it ends
+        // alone.
         (
             &[],
             "/console/",
@@ -1052,7 +1053,7 @@ async fn an_auth_service_of_the_version_before_makes_the_session_of_the_domain_o
     let set = cookies(&response);
     assert_eq!(set.len(), 1, "{set:?}");
     assert!(set[0].starts_with("__Secure-rolegate=rgd_user;"), "{set:?}");
-    // The session is of no use to the account page, which would ask for a password again and again.
+    // The account page cannot use this session, and would ask for a password again and again.
     let response = sign_in("/account").await;
     assert_eq!(response.status, 500);
     assert!(cookies(&response).is_empty());

@@ -1,7 +1,7 @@
-//! A fake auth-service in memory, with a few fixed users.
+//! Provides a fake auth-service in memory, with a few fixed users.
 //!
-//! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and
-//! 3; `deleted` belongs to a deleted user. There is one role more, `editor`. Every password is `right`. User 3 cannot be deleted.
+//! The access tokens `user`, `author` and `admin` belong to users of that role with the ids 1, 2 and 3, and `deleted`
+//! belongs to a deleted user. There is one more role, `editor`. Every password is `right`. User 3 cannot be deleted.
 
 mod api_keys;
 mod audit;
@@ -26,7 +26,7 @@ use std::{
 use tonic::{Request, Response, Status, transport::Server};
 use users::{authorize, error, expect_roles, require_admin, role, user, user_of_id, verify};
 
-/// The calls that the fake received: name, arguments and client address.
+/// The calls that the fake received, each with its name, arguments and client address.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
 
 type Answer<M> = Result<Response<M>, Status>;
@@ -35,7 +35,7 @@ struct FakeAuth {
     calls: Calls,
 }
 
-/// A client of a new fake, and the calls that the fake receives.
+/// Returns a client of a new fake, and the calls that the fake receives.
 pub(crate) fn fake_auth() -> (AuthClient, Calls) {
     let calls = Calls::default();
     let service = AuthServiceServer::new(FakeAuth {
@@ -132,7 +132,7 @@ impl AuthService for FakeAuth {
         request: Request<v1::BatchVerifyCredentialsRequest>,
     ) -> Answer<v1::BatchVerifyCredentialsResponse> {
         self.record(&request, "batch_verify_credentials");
-        // Its cache of successful checks is always empty.
+        // The fake's cache of verified passwords is always empty.
         let outcomes =
             vec![v1::VerifyCredentialsResponse::default(); request.get_ref().items.len()];
         Ok(Response::new(v1::BatchVerifyCredentialsResponse {
@@ -213,7 +213,7 @@ impl AuthService for FakeAuth {
         role_name.as_deref().map_or(Ok(Role::USER), role)?;
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
-        // Searches for this text are answered as by the previous release.
+        // A search for this text is answered like a replica of the previous release does.
         let is_of_now = *with_times && search != "old";
         let time = |seconds| Some(prost_types::Timestamp { seconds, nanos: 0 });
         let first = v1::UserTimes {

@@ -11,7 +11,7 @@ use rolegate_proto::http::REASON_HEADER;
 use serde_json::Value;
 use tower::ServiceExt;
 
-/// A response; an empty body is null.
+/// A response, whose empty body is null.
 #[derive(Debug)]
 pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
@@ -20,7 +20,7 @@ pub(crate) struct TestResponse {
 }
 
 impl TestResponse {
-    /// The value of a header, empty if it is missing.
+    /// Returns the value of a header, or an empty text if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -47,7 +47,7 @@ impl TestResponse {
     }
 }
 
-/// A response that need not be JSON.
+/// A response whose body need not be JSON.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) status: u16,
@@ -56,7 +56,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// The value of a header, empty if it is missing.
+    /// Returns the value of a header, or an empty text if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers
             .get(name)
@@ -105,18 +105,18 @@ pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestRespons
     }
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(crate) fn bare(method: &str, path: &str) -> Request<Body> {
     head(method, path).body(Body::empty()).expect("a request")
 }
 
-/// A request without a body and with this `Authorization`.
+/// Returns a request without a body and with this `Authorization`.
 pub(crate) fn authorized(method: &str, path: &str, authorization: &str) -> Request<Body> {
     let head = head(method, path).header("authorization", authorization);
     head.body(Body::empty()).expect("a request")
 }
 
-/// A request with a JSON body.
+/// Returns a request with a JSON body.
 pub(crate) fn json(method: &str, path: &str, body: &str) -> Request<Body> {
     let head = head(method, path).header(CONTENT_TYPE, "application/json");
     head.body(Body::from(body.to_owned())).expect("a request")

@@ -1,4 +1,4 @@
-//! The usual collection of open redirects, and generated ones.
+//! Tests return addresses with the usual collection of open redirects, and with generated ones.
 
 use super::{MAX_RETURN_ADDRESS_LEN, Origin, ReturnAddress, ReturnOrigins};
 use proptest::prelude::*;
@@ -48,11 +48,11 @@ fn address_of_the_own_origin_becomes_a_path() {
         ("/a\r\nSet-Cookie: x=y", "/aSet-Cookie:%20x=y"),
         ("/%0d%0aSet-Cookie:%20x=y", "/%0d%0aSet-Cookie:%20x=y"),
         ("/a\0b", "/a%00b"),
-        // Percent-encoded, these are no separators to any browser.
+        // Browsers do not take percent-encoded characters for separators.
         ("/%2F/evil.example", "/%2F/evil.example"),
         ("/%5Cevil.example", "/%5Cevil.example"),
         ("/%09/evil.example", "/%09/evil.example"),
-        // Not of another host, although it looks like it.
+        // These look like another host, but browsers read them as a path.
         ("evil.example", "/evil.example"),
         ("https:evil.example", "/evil.example"),
         ("@evil.example", "/@evil.example"),
@@ -169,7 +169,7 @@ fn every_open_redirect_is_refused() {
     }
     assert_eq!(location(&format!("/{}", "a".repeat(3_000))), None);
     assert!(location(&format!("/{}", "a".repeat(MAX_RETURN_ADDRESS_LEN - 1))).is_some());
-    // In normal form each of these has six bytes.
+    // In normal form, each of these characters has six bytes.
     assert!(location(&"ü".repeat(341)).is_some());
     assert_eq!(location(&"ü".repeat(342)), None);
 }
@@ -228,7 +228,7 @@ fn pages_that_use_the_cookie_of_the_console_are_told_apart() {
     assert!(!elsewhere.expect("allowed").is_in_console());
 }
 
-/// Pieces that parsers of URLs disagree about.
+/// The pieces of URLs about which parsers disagree.
 const PIECES: &[&str] = &[
     "/",
     "\\",
@@ -274,7 +274,7 @@ fn piece() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// By the text alone, as a browser reads it that knows no more than the prefix.
+    /// Checks the text itself, like a browser that looks at the start of an address only.
     #[test]
     fn whatever_is_given_leads_to_an_allowed_origin(
         pieces in proptest::collection::vec(piece(), 0..8),
@@ -294,7 +294,7 @@ proptest! {
                 let is_plain = !host.contains(['@', '\\', ':', '?', '#', '%']);
                 prop_assert!(is_allowed && is_plain, "{location}");
             }
-            // The form gives it back.
+            // The form sends the address back, and it is read again.
             let again = ReturnAddress::parse(&location, &own(), &others).map(|it| it.location);
             prop_assert_eq!(again.ok(), Some(location));
         }

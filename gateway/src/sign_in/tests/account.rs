@@ -1,4 +1,4 @@
-//! `/account`, and `/` for people.
+//! Tests `/account`, and `/` for people.
 
 use super::{HTTPS, LOOPBACK, SAME_ORIGIN, bare, fetch, gateway, get, request, send};
 use http::HeaderValue;
@@ -37,7 +37,7 @@ async fn page_has_the_policy_of_the_console_and_its_files_below_account() {
         assert!(page.headers.get("set-cookie").is_none());
         let known = [at, &[("if-none-match", page.header("etag"))]].concat();
         assert_eq!(get("/account", &known).await.status, 304);
-        // A proxy passes nothing else of the page, but a link.
+        // The page loads only files that a proxy passes, and has one link to another address.
         let (own, all) = (
             page.text.matches("=\"/account").count(),
             page.text.matches("=\"/").count(),
@@ -177,7 +177,7 @@ async fn program_at_the_root_gets_the_documented_answer() {
         assert_eq!(response.header("content-type"), "application/json");
         assert_eq!(response.header("vary"), VARY);
     }
-    // Beside the ones of CORS.
+    // The header stands beside those of CORS.
     let with_cors = gateway(&["--cors-allowed-origins", "https://app.example"]).0;
     let response = fetch(&with_cors, request("GET", "/", &[LOOPBACK], "")).await;
     let all: Vec<_> = response.headers.get_all("vary").iter().collect();

@@ -1,4 +1,4 @@
-//! The title, the logo and the help of the operator.
+//! Tests the operator's title, logo and help text.
 
 use super::{DOMAIN, File, HTTPS, LOOPBACK, bare, fetch, gateway, request, send};
 use std::fs;
@@ -12,7 +12,7 @@ const BRAND: [&str; 4] = [
 ];
 const NAVIGATION: (&str, &str) = ("sec-fetch-mode", "navigate");
 
-/// Every page that people see.
+/// Every page that people can see.
 const PAGES: [(&str, &[(&str, &str)]); 9] = [
     ("/sign-in", &[LOOPBACK]),
     ("/sign-out", &[LOOPBACK]),

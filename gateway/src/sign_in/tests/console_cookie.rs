@@ -1,4 +1,4 @@
-//! The console's cookie at the API.
+//! Tests the console's cookie at the API.
 
 use super::{DOMAIN, HTTPS, LOOPBACK, SAME_ORIGIN, gateway, request, send};
 
@@ -26,7 +26,7 @@ async fn it_stands_for_a_token_in_requests_of_the_own_origin_only() {
         &[("sec-fetch-site", "same-origin, cross-site")],
         &[SAME_ORIGIN, SAME_ORIGIN],
         &[("origin", "http://localhost:8000")],
-        // A person who goes there, and no script.
+        // A person opens the address, which is not a script's request.
         &[
             SAME_ORIGIN,
             ("sec-fetch-mode", "navigate"),
@@ -67,10 +67,10 @@ async fn no_other_cookie_stands_for_a_token() {
         status(&[], &[LOOPBACK, SAME_ORIGIN, PLAIN, PLAIN]).await,
         401
     );
-    // Over HTTPS that name is anybody's.
+    // Over HTTPS, any host may set a cookie of this name.
     let https = [("host", "auth.example.org"), HTTPS, SAME_ORIGIN];
     assert_eq!(status(&[], &[&https[..], &[PLAIN]].concat()).await, 401);
-    // The account page needs it without a console, too.
+    // The account page needs the cookie even without a console.
     for (arguments, expected) in [
         (&["--sign-in", "off"][..], 401),
         (&["--console", "off"], 200),

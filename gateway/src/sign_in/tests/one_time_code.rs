@@ -1,4 +1,4 @@
-//! The page of the code, which the right password leads to.
+//! Tests the page that asks for a one-time code after the right password.
 
 use super::{
     FORM_TYPE, File, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, form, gateway, get, request,
@@ -7,7 +7,7 @@ use super::{
 const FIELD: &str = r#"<input name="otp" inputmode="numeric" autocomplete="one-time-code""#;
 const PASSWORD: &str = r#"type="password""#;
 const ENDED: &str = "This sign-in has ended. Sign in again.";
-/// The pending sign-in of the fake at this place, in a form.
+/// The token of the fake's pending sign-in at this origin, as a field of a form.
 const PENDING: &str = "pending_sign_in=rgp_at_http%3A%2F%2Flocalhost%3A8000";
 
 /// Asserts a page with this problem, which asks either for the password or for the code.
@@ -28,7 +28,7 @@ fn expect_page(page: &File, problem: &str, asks_for_code: bool) {
         "{}",
         page.text
     );
-    // The secret of a half sign-in is in this page only.
+    // The token of a pending sign-in is in this page only.
     assert!(cookies(page).is_empty());
     assert_eq!(page.header("cache-control"), "no-store");
     assert_eq!(page.header("location"), "");
@@ -202,7 +202,7 @@ async fn fields_that_are_given_twice_ask_nobody() {
     assert!(calls.lock().expect("no panic").is_empty());
 }
 
-/// A replica of the previous release may have shown the form.
+/// A replica of the previous release may have sent the form that is submitted here.
 #[tokio::test]
 async fn a_form_with_password_and_code_together_signs_in_too() {
     let router = gateway(&[]).0;

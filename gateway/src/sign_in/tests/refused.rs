@@ -1,5 +1,5 @@
-//! Interstitials: a person who may not open a page, a frame without a session, an address that does not pass, and a return
-//! address that is not allowed.
+//! Tests interstitials: for a person who may not open a page, for a frame without a session, for an address that does
+//! not pass, and for a return address that is not allowed.
 
 use super::{DOMAIN, File, HTTPS, LOOPBACK, cookies, fetch, gateway, get, request};
 
@@ -154,7 +154,7 @@ async fn a_frame_gets_a_link_that_opens_the_whole_page_and_never_the_form() {
             "{dest}"
         );
     }
-    // Signing out needs a click on a form, which no other page may hide.
+    // Signing out needs a click on a form, and no other page may cover it.
     let page = get("/sign-out", &[LOOPBACK, ("sec-fetch-dest", "iframe")]).await;
     assert!(
         page.header("content-security-policy")
@@ -222,7 +222,7 @@ async fn a_return_address_that_is_not_allowed_is_said_on_the_page() {
                 (200, is_said),
                 "{path}"
             );
-            // A stranger's text is not shown.
+            // The page shows no text that a stranger chose.
             assert!(!page.text.contains("evil"), "{}", page.text);
         }
     }
@@ -278,11 +278,11 @@ async fn without_https_the_way_by_ssh_is_shown_where_no_proxy_is_in_between() {
     }
     let host = ("host", "10.0.0.1:8000");
     for headers in [
-        // It would lead past the proxy.
+        // The tunnel would bypass the proxy.
         &[host, ("x-forwarded-proto", "http")][..],
         &[host, ("x-forwarded-for", "10.0.0.2")],
         &[host, ("forwarded", "for=10.0.0.2")],
-        // An option, and what is no host.
+        // The first would be an option of ssh, and the second is no host.
         &[("host", "-oproxycommand:8000")],
         &[("host", "a_b$(x):8000")],
     ] {

@@ -1,4 +1,4 @@
-//! `/set-password`.
+//! Tests `/set-password`.
 
 use super::{HTTPS, LOOPBACK, bare, gateway, get, send};
 use crate::sign_in::account::SET_PASSWORD_SCRIPTS;
@@ -27,7 +27,7 @@ async fn page_has_a_strict_policy_and_its_files_below_sign_in() {
                 page.text
             );
         }
-        // A proxy may pass nothing else.
+        // A proxy may pass no other files.
         let (own, all) = (
             page.text.matches("=\"/sign-in/").count(),
             page.text.matches("=\"/").count(),

@@ -1,4 +1,4 @@
-//! `/sign-out`.
+//! Tests `/sign-out`.
 
 use super::{
     DOMAIN, FORM_TYPE, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, gateway, get, request,
@@ -8,7 +8,7 @@ fn removed(name: &str, attributes: &str) -> String {
     format!("{name}=; Path=/; {attributes}SameSite=Lax")
 }
 
-/// The cookie by which the page says it.
+/// Returns the `Set-Cookie` of the cookie that says that the person has signed out.
 fn said(secure: &str) -> String {
     format!("rolegate-signed-out=1; Path=/sign-in; Max-Age=60; HttpOnly; {secure}SameSite=Lax")
 }
@@ -40,7 +40,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             ],
             "rgs_user",
         ),
-        // COOKIE_DOMAIN was set before.
+        // `COOKIE_DOMAIN` was set when the person signed in.
         (
             &[],
             &https,
@@ -92,7 +92,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
         assert_eq!(cookies(&response), removed, "{cookie}");
         assert_eq!(response.header("clear-site-data"), "\"cache\"", "{cookie}");
         let calls = calls.lock().expect("no panic").clone();
-        // In one call.
+        // All sessions end by one call.
         assert_eq!(calls, [format!("revoke_tokens None {ended} from unknown")]);
     }
 }
@@ -150,12 +150,12 @@ async fn page_says_that_a_session_could_not_be_ended_and_keeps_the_cookies() {
 #[tokio::test]
 async fn an_auth_service_of_the_version_before_ends_one_session_after_another() {
     for (cookie, called) in [
-        // It answers the first call as that of the first session.
+        // A replica of the previous release reads only the first session of a call.
         (
             "rolegate=rgs_user; rolegate=rgs_before; rolegate=rgs_admin",
             &["rgs_user rgs_before rgs_admin", "", ""][..],
         ),
-        // One that has ended, or never was, keeps no other alive.
+        // A session that has ended or never existed does not keep another from being ended.
         (
             "rolegate=rgs_before; rolegate=rgs_user; rolegate=rgs_ended; rolegate=rgs_admin",
             &["rgs_before rgs_user rgs_ended rgs_admin", "", "", ""],
@@ -231,7 +231,7 @@ async fn for_a_domain_the_host_of_the_application_is_asked_once_more() {
             "https://app.example.org/a?b=c",
             "https://app.example.org/a?b=c",
         ),
-        // Elsewhere, its cookie is not that of this host.
+        // At another host, the application has another cookie.
         (
             &origins.to_vec(),
             "https://app.example.org/a",

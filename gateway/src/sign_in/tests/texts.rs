@@ -1,4 +1,4 @@
-//! The language of the pages, and that no text is missing or left over.
+//! Tests the language of the pages, and that no text is missing or unused.
 
 use super::{DOMAIN, File, HTTPS, LOOPBACK, fetch, gateway, request};
 use rolegate_proto::{Reason, http::HttpReason};
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every page and file in the language of the person.
+/// Every page and file that is in the person's language.
 const LOCALIZED: [&str; 11] = [
     "/sign-in",
     "/sign-in?return=/a&unsaved",
@@ -128,7 +128,7 @@ async fn the_scripts_get_exactly_the_texts_of_the_file() {
     }
 }
 
-/// The texts in English.
+/// Returns the texts in English.
 fn texts() -> BTreeMap<String, String> {
     let file = repository().join("crates/sign-in/texts/en.json");
     let json = fs::read_to_string(file).expect("the file");
@@ -140,7 +140,7 @@ fn repository() -> PathBuf {
     gateway.parent().expect("the repository").to_owned()
 }
 
-/// What the pages are made of, without tests.
+/// Returns the sources of the pages, without tests.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut sources = Vec::new();
     let mut folders = ["gateway/console", "gateway/src", "crates/sign-in/src"]
@@ -166,7 +166,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     sources
 }
 
-/// The keys of texts in a source: between quotes, and between the braces of a template.
+/// Finds the keys of texts in a source: they are between quotes, or between the braces of a template.
 fn used<'a>(source: &'a str, groups: &BTreeSet<&str>) -> Vec<&'a str> {
     let is_key = |part: &&str| {
         let is_plain = |character: char| character.is_ascii_lowercase() || "._".contains(character);
@@ -174,7 +174,7 @@ fn used<'a>(source: &'a str, groups: &BTreeSet<&str>) -> Vec<&'a str> {
         group.is_some_and(|group| groups.contains(group)) && part.chars().all(is_plain)
     };
     let parts = source.split(['"', '{', '}']);
-    // Names of files look the same, and a group that a name of the program is added to.
+    // Names of files look the same. So do the groups to which the program adds a name.
     let is_other = |part: &&str| {
         [".css", ".html", ".js", "."]
             .iter()
@@ -200,11 +200,11 @@ fn every_text_is_used_and_every_text_that_is_used_exists() {
         }
     }
     for key in texts.keys() {
-        // They are found by the names of reasons and events, which other tests compare.
+        // These keys are made from the names of reasons and events, which other tests compare.
         let is_named = key.starts_with("reason.") || key.starts_with("event.");
         assert!(is_named || all.contains(key.as_str()), "{key} is not used");
     }
-    // The scripts read these two groups whole.
+    // The scripts read these two groups as a whole.
     let reads = |file: &str, part: &str| {
         let source = sources.iter().find(|(path, _)| path.ends_with(file));
         source.is_some_and(|(_, source)| source.contains(part))
@@ -226,7 +226,7 @@ fn scripts_give_every_text_its_placeholders() {
                 .skip(1)
                 .filter_map(|it| it.split('}').next())
             {
-                // Values may have calls themselves, so this looks a bit further.
+                // The values may contain calls, so this looks a bit beyond the parenthesis.
                 let values = &rest[..rest.len().min(end + 40)];
                 assert!(values.contains(name), "{}: {key}: {name}", path.display());
             }
@@ -241,7 +241,7 @@ fn the_texts_of_reasons_are_what_the_api_says() {
             continue;
         };
         if let Some(reason) = Reason::from_name(name) {
-            // A text for a reason with several would hide which rule is broken.
+            // One text for a reason with several details would hide which rule is broken.
             assert_eq!(reason.http_detail(), Some(text.as_str()), "{name}");
         } else {
             let of_http = HttpReason::ALL.iter().any(|reason| reason.as_str() == name);

@@ -1,4 +1,4 @@
-//! The API keys of the fake: user 1 has the key 1, `rgk_user`, with the role `user`.
+//! Keeps the API keys of the fake: user 1 has the key 1, `rgk_user`, with the role `user`.
 
 use super::users::{error, role, user_of_id, user_of_token};
 use prost_types::Timestamp;
@@ -14,14 +14,14 @@ use rolegate_proto::{
 };
 use tonic::{Request, Status};
 
-/// The credential of the actor.
+/// Returns the credential of the actor.
 pub(super) fn token<M>(request: &Request<M>) -> &str {
     let header = request.metadata().get(metadata::AUTHORIZATION);
     let token = header.and_then(|header| header.to_str().ok()?.strip_prefix("Bearer "));
     token.unwrap_or_default()
 }
 
-/// The user that a call is about, if the actor may make it.
+/// Returns the user that a call is about, if the actor may make the call.
 pub(super) fn target<M>(request: &Request<M>, user_id: Option<i64>) -> Result<User, Status> {
     let actor = user_of_token(token(request)).map_err(|reason| error(reason, ""))?;
     match user_id {
@@ -63,7 +63,7 @@ pub(super) fn revoke_tokens(
     if cookie_sessions.iter().any(|token| token == "rgs_down") {
         return Err(error(Reason::StoreUnavailable, ""));
     }
-    // `rgs_before` is answered as by the previous release, which reads the session of the actor only.
+    // `rgs_before` is answered like a replica of the previous release does, which reads the session of the actor only.
     if !cookie_sessions.is_empty() && !cookie_sessions.iter().any(|it| it == "rgs_before") {
         return Ok(RevokeTokensResponse {
             user: None,
@@ -102,7 +102,7 @@ pub(super) fn create(
     }
     let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
     let created_by = user_id.map(|_| "admin".to_owned());
-    // The previous release makes every key for the actor.
+    // The previous release creates every key for the actor.
     let user_id = if name == "of the actor" { 3 } else { owner.id };
     let stored = ApiKey {
         user_id,

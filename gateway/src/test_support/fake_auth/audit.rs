@@ -1,4 +1,4 @@
-//! The record of the fake: user 1 was registered, and got a role.
+//! Keeps the record of the fake: user 1 was registered, and got a role.
 
 use super::{
     api_keys::token,

@@ -1,5 +1,7 @@
-//! The second factors and the links of the fake: those of the users `enrolled` and `author` are on, and that of the
-//! user `user` is begun. The one good code is `123 456`, however it is grouped.
+//! Keeps the second factors and the password links of the fake.
+//!
+//! The second factors of the users `enrolled` and `author` are on, and that of the user `user` is being enrolled. The
+//! only valid code is `123 456`, however it is grouped.
 
 use super::{
     api_keys::token,
@@ -17,7 +19,7 @@ use tonic::{Request, Status};
 
 const AUTHOR: i64 = 2;
 
-/// The second step of a login.
+/// Checks the code of a login.
 pub(super) fn check_code(user: &User, otp: Option<&str>) -> Result<(), Status> {
     match otp {
         _ if user.username != "enrolled" => Ok(()),
@@ -40,7 +42,7 @@ fn take(otp: &str) -> Result<(), Status> {
     }
 }
 
-/// The bearer, who presented no API key.
+/// Returns the bearer. Refuses API keys.
 fn person<M>(request: &Request<M>) -> Result<User, Status> {
     let token = token(request);
     let user = user_of_token(token).map_err(|reason| error(reason, ""))?;
@@ -117,7 +119,7 @@ pub(super) fn get(
     })
 }
 
-/// Every link is the same.
+/// Returns the only password link of the fake.
 pub(super) fn link() -> PasswordLink {
     let expires_at = Some(Timestamp {
         seconds: 1,

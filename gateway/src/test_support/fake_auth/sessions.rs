@@ -1,4 +1,4 @@
-//! The sessions of the fake: user 1 has the session 1, `rgs_user`.
+//! Keeps the sessions of the fake: user 1 has the session 1, `rgs_user`.
 
 use super::{
     api_keys::{target, token},
@@ -44,7 +44,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
         ));
     }
     let otp = request.otp.as_deref();
-    // A pending sign-in is that of `enrolled`, at its place.
+    // A pending sign-in belongs to the user `enrolled`, and is valid only at its place.
     let pending = format!("rgp_at_{}", request.place);
     let user = match &request.pending_sign_in {
         Some(sent) if *sent != pending => return Err(error(Reason::TokenInvalid, "")),
@@ -60,7 +60,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     }
     check_code(&user, otp)?;
     let session = sessions_of(&user, "").pop();
-    // The previous release makes one session.
+    // The previous release creates only one session.
     let makes_both = request.with_application && request.username != "before";
     let token = if request.for_domain && !makes_both {
         "rgd_user"

@@ -1,4 +1,4 @@
-//! The users of the fake, and its errors.
+//! Keeps the users of the fake, and makes its errors.
 
 use rolegate_auth_client::Reason;
 use rolegate_proto::{
@@ -30,7 +30,7 @@ pub(super) fn verify(username: &str, password: &str) -> Result<User, Status> {
         ("down", _) => Err(Status::unavailable("down")),
         ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
         ("", _) => Err(error(Reason::CredentialsInvalid, "")),
-        // An admin who lacks the second factor that admins need.
+        // This user is an admin, but lacks the second factor that admins need.
         ("withheld", "right") => {
             let unknown_role_name = Role::ADMIN.to_string();
             Ok(User {
@@ -56,7 +56,7 @@ pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
     }
 }
 
-/// A role that the fake has.
+/// Returns a role that the fake has.
 pub(super) fn role(name: &str) -> Result<Role, Status> {
     let is_known = ["user", "author", "admin", "editor"].contains(&name);
     let role = name.parse().ok().filter(|_| is_known);
