@@ -53,7 +53,8 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
     let own_password = r#"{"current_password": "right", "new_password": "new"}"#;
     let link = r#"{"token": "rgl_good", "password": "new"}"#;
     let (current, otp) = (r#"{"current_password": "right"}"#, r#"{"otp": "123456"}"#);
-    // Callers: no token, invalid token, token of a deleted user, user, author, admin.
+    // The callers are, in this order: no token, an invalid token, the token of a deleted user, a user, an author, an
+    // admin.
     for (method, path, body, statuses) in [
         ("GET", "/", "", [200, 200, 200, 200, 200, 200]),
         ("GET", "/public", "", [200, 200, 200, 200, 200, 200]),

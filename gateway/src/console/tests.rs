@@ -1,4 +1,4 @@
-//! What browsers get, and what the files may contain.
+//! Tests what browsers get, and what the files may contain.
 
 use super::{LANGUAGE, files};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use axum::{Router, body::Body};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Bytes of all files together, with those of `/account` and `/set-password`.
+/// The size of all files together, in bytes, including those of `/account` and `/set-password`.
 const MAX_SIZE: usize = 104_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
@@ -128,13 +128,13 @@ async fn picture(router: &Router, path: &str, token: &str, text: impl Into<Body>
 #[tokio::test]
 async fn a_picture_is_drawn_for_signed_in_people_and_bounded() {
     let router = bearer_router(&[]);
-    // An address with the longest username.
+    // The `otpauth` URL has the longest username.
     let text = format!(
         "otpauth://totp/Rolegate:{}?secret={}",
         "%C3".repeat(255),
         "A".repeat(32)
     );
-    // The pages of older replicas ask at that of the console.
+    // The pages of older replicas ask at the console's address.
     for at in ["/account/picture", "/console/picture"] {
         for text in [
             text.as_str(),
@@ -205,7 +205,7 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
     assert!(size <= MAX_SIZE, "{size} bytes");
 }
 
-/// The policy forbids some of these too; with Trusted Types only where the browser has them.
+/// The content policy forbids some of these, too. Trusted Types forbid others, but only in browsers that have them.
 #[test]
 fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
     for (name, text) in files() {
@@ -229,7 +229,7 @@ fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
         ] {
             assert!(!text.contains(forbidden), "{name}: {forbidden}");
         }
-        // The name space of SVG is no address that a browser asks.
+        // Browsers do not fetch the name space of SVG.
         let addresses = text.replace("http://www.w3.org/2000/svg", "");
         assert!(!addresses.contains("http://"), "{name}");
         let inline =
@@ -238,16 +238,16 @@ fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
     }
 }
 
-/// A module that is missing would be seen only in a browser.
+/// A missing module would be noticed only in a browser.
 #[test]
 fn every_import_names_an_embedded_file_and_every_script_is_imported() {
-    // Their pages begin with these.
+    // The pages load these scripts.
     let mut imported = BTreeSet::from(["main.js", "account_page.js", "set_password.js"]);
     let is_script = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end == "js");
     for (name, text) in files().filter(|(name, _)| is_script(name)) {
         for import in text.split("from \"./").skip(1) {
             let (file, _) = import.split_once('"').expect("a closed string");
-            // It is written for each language.
+            // This file is generated for each language.
             if file == LANGUAGE {
                 continue;
             }

@@ -15,7 +15,7 @@ use std::{convert::Infallible, time::Duration};
 use tokio::time::Instant;
 use tokio_stream::pending;
 
-/// The identity headers of a response.
+/// The identity headers that every admitted request gets.
 const IDENTITY: [&str; 3] = ["rolegate-user-id", "rolegate-username", "rolegate-role"];
 
 async fn send_one(request: Request<Body>) -> TestResponse {
@@ -62,7 +62,7 @@ async fn every_method_gets_the_identity_and_no_body() {
         "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW",
     ] {
         let mut request = authorized(method, "/authorize?roles=author,admin", "Bearer author");
-        // A CORS preflight is no exception.
+        // A CORS preflight must get a decision, too.
         let headers = request.headers_mut();
         headers.insert("origin", "https://app.example".parse().expect("a value"));
         headers.insert(
@@ -289,7 +289,7 @@ async fn decision_does_not_wait_for_a_body_that_never_comes() {
             (status, Duration::ZERO),
             "{path}"
         );
-        // The rest is no request.
+        // The rest of the body must not be taken for the next request.
         assert_eq!(response.header("connection"), "close", "{path}");
     }
     let response = ask("/authorize", "Bearer user").await;
@@ -392,7 +392,7 @@ async fn introspection_checks_the_caller_before_the_form() {
             "{form}"
         );
     }
-    // The token of a URL would be in logs.
+    // A token in the URL would get into logs, so it is refused.
     let mut in_url = introspect("Bearer user", "x=y");
     *in_url.uri_mut() = "/introspect?token=author".parse().expect("a URL");
     assert_eq!(send_one(in_url).await.status, 400);

@@ -24,7 +24,7 @@ async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
     (address, shutdown, serving)
 }
 
-/// Sends a request and only then reads, until the server closes the connection.
+/// Sends a whole request, and then reads until the server closes the connection.
 async fn exchange(head: &str, body: &[u8]) -> String {
     let (address, ..) = serving().await;
     let mut stream = TcpStream::connect(address).await.expect("it listens");

@@ -1,9 +1,9 @@
-//! Which pictures are accepted.
+//! Tests which pictures are accepted.
 
 use super::{Logo, PNG, PNG_END, PNG_START, SVG};
 use std::{fs, path::Path};
 
-/// The start and the end of a PNG with these sides.
+/// Returns the start and the end of a PNG with these sides.
 fn png(width: u32, height: u32) -> Vec<u8> {
     [
         PNG_START,
@@ -15,7 +15,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     .concat()
 }
 
-/// An SVG with this content.
+/// Returns an SVG with this content.
 fn svg(content: &str) -> Vec<u8> {
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{content}</svg>"#
@@ -198,7 +198,7 @@ fn the_file_may_have_64_kib_and_must_be_readable() {
     }
     let deep = ["<g>".repeat(9_000), "</g>".repeat(9_000)].concat();
     fs::write(folder.path().join("deep"), svg(&deep)).expect("written");
-    // It is read or refused, and never the end of the program.
+    // The file may be read or refused, but must not end the program.
     drop(load("deep"));
     let ours = Logo::load(None::<&Path>).expect("ours");
     assert_eq!(ours.content_type, SVG);

@@ -1,4 +1,4 @@
-//! What every response has, whatever its handler does.
+//! Tests what every response has, whatever its handler does.
 
 use super::{ConsoleCookie, apply};
 use crate::{
@@ -63,7 +63,7 @@ async fn browsers_are_kept_on_https_where_they_came_by_it() {
         let header = sent(path, host, schemes).await;
         assert_eq!(header, "max-age=31536000", "{path} {host} {schemes:?}");
     }
-    // Whoever develops at this machine reaches other ports of it without encryption.
+    // A developer reaches other ports of this machine without encryption.
     for (host, schemes) in [
         ("app.example.org", &[][..]),
         ("app.example.org", &["http"]),

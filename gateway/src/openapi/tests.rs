@@ -34,7 +34,7 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
     ]
 }
 
-/// A posts-service that refuses connections.
+/// Returns a client of a posts-service that refuses connections.
 fn unavailable_posts() -> PostsClient {
     let refuse = async || Err(std::io::ErrorKind::ConnectionRefused.into());
     PostsClient::new(BalancedChannel::with_connector(
@@ -49,7 +49,7 @@ async fn document_of(router: &Router) -> Value {
     response.body
 }
 
-/// Path, method in upper case, and operation.
+/// Returns the path, the method in upper case, and the operation of each operation.
 fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
     let paths = document["paths"].as_object().expect("paths");
     paths
@@ -63,7 +63,7 @@ fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
         .collect()
 }
 
-/// A path that matches the template.
+/// Returns a path that matches the template.
 fn concrete(template: &str) -> String {
     let segment = |segment: &str| {
         if segment.starts_with('{') {
@@ -80,7 +80,7 @@ fn concrete(template: &str) -> String {
         .join("/")
 }
 
-/// The templates of all routes, which axum exposes only through `Debug`.
+/// Returns the templates of all routes, which axum exposes only through `Debug`.
 fn templates(router: &Router) -> BTreeSet<String> {
     let debug = format!("{router:?}");
     let (_, node) = debug
@@ -94,7 +94,7 @@ fn templates(router: &Router) -> BTreeSet<String> {
         .collect()
 }
 
-/// The methods in the `Allow` header of a 405.
+/// Returns the methods in the `Allow` header of a 405.
 async fn methods(router: &Router, path: &str) -> BTreeSet<String> {
     let response = send(router, bare("PROPFIND", path)).await;
     response.assert_error(405, "Method Not Allowed");
@@ -136,7 +136,7 @@ async fn exactly_the_operations_with_security_require_credentials() {
         let document = document_of(&router).await;
         for (path, method, operation) in operations(&document) {
             let response = send(&router, bare(&method, &concrete(path))).await;
-            // Without the key, readers of the document could not tell a public operation.
+            // Without the key `security`, readers of the document would not know whether an operation is public.
             let security = operation["security"].as_array().expect("a list");
             let is_protected = !security.is_empty();
             assert_eq!(

@@ -16,7 +16,7 @@ fn context(host: u8) -> CallContext {
     }
 }
 
-/// Logs in; whether auth-service was asked.
+/// Logs in, and returns whether auth-service was asked.
 async fn is_asked(refusals: &Refusals, host: u8) -> bool {
     let asked = AtomicBool::new(false);
     let call = async {
@@ -85,7 +85,7 @@ async fn refusals_beyond_the_share_are_answered_late() {
         assert_eq!(outcome.expect_err("refused").status(), 503);
         started.elapsed()
     };
-    // The pace follows real time, of which none to speak of passes here.
+    // The pace follows real time, and next to no time passes here.
     for _ in 0..40 {
         assert_eq!(refuse().await, Duration::ZERO);
     }

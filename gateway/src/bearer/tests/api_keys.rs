@@ -1,4 +1,4 @@
-//! API keys, and the end of tokens.
+//! Tests API keys, and how tokens are ended.
 
 use super::{send_one, with_token};
 use crate::test_support::{authorized, json};

@@ -1,4 +1,4 @@
-//! The calls to auth-service.
+//! Tests which calls auth-service receives.
 
 use super::{gateway, with_token};
 use crate::test_support::{authorized, json, send};

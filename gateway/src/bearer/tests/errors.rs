@@ -1,4 +1,4 @@
-//! Errors and the order of the checks.
+//! Tests errors, and the order of the checks.
 
 use super::{gateway, send_one, with_token};
 use crate::test_support::{authorized, bare, json, send};

@@ -1,4 +1,4 @@
-//! Links by which users choose their passwords, and users who are created with one.
+//! Tests links by which users choose their passwords, and users who are created with one.
 
 use super::{gateway, router, send_one, with_token};
 use crate::{
@@ -151,7 +151,7 @@ async fn links_are_made_after_the_documented_checks() {
     send(&gateway, with_token(bare("POST", of_1), "rgk_admin"))
         .await
         .assert_error(403, FORBIDDEN);
-    // A body is not read.
+    // The endpoint takes no body, so a malformed one does not matter.
     let request = with_token(json("POST", of_1, "{"), "rgs_admin");
     assert_eq!(send(&gateway, request).await.status, 201);
     let calls = calls.lock().expect("no panic").clone();
@@ -238,7 +238,7 @@ async fn a_link_is_redeemed_after_the_documented_checks() {
         )
     };
     let done = json!({"message": "Password updated successfully."});
-    // Credentials do not matter, even invalid ones.
+    // The endpoint ignores credentials, even invalid ones.
     for request in [
         good(),
         with_token(good(), "bad"),

@@ -1,4 +1,4 @@
-//! The second factor, and the second step of a login.
+//! Tests the second factor, and the second step of a login.
 
 use super::{gateway, send_one, with_token};
 use crate::{
@@ -57,7 +57,7 @@ async fn success_bodies_are_those_of_the_documents() {
     }
 }
 
-/// The issuer that auth-service gets with these settings and this `Host`; empty for none.
+/// Returns the issuer that auth-service gets with these settings and this `Host`. It is empty if there is none.
 async fn issuer_of(arguments: &[&str], host: &str) -> String {
     let settings = Settings::from_args(arguments).expect("settings");
     let state = GatewayState::new(fake_auth().0, None).with_sign_in_settings(&settings.sign_in);
@@ -92,7 +92,7 @@ async fn issuer_is_the_title_or_the_host_at_which_people_sign_in_or_that_of_the_
         ("app.example.org", "app.example.org"),
         ("App.Example.org:8443", "app.example.org"),
         ("127.0.0.1:8000", "127.0.0.1"),
-        // A colon would end the issuer.
+        // A colon would end the issuer, so this host is no issuer.
         ("[::1]:8000", ""),
     ] {
         assert_eq!(issuer_of(&[], host).await, issuer, "{host}");
@@ -267,7 +267,7 @@ async fn requests_are_checked_in_the_documented_order() {
         };
         send_one(request).await.assert_error(status, detail);
     }
-    // Without a body there is no type of it either.
+    // A request without a body lacks its media type, too.
     let no_body = send_one(with_token(bare("DELETE", PATH), "author")).await;
     no_body.assert_error(415, "Content-Type must be application/json.");
     let flood = with_token(json("DELETE", PATH, r#"{"otp": "flood"}"#), "author");

@@ -1,4 +1,4 @@
-//! Sessions, the roles, and who a credential stands for.
+//! Tests sessions, the list of roles, and the user of a credential.
 
 use super::{gateway, send_one, with_token};
 use crate::test_support::{authorized, bare, json, send};

@@ -69,7 +69,7 @@ fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
     }
 }
 
-/// A page of 2 MiB of this character.
+/// Returns a page with 2 MiB of this character.
 fn page_of(character: char) -> PostsResponse {
     let post = Post {
         id: 1,

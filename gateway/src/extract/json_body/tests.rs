@@ -37,21 +37,21 @@ async fn read_json(body: impl Into<Body>) -> Extracted {
     read(&["application/json"], body).await
 }
 
-/// Rejected before the fields are checked.
+/// Asserts that the body was rejected before its fields were checked.
 #[track_caller]
 fn assert_rejected(body: Extracted, status: u16, detail: &str) {
     let error = body.expect_err(detail);
     assert_eq!((error.status().as_u16(), error.detail()), (status, detail));
 }
 
-/// Accepted but for a field.
+/// Asserts that the body was accepted, except for one field.
 #[track_caller]
 fn assert_field_error(body: Extracted, detail: &str) {
     let error = body.expect("an object").expect_err(detail);
     assert_eq!((error.status().as_u16(), error.detail()), (400, detail));
 }
 
-/// A body of unknown length, in pieces.
+/// Returns a body of unknown length that arrives in pieces.
 fn pieces(count: usize, piece: &'static [u8]) -> Body {
     let pieces = std::iter::repeat_n(Ok::<_, Infallible>(Bytes::from_static(piece)), count);
     Body::from_stream(tokio_stream::iter(pieces))

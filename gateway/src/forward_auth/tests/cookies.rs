@@ -1,4 +1,5 @@
-//! Browsers at `/authorize`. What a cookie is good for is tested with the crate that decides it.
+//! Tests the decisions of `/authorize` about browsers. Which requests may use a cookie is tested in the crate that
+//! decides it.
 
 use super::{assert_denied, assert_denied_with, identity};
 use crate::{
@@ -12,7 +13,7 @@ use axum::{Router, body::Body};
 use http::{HeaderName, Request};
 use serde_json::Value;
 
-/// What a proxy says of `GET https://app.example.org/reports?month=5`.
+/// The headers by which a proxy describes `GET https://app.example.org/reports?month=5`.
 const FORWARDED: [(&str, &str); 4] = [
     ("x-forwarded-method", "GET"),
     ("x-forwarded-proto", "https"),
@@ -74,7 +75,7 @@ async fn a_session_in_the_cookie_passes_by_the_stored_role() {
         );
         assert_eq!(identity(&response), ["1", "user", "user"]);
     }
-    // A person who is known signs in no better again.
+    // Signing in again would not help a person who lacks the role.
     let denied = read("/authorize?roles=admin", &[COOKIE, NAVIGATE]).await;
     assert_eq!((denied.status, denied.header("location")), (403, ""));
 }
@@ -108,7 +109,7 @@ async fn a_refused_person_gets_a_page_and_nobody_else_does() {
             assert!(denied.text.contains(part), "{part}: {}", denied.text);
         }
     }
-    // Scripts, programs, proxies of before, and what has credentials.
+    // Not redirected are scripts, programs, proxies that say no method, and requests with credentials.
     for headers in [
         &[COOKIE][..],
         &[COOKIE, ("sec-fetch-mode", "cors"), ("accept", "text/html")],
@@ -140,12 +141,12 @@ async fn a_person_without_a_session_is_led_to_the_page_and_a_program_is_not() {
             assert_led(&ask(path, &[headers[0], NAVIGATE]).await, PAGE);
         }
         let response = ask("/authorize?redirect_status=401", &[headers[0], NAVIGATE]).await;
-        // Not Basic: a browser would open its dialog for a password in the place of the page.
+        // There is no `Basic` challenge, because a browser would open its dialog for a password in place of the page.
         assert_denied_with(&response, 401, detail, 1);
         assert_eq!(response.header("location"), PAGE);
         for mode in ["cors", "same-origin", "no-cors"] {
             let response = ask("/authorize", &[headers[0], ("sec-fetch-mode", mode)]).await;
-            // Nor for a page, which the dialog would interrupt.
+            // A script's page gets none either, because the dialog would interrupt it.
             assert_denied_with(&response, 401, detail, 1);
             assert_eq!(response.header("location"), "");
         }
@@ -184,7 +185,7 @@ async fn a_change_needs_a_page_of_the_application_and_a_method_that_is_not_said_
             200
         );
     }
-    // The method of the proxy's own request says nothing.
+    // The method of the proxy's own request does not count.
     assert_eq!(
         send_with(
             &[],
@@ -222,11 +223,11 @@ async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
                 let headers = [sent, &[mode]].concat();
                 let response = ask("/authorize", &headers).await;
                 assert_eq!(identity(&response), ["1", "user", "user"], "{headers:?}");
-                // The role of the good one counts.
+                // The role of the valid session counts.
                 let denied = read("/authorize?roles=admin", &headers).await;
                 let reason = denied.header("rolegate-reason");
                 assert_eq!((denied.status, reason), (403, "ROLE_INSUFFICIENT"));
-                // It is good for no more than alone.
+                // The valid session allows no more than it does alone.
                 let change = [
                     &[("x-forwarded-method", "POST")],
                     &FORWARDED[1..],
@@ -272,7 +273,7 @@ async fn two_good_sessions_are_no_credential_and_a_person_is_told_so() {
                 assert_eq!(response.header("www-authenticate"), "Bearer");
                 assert_eq!(response.header("location"), "");
             }
-            // Also where a proxy does not say the method.
+            // The same holds if the proxy does not say the method.
             let origin = ("sec-fetch-site", "same-origin");
             for mode in [&[][..], &[NAVIGATE]] {
                 let headers = [&[cookie, origin], mode].concat();
@@ -319,7 +320,7 @@ async fn credentials_beside_a_cookie_count_as_without_it() {
                 let request = authorized("GET", path, authorization);
                 let mut response = send_with(settings, request, headers).await;
                 response.headers.remove("x-request-id");
-                // Where there is a page, a navigation opens no dialog for a password.
+                // With a sign-in page, a navigation opens no dialog for a password.
                 let challenges = response.headers.remove("www-authenticate");
                 assert_eq!(challenges.is_some(), response.status == 401);
                 (response.status, response.headers, response.body)
@@ -414,7 +415,8 @@ async fn a_navigation_opens_no_dialog_where_there_is_a_page() {
             let navigation = [&FORWARDED[..], &[person]].concat();
             let response = send_with(&[], request(), &navigation).await;
             assert_denied_with(&response, 401, detail, 1);
-            // Where there is none, or where a proxy was configured before there was one, the dialog is the way.
+            // Without a sign-in page, or if the proxy was configured before there was one, people sign in by the
+            // dialog.
             let response = send_with(&["--sign-in", "off"], request(), &navigation).await;
             assert_denied_with(&response, 401, detail, 2);
             let response = send_with(&[], request(), &[person]).await;
@@ -423,7 +425,7 @@ async fn a_navigation_opens_no_dialog_where_there_is_a_page() {
     }
 }
 
-/// It would go on sending it until it is restarted.
+/// The browser would go on sending the outdated password until it is restarted.
 #[tokio::test]
 async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_page() {
     let wrong = || authorized("GET", "/authorize", "Basic YW5uOndyb25n");
@@ -432,11 +434,11 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     let signed_in = [&navigation[..], &[COOKIE]].concat();
     let response = send_with(&[], wrong(), &signed_in).await;
     assert_eq!(identity(&response), ["1", "user", "user"]);
-    // Whoever may not pass by the cookie either learns what is wrong with the password.
+    // A person whom the cookie does not admit either learns what is wrong with the password.
     let denied = authorized("GET", "/authorize?roles=admin", "Basic YW5uOndyb25n");
     let denied = send_with(&[], denied, &signed_in).await;
     assert_denied_with(&denied, 401, "Invalid username or password.", 1);
-    // A right password counts, and so does one of a program or a script, which learns that it is wrong.
+    // A right password counts. A wrong password of a program or a script counts, too, so that it learns the error.
     let right = authorized("GET", "/authorize", "Basic YW5uOnJpZ2h0");
     let response = send_with(&[], right, &signed_in).await;
     assert_ne!(identity(&response), ["1", "user", "user"]);
@@ -451,7 +453,7 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     }
     let response = send_with(&["--sign-in", "off"], wrong(), &signed_in).await;
     assert_denied_with(&response, 401, detail, 2);
-    // What is malformed, or given twice, is no password that a browser remembers.
+    // A malformed or repeated password is none that a browser remembers.
     let malformed = authorized("GET", "/authorize", "Basic !");
     let response = send_with(&[], malformed, &signed_in).await;
     assert_denied_with(&response, 401, "Not authenticated.", 1);
@@ -472,11 +474,11 @@ async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_
                 for authorization in [right, "Basic YW5uOndyb25n", "Basic Zmxvb2Q6eA=="] {
                     let request = authorized("GET", "/authorize", authorization);
                     let response = send_with(settings, request, &headers).await;
-                    // Before the password is checked or counted.
+                    // The refusal comes before the password is checked or counted.
                     assert_denied(&response, 403, "Cross-site request.");
                     response.assert_reason("CROSS_SITE");
                 }
-                // A token is nothing that a browser adds by itself.
+                // A browser does not add a token by itself.
                 let token = authorized("GET", "/authorize", "Bearer user");
                 assert_eq!(send_with(settings, token, &headers).await.status, 200);
             }
@@ -498,7 +500,7 @@ async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_
     }
 }
 
-/// Where `Authorization` is the application's business.
+/// The address for applications that use `Authorization` themselves.
 const COOKIE_ONLY: &str = "/authorize?credentials=cookie";
 
 #[tokio::test]
@@ -527,7 +529,7 @@ async fn where_only_the_cookie_counts_authorization_says_nothing() {
         let request = authorized("GET", other_role, authorization);
         let denied = send_with(&[], request, &[&FORWARDED[..], &[COOKIE]].concat()).await;
         assert_denied(&denied, 403, "Insufficient privileges.");
-        // Without a session, a program learns that Rolegate wants one, and a person is led to the page.
+        // Without a session, a program learns that Rolegate wants one, and a person is redirected to the page.
         for settings in [&[][..], &["--sign-in", "off"]] {
             let request = authorized("GET", COOKIE_ONLY, authorization);
             let refused = send_with(settings, request, &FORWARDED).await;

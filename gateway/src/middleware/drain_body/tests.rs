@@ -20,7 +20,7 @@ use tower::ServiceExt;
 
 const CHUNK: usize = 16 * 1024;
 
-/// A body of unknown length, and the number of chunks that were read from it.
+/// Returns a body of unknown length, and the number of chunks that were read from it.
 fn body(chunks: usize) -> (Body, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&read);

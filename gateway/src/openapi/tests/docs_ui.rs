@@ -1,4 +1,4 @@
-//! What Swagger UI makes of the document: sign-in, order, examples.
+//! Tests what Swagger UI needs: the login, the order of operations, and examples.
 
 use super::{document_of, operations, variants};
 use crate::test_support::bare;
