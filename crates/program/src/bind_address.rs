@@ -1,4 +1,4 @@
-//! Addresses to listen on, of which a host may know only the network.
+//! An address to listen on, for which an operator may give only the network.
 
 use crate::{cidr_set::unmapped, settings::SettingError};
 use ipnet::IpNet;
@@ -7,17 +7,18 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-/// `ip:port`, or `network:port` for the address of this host in that network: in a container, addresses
-/// are assigned at the start.
+/// Where to listen: `ip:port`, or `network:port` for the address that this host has in that network.
+///
+/// The network is for containers, whose address is assigned only when they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindAddress {
     /// An address and a port.
     Address(SocketAddr),
-    /// A network, and a port on the address that this host has there.
+    /// A network, and a port on the address that this host has in it.
     InNetwork(IpNet, u16),
 }
 
-/// Parses `ip:port` or `network:port`, as a `value_parser` of clap. `PORT` is the example in the error.
+/// Parses `ip:port` or `network:port`, as a `value_parser` of clap. The error shows `PORT` in its examples.
 pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> {
     if let Ok(address) = text.parse() {
         return Ok(BindAddress::Address(address));
@@ -48,7 +49,8 @@ impl From<SocketAddr> for BindAddress {
 }
 
 impl BindAddress {
-    /// The address to bind. The setting `variable` is wrong if this host has none in the network.
+    /// Returns the address to bind. If this host has no address in the network, the error names the setting
+    /// `variable`.
     pub fn resolve(self, variable: &str) -> Result<SocketAddr, SettingError> {
         match self {
             Self::Address(address) => Ok(address),
@@ -63,7 +65,8 @@ impl BindAddress {
     }
 }
 
-/// The source address of packets to this network. A UDP socket that connects sends nothing.
+/// Returns the address from which this host sends packets to the network. Connecting a UDP socket finds it without
+/// sending anything.
 fn source_address(network: IpNet) -> Option<IpAddr> {
     let unspecified = match network {
         IpNet::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

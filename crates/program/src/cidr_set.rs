@@ -1,24 +1,25 @@
-//! Sets of networks, such as those of trusted proxies.
+//! A set of networks, such as those of trusted proxies.
 
 use ipnet::{IpNet, Ipv4Net};
 use std::{net::IpAddr, str::FromStr};
 
-/// The bits of an IPv4-mapped IPv6 address before those of the IPv4 address.
+/// The number of bits of an IPv4-mapped IPv6 address that precede the IPv4 address.
 const MAPPED_PREFIX: u8 = 96;
 
-/// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text and `none` are the empty set.
+/// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text and `none` mean the empty set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CidrSet(Vec<IpNet>);
 
 impl CidrSet {
-    /// Whether a network contains the address. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`, as
-    /// dual-stack sockets report) counts as the IPv4 address.
+    /// Returns `true` if a network contains the address.
+    ///
+    /// An IPv4-mapped IPv6 address, such as `::ffff:10.0.0.1` of a dual-stack socket, counts as the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Whether the networks together contain every IPv4 address or every IPv6 address.
+    /// Returns `true` if the networks together contain every IPv4 address or every IPv6 address.
     pub fn contains_everybody(&self) -> bool {
         let networks = IpNet::aggregate(&self.0);
         networks.iter().any(|network| network.prefix_len() == 0)
@@ -41,7 +42,7 @@ impl FromStr for CidrSet {
     }
 }
 
-/// Parses a CIDR or an address that can contain the address of a peer.
+/// Parses a CIDR or an address. Refuses one that can never contain the address of a peer.
 fn parse_network(text: &str) -> Result<IpNet, String> {
     let network: IpNet = text
         .parse()
@@ -65,7 +66,7 @@ fn parse_network(text: &str) -> Result<IpNet, String> {
     Ok(network)
 }
 
-/// The IPv4 network that is meant by a network of IPv4-mapped IPv6 addresses; `None` of another network.
+/// Returns the IPv4 network that a network of IPv4-mapped IPv6 addresses stands for, or `None` for any other network.
 pub(crate) fn unmapped(network: IpNet) -> Option<IpNet> {
     let IpNet::V6(mapped) = network else {
         return None;

@@ -1,4 +1,4 @@
-//! The command line of a program: settings and an optional command. Flags may precede or follow it.
+//! Parses the command line of a program: its settings and an optional command. Flags may precede or follow the command.
 
 mod variables;
 
@@ -19,9 +19,9 @@ pub(crate) enum Command<C: Subcommand> {
     Own(C),
 }
 
-/// Why a command line is not run.
+/// The reason not to run a command line.
 pub(crate) enum Stop {
-    /// The user asked for help or the version.
+    /// The user asked for help or the version, which this contains.
     Help(clap::Error),
     Invalid(SettingError),
 }
@@ -52,7 +52,7 @@ fn parse_from<S: Parser, C: Subcommand>(
     let mut matches = match without_empty.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return Err(error.into()),
-        // The help lists the variables that are empty, too.
+        // The help is rendered from the full command line, because it must also list the variables that are empty.
         Err(help) => {
             let full_help = program.try_get_matches_from(&arguments).err();
             return Err(full_help.unwrap_or(help).into());
@@ -67,17 +67,17 @@ fn parse_from<S: Parser, C: Subcommand>(
     Ok((settings, command))
 }
 
-/// The settings, and commands without them.
+/// Returns the command line with all commands, whose help does not yet hide the settings.
 pub(crate) fn command<S: Parser, C: Subcommand>() -> clap::Command {
     let program = S::command();
-    // The comment on the enum of commands would replace the one on the settings.
+    // Otherwise clap would replace the description of the program by the comment on the enum of commands.
     let about = program.get_about().cloned().unwrap_or_default();
     Command::<C>::augment_subcommands(program)
         .about(about)
         .version(version())
 }
 
-/// Subcommands accept every setting; their help shows only what is their own.
+/// Lets subcommands accept every setting, but show only their own flags in their help.
 fn hide_in_subcommands(command: clap::Command, settings: &[Arg]) -> clap::Command {
     command.mut_subcommands(|subcommand| {
         let hidden = settings.iter().map(|setting| setting.clone().hide(true));

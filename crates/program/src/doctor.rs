@@ -17,37 +17,38 @@ use std::{
     path::Path,
 };
 
-/// Access of others, and of the group to write. The group may read: that is how Kubernetes mounts a
-/// secret for a user who is not root.
+/// The mode bits that a file of secrets must not have: any access of others, and write or execute access of the group.
+/// The group may read, because Kubernetes mounts a secret in this way for a user who is not root.
 const FORBIDDEN_MODE: u32 = 0o027;
 
-/// Fewer are a limit of a desktop, not of a server.
+/// A listener should have at least this many connections. A limit of open files that leaves fewer is made for a
+/// desktop, not for a server.
 const MIN_CLIENTS: usize = 1000;
 
-/// Counts the failures of its checks. No text may contain a secret.
+/// Prints the outcomes of checks and counts the failures. No text may contain a secret.
 #[derive(Debug, Default)]
 pub struct Doctor {
     failed: usize,
 }
 
 impl Doctor {
-    /// Prints that a step succeeds.
+    /// Prints that a step has succeeded.
     pub fn ok(&self, step: &str, text: impl Display) {
         print_line("ok", step, text);
     }
 
-    /// Prints what only the operator can judge; neither good nor a failure.
+    /// Prints a note, which is neither good nor a failure: only the operator can judge it.
     pub fn note(&self, step: &str, text: impl Display) {
         print_line("note", step, text);
     }
 
-    /// Prints why a step fails: an error and its sources.
+    /// Prints why a step has failed: the error and its sources.
     pub fn fail(&mut self, step: &str, problem: impl Into<Failure>) {
         self.failed += 1;
         print_line("FAILED", step, error_chain(&*problem.into()));
     }
 
-    /// Prints the outcome of a step.
+    /// Prints the outcome of a step with [`Self::ok`] or [`Self::fail`].
     pub fn report(&mut self, step: &str, outcome: Result<impl Display, impl Into<Failure>>) {
         match outcome {
             Ok(text) => self.ok(step, text),
@@ -64,8 +65,9 @@ impl Doctor {
         self.report(step, loaded.map(text));
     }
 
-    /// Reports the modes of the files that these settings name. A file that cannot be read is reported
-    /// by the step that reads it.
+    /// Reports the modes of the files that these settings name.
+    ///
+    /// A file that cannot be inspected is left to the step that reads it.
     pub fn file_modes(&mut self, files: &[(&str, &Option<impl AsRef<Path>>)]) {
         for (name, file) in files {
             let Some(path) = file.as_ref().map(AsRef::as_ref) else {
@@ -88,7 +90,7 @@ impl Doctor {
         }
     }
 
-    /// Reports the limit of open files, which a start raises as far as it may.
+    /// Reports the limit of open files, after the start has raised it as far as it may.
     pub(crate) fn open_files(&mut self) {
         let clients = descriptors::per_listener();
         let text = format!("open files allow {clients} connections to each listener");
@@ -113,7 +115,7 @@ impl Doctor {
             }
             Err(_) => {}
         }
-        // All stay bound until the end, so that equal addresses fail.
+        // All listeners stay bound until the end, so that two settings with the same address fail.
         let mut bound = Vec::new();
         for (name, address) in listeners.iter().chain(&[("OPS_LISTEN_ADDR", ops.into())]) {
             let listener = address.resolve(name).and_then(|address| {
@@ -126,7 +128,7 @@ impl Doctor {
         }
     }
 
-    /// Fails if a check failed.
+    /// Returns an error with the number of failures if a check has failed.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self.failed {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! Why a program ends with another exit code than 0.
+//! Maps the error of a program to its exit code.
 
 use crate::settings::SettingError;
 use rolegate_telemetry::logs::error_chain;
@@ -8,20 +8,22 @@ use std::{
     process::ExitCode,
 };
 
-/// `EX_USAGE` of sysexits.h.
+/// The exit code of an invalid setting, which is `EX_USAGE` of `sysexits.h`.
 const INVALID_SETTING: u8 = 64;
+/// The exit code of [`Incomplete`].
 const PARTIAL_SUCCESS: u8 = 2;
 
-/// Why a program failed. A [`SettingError`] exits with 64, unless it is transient; [`Incomplete`] with 2; any other
-/// error with 1.
+/// The error that ends a program.
+///
+/// A [`SettingError`] exits with 64 unless it is transient, [`Incomplete`] exits with 2, and any other error with 1.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// The error of a command that has done only a part of its work.
+/// The error of a command that has done only part of its work. The text says which part is missing.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Incomplete(pub String);
 
-/// Prints the error and its sources in one line on stderr.
+/// Prints the error and its sources in one line on stderr, and returns the exit code.
 #[must_use]
 pub fn exit(failure: &Failure) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));

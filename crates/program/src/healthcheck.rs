@@ -1,4 +1,4 @@
-//! A probe of the own `/readyz`, for containers without a shell or curl.
+//! Asks the running program for `/readyz`, for probes in containers without a shell or curl.
 
 use crate::{failure::Failure, output::print, settings::SettingError};
 use std::{
@@ -12,16 +12,16 @@ use tokio::{
     time::timeout,
 };
 
-/// `/readyz` needs no I/O; a program that takes longer is unhealthy.
+/// How long a response may take. `/readyz` needs no I/O, so a program that takes longer is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a program answers to `GET /readyz`.
+/// The answer of a program to `GET /readyz`.
 pub(crate) enum ProbeOutcome {
     Ready,
     NotReady { reason: String },
 }
 
-/// Succeeds if the program with this `OPS_LISTEN_ADDR` is ready.
+/// Runs the command `healthcheck`, which succeeds if the program with this `OPS_LISTEN_ADDR` is ready.
 pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     if ops.port() == 0 {
         let problem = "is port 0, which is a different port at every start; set a fixed port";
@@ -38,7 +38,7 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     Err(problem.into())
 }
 
-/// Asks the program with this `OPS_LISTEN_ADDR` whether it is ready. An error means that it does not answer.
+/// Asks the program with this `OPS_LISTEN_ADDR` whether it is ready. Returns an error if it gives no valid answer.
 pub(crate) async fn probe(ops: SocketAddr) -> io::Result<ProbeOutcome> {
     let response = get(ops, "/readyz").await?;
     let body = response
@@ -53,8 +53,9 @@ pub(crate) async fn probe(ops: SocketAddr) -> io::Result<ProbeOutcome> {
     }
 }
 
-/// The addresses by which this host reaches a listener. A wildcard listener is on loopback too; one
-/// on `::` may be reachable by IPv4 only, if IPv6 is disabled.
+/// Returns the addresses by which this host may reach a listener.
+///
+/// A wildcard listener is reached on loopback. One on `::` may be reachable by IPv4 only, if IPv6 is disabled.
 fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
     let v4 = at(Ipv4Addr::LOCALHOST.into());
@@ -66,12 +67,13 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     }
 }
 
-/// The response, head and body, of the program with this `OPS_LISTEN_ADDR`. Bytes beyond a megabyte
-/// are left out.
+/// Sends `GET path` to the program with this `OPS_LISTEN_ADDR`, and returns the head and body of the response.
+///
+/// Bytes beyond 1 MiB are left out.
 pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
     const MAX_RESPONSE: u64 = 1024 * 1024;
     let read = async {
-        // The first that accepts a connection.
+        // `connect` tries the addresses in turn, until one accepts.
         let mut stream = TcpStream::connect(&*probe_addresses(ops)).await?;
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

@@ -1,13 +1,18 @@
-//! The life of a program.
+//! Runs every program from its command line to its exit code.
 //!
-//! Starting: [`program`] (commands, runtime, telemetry, signals), [`failure`] (exit codes), [`output`] (what a command
-//! prints), [`version`], [`notice`] (what a start prints), `command_line` and [`settings`] (flags and environment through
-//! clap), [`doctor`] (the steps of a start, checked), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders of
-//! secrets), [`cidr_set`] (trusted networks), [`bind_address`] (where to listen), [`descriptors`] (how many files it may
-//! open), `process` (no core dumps, no unused memory).
+//! [`program`] has the order of a start. A program implements its trait, and `main` calls its function `run`, which:
 //!
-//! Running: [`shutdown`] (lame duck, then drain), [`reload_signal`] (SIGHUP), [`healthcheck`] (probes
-//! `/readyz` from within a container).
+//! - parses flags and variables through clap, in `command_line`. [`settings`] has the error and the value parsers of
+//!   settings. [`bind_address`] and [`cidr_set`] are types of settings, and [`secret`] reads `NAME` or `NAME_FILE`;
+//! - prepares the process: `process` disables core dumps and returns unused memory, and [`descriptors`] divides the
+//!   open files between the listeners;
+//! - runs a command. `serve` prints a [`notice`] of its addresses. [`doctor`] checks the steps of a start, and
+//!   [`healthcheck`] asks for `/readyz` from within a container. [`output`] prints what a command says;
+//! - turns signals into a [`shutdown`] (lame duck, then drain) or a reload ([`reload_signal`]);
+//! - turns a [`failure`] into a line on stderr and an exit code.
+//!
+//! [`private_folder`] checks folders that hold secrets, and [`version`] knows the commit. This crate neither listens
+//! nor opens a database.
 
 pub mod bind_address;
 pub mod cidr_set;

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
 
 const STOP: &str = "Ctrl-C stops";
 
-/// What a program serves and where.
+/// The notice: what a program serves, and at which addresses.
 #[derive(Clone, Debug)]
 pub struct Notice {
     headline: String,
@@ -23,7 +23,7 @@ struct ListenerLine {
 }
 
 impl Notice {
-    /// `headline`: the program, its version, and what it depends on.
+    /// Starts a notice. The `headline` names the program, its version, and what it depends on.
     pub fn new(headline: impl Into<String>) -> Self {
         Self {
             headline: headline.into(),
@@ -43,21 +43,21 @@ impl Notice {
         self
     }
 
-    /// Adds a listener without TLS; `None` is off.
+    /// Adds a listener without TLS. `None` is shown as off.
     #[must_use]
     pub fn http(self, name: &'static str, address: Option<SocketAddr>, purpose: &str) -> Self {
         let url = address.map_or_else(|| "off".to_owned(), |address| format!("http://{address}"));
         self.listener(name, url, purpose)
     }
 
-    /// Adds a sentence, or several lines.
+    /// Adds a remark of one or more lines.
     #[must_use]
     pub fn remark(mut self, text: impl Into<String>) -> Self {
         self.remarks.push(text.into());
         self
     }
 
-    /// Prints it, in the format of the log.
+    /// Prints the notice in the format of the log: lines for people, or one line of JSON.
     pub fn print(&self, format: LogFormat) {
         match format {
             LogFormat::Pretty => print(&self.text()),
@@ -65,7 +65,7 @@ impl Notice {
         }
     }
 
-    /// The lines for people.
+    /// Returns the lines for people.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline);
         for ListenerLine { name, url, purpose } in &self.listeners {

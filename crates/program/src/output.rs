@@ -1,4 +1,4 @@
-//! What a command prints on stdout for its user.
+//! Prints the output of commands on stdout, and remembers whether that has failed.
 
 use crate::failure::Failure;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -7,11 +7,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// Why text of a command could not be printed, if that happened.
+/// The first error of printing, which makes the command fail at its end.
 static WRITE_ERROR: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints text for the user on stdout. A command whose text could not be written fails in the end. A reader that has
-/// seen enough, such as `head`, is no failure.
+/// Prints text for the user on stdout.
+///
+/// If the text cannot be written, the command fails at its end. A reader that closes the pipe because it has seen
+/// enough, such as `head`, is no failure.
 pub fn print(text: &str) {
     if let Err(error) = write(text)
         && error.kind() != io::ErrorKind::BrokenPipe
@@ -20,13 +22,15 @@ pub fn print(text: &str) {
     }
 }
 
-/// Prints a secret that nobody can see again. `made` begins the error if it could not be written, and `remedy` ends it.
+/// Prints a secret that cannot be shown a second time.
+///
+/// If it cannot be written, the error begins with `made`, which says what was created, and ends with `remedy`.
 pub fn print_secret(secret: &SecretString, made: &str, remedy: &str) -> Result<(), Failure> {
     write(secret.expose_secret())
         .map_err(|error| format!("{made}, but could not be shown: {error}; {remedy}").into())
 }
 
-/// Fails if something could not be printed.
+/// Returns an error if something could not be printed.
 pub(crate) fn check_printed() -> Result<(), Failure> {
     match WRITE_ERROR.get() {
         Some(error) => Err(format!("the output could not be written: {error}").into()),

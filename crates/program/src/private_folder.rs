@@ -1,4 +1,4 @@
-//! Folders that hold secrets: only their owner may replace the files, and only the owner may read them.
+//! Checks folders that hold secrets, so that only their owner can replace or read the files.
 
 use crate::settings::SettingError;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Creates the folder that `setting` names, with mode 0700, if it does not exist, and checks it as [`check`] does.
+/// Creates the folder with mode 0700 if it does not exist, and checks it as [`check`] does. Errors name `setting`.
 pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingError> {
     DirBuilder::new()
         .recursive(true)
@@ -20,9 +20,10 @@ pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingE
     check(folder, files).map_err(|problem| SettingError::new(setting, problem))
 }
 
-/// The folder must belong to the user of this process, and others must not be able to write to it. Those
-/// of `files` that exist in it must belong to this user too, and others must not have access to them. The
-/// error says what to do.
+/// Checks that the folder belongs to the user of this process, and that other users cannot write to it.
+///
+/// Files with the names in `files` may be missing. Those that exist must belong to this user, too, and other
+/// users must have no access to them. The error says what to do.
 pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
     let shown = folder.display();
     let user = current_user();
@@ -35,7 +36,7 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
              user, or chown the folder to user {user}"
         ));
     }
-    // Not changed here: the folder may be shared on purpose.
+    // The mode is not changed here, because the folder may be shared on purpose.
     if metadata.mode() & 0o022 != 0 {
         return Err(format!(
             "others may write to {shown} and could replace the secrets; chmod go-w it, or choose \
@@ -62,7 +63,7 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The effective user of this process.
+/// Returns the id of the effective user of this process.
 pub fn current_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

@@ -1,11 +1,13 @@
-//! What the operating system keeps of this process: no dumps, no unused memory.
+//! Limits what the operating system keeps of this process: it writes no core dumps and holds no unused memory.
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 use std::{hint::black_box, io, time::Duration};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Disables core dumps, which would write passwords, tokens and keys to disk: by `RLIMIT_CORE`, and by
-/// the dumpable flag because a `core_pattern` with a pipe ignores the limit (core(5), prctl(2)).
+/// Disables core dumps, which would write passwords, tokens and keys to disk.
+///
+/// It sets `RLIMIT_CORE`, and also clears the dumpable flag, because a `core_pattern` with a pipe ignores the
+/// limit (core(5), prctl(2)).
 pub(crate) fn disable_core_dumps() -> io::Result<()> {
     setrlimit(
         Resource::Core,
@@ -17,7 +19,7 @@ pub(crate) fn disable_core_dumps() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// The allocator asks for transparent huge pages, of which an idle program holds 10 MiB unused.
+/// Disables transparent huge pages. The allocator asks for them, and an idle program would hold 10 MiB of them unused.
 pub(crate) fn disable_thp() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
@@ -25,10 +27,12 @@ pub(crate) fn disable_thp() {
     }
 }
 
-/// Returns freed memory to the operating system. mimalloc returns what was freed a second ago when a
-/// program frees a large block; without this, a program without requests keeps what a flood has left.
+/// Returns freed memory to the operating system, every five seconds.
+///
+/// When a program frees a large block, mimalloc returns the memory that was freed a second ago. Without this task, a
+/// program that gets no more requests would keep the memory of a past flood.
 pub(crate) async fn return_freed_memory() {
-    /// More than the allocator keeps in its lists of small blocks.
+    /// The size of a block that is too large for the allocator's lists of small blocks.
     const LARGE_BLOCK: usize = 1024 * 1024;
     let mut ticks = interval(Duration::from_secs(5));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

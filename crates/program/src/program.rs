@@ -1,4 +1,4 @@
-//! A program from its start to its exit code.
+//! Runs a program: parses its settings, starts telemetry, runs a command, and handles signals until it exits.
 
 use crate::{
     bind_address::BindAddress,
@@ -28,10 +28,10 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// Far more than any machine has cores.
+/// The largest accepted number of worker threads, which is far more than any machine has cores.
 const MAX_WORKER_THREADS: usize = 4096;
 
-/// The exit code of a shell for a command that a signal ended.
+/// The exit code after a second signal. A shell reports the same for a command that SIGINT ended.
 const CUT_SHORT: u8 = 130;
 
 /// Settings that every program has.
@@ -54,46 +54,46 @@ pub struct CommonSettings {
 
 /// A program: its settings and what it does with them.
 pub trait Program: clap::Parser {
-    /// The name of the program.
+    /// The name of the program in logs, traces and metrics.
     const PROGRAM: &'static str;
-    /// The settings that every program has.
+    /// Returns the settings that every program has.
     fn common(&self) -> &CommonSettings;
-    /// The address of the admin server.
+    /// Returns the address of the admin server.
     fn ops_listen_addr(&self) -> SocketAddr;
-    /// The listeners for clients that are on, with their settings.
+    /// Returns the listeners for clients that are on: the name of the setting, and the address.
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
-    /// The networks whose statements about clients are trusted, with their setting.
+    /// Returns the name and the value of the setting with the networks whose reports of client addresses are trusted.
     fn trusted_networks(&self) -> (&'static str, &CidrSet);
-    /// What to say at the start, and in `doctor`, of settings that are accepted but lead to something else than their
-    /// author may expect.
+    /// Returns warnings about settings that are accepted, but whose effect may surprise the operator. `serve` logs
+    /// them, and `doctor` prints them as notes.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Its commands besides those of every program.
+    /// The commands of this program, besides those of every program.
     type Command: clap::Subcommand;
 
     /// Serves until `shutdown`.
     fn serve(self, shutdown: Shutdown) -> impl Future<Output = Result<(), Failure>>;
 
-    /// The steps of `doctor` that are its own.
+    /// Runs the steps of `doctor` that only this program has.
     fn check(&self, doctor: &mut Doctor) -> impl Future<Output = ()>;
 
-    /// Runs one of its commands.
+    /// Runs a command that only this program has.
     fn execute(self, command: Self::Command) -> impl Future<Output = Result<(), Failure>>;
 }
 
-/// The settings and commands of a program, for the completions of shells.
+/// Returns the settings and commands of a program, from which shell completions are generated.
 #[must_use]
 pub fn command_line<P: Program>() -> clap::Command {
     command_line::command::<P, P::Command>()
 }
 
 /// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
-/// settings. `commit` is what it was built from, if that is known.
+/// settings. `commit` is the commit that the program was built from, if that is known.
 ///
-/// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
-/// cut the drain short.
+/// The exit code is 0 for success, 1 for a failure, 2 if only part of the work was done, 64 for an invalid setting, and
+/// 130 if a second signal cut the shutdown short.
 pub fn run<P: Program>(commit: Option<&str>, adjust: impl FnOnce(&mut P)) -> ExitCode {
     set_commit(commit);
     try_run(adjust).unwrap_or_else(|failure| exit(&failure))
@@ -139,7 +139,7 @@ fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Teleme
         .map_err(|StartError { variable, problem }| SettingError::new(variable, problem))
 }
 
-/// Sets what the operating system allows this process and keeps of it, before it has a secret in memory.
+/// Sets the limits that the operating system has for this process, before the process has a secret in memory.
 fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
     metrics::process::register(P::PROGRAM, version());
@@ -148,13 +148,13 @@ fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the command. `None` if a second signal cut it short.
+/// Runs the command. Returns `None` if a second signal cut it short.
 async fn run_until_stopped<P: Program>(
     settings: P,
     command: Command<P::Command>,
 ) -> Option<Result<(), Failure>> {
     let shutdown = Shutdown::new();
-    // From here on SIGHUP does not end the process, whether or not the program reloads files.
+    // From here on, SIGHUP does not end the process, even if the program has no files to reload.
     let _reload_signal = ReloadSignal::listen();
     tokio::spawn(process::return_freed_memory());
     let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
@@ -165,8 +165,9 @@ async fn run_until_stopped<P: Program>(
     }
 }
 
-/// The threads that `TOKIO_WORKER_THREADS` names, or one per core. tokio would panic at a value that it cannot read,
-/// and at an empty one.
+/// Returns the number of threads that `TOKIO_WORKER_THREADS` sets, or one for each core.
+///
+/// The variable is read here because tokio would panic if it cannot parse the value, or if the value is empty.
 fn worker_threads() -> Result<usize, SettingError> {
     const VARIABLE: &str = "TOKIO_WORKER_THREADS";
     for variable in [command_line::with_prefix(VARIABLE), VARIABLE.to_owned()] {
@@ -180,8 +181,8 @@ fn worker_threads() -> Result<usize, SettingError> {
     Ok(thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// Begins `shutdown` with the first signal, and resolves on the second, which may come within the
-/// lame-duck time or after it.
+/// Begins `shutdown` on the first signal, and resolves on the second, which may come during the lame-duck time or after
+/// it.
 fn second_signal(shutdown: Shutdown, lame_duck: Duration) -> impl Future<Output = ()> {
     let first = termination_signal();
     async move {
@@ -195,7 +196,7 @@ fn second_signal(shutdown: Shutdown, lame_duck: Duration) -> impl Future<Output 
     }
 }
 
-/// Runs a command. A signal cancels all but `serve`, which drains.
+/// Runs a command. A signal cancels every command but `serve`, which first finishes open requests.
 async fn execute<P: Program>(
     settings: P,
     command: Command<P::Command>,
@@ -238,7 +239,7 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     doctor.finish()
 }
 
-/// What to say if everybody is trusted like a proxy or a gateway of one's own.
+/// Returns a warning if every client is trusted like a proxy or gateway of the operator.
 fn trust_warning(settings: &impl Program) -> Option<String> {
     let (name, networks) = settings.trusted_networks();
     if !networks.contains_everybody() {
@@ -250,8 +251,9 @@ fn trust_warning(settings: &impl Program) -> Option<String> {
     ))
 }
 
-/// Checks that listeners do not share an address: binding would blame only the one that comes later. An address that
-/// this host does not have is left to binding, which reports it.
+/// Checks that no two listeners share an address. Binding would name only the later one of the two.
+///
+/// An address that this host does not have is skipped, because binding reports it.
 fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {
     let mut listeners = vec![("OPS_LISTEN_ADDR", settings.ops_listen_addr())];
     for (name, address) in settings.listeners() {

@@ -1,27 +1,29 @@
-//! SIGHUP: reload files.
+//! Listens for SIGHUP, on which a program reads its files again.
 //!
-//! The default action of the signal ends the process. [`crate::program::run`] installs a handler
-//! first, so that no program ends on it.
+//! The default action of the signal ends the process. [`crate::program::run`] therefore installs a handler
+//! at the start of every program.
 
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The SIGHUPs of this process since this was created.
+/// Receives the SIGHUPs that reach this process after this was created.
 #[derive(Debug)]
 pub struct ReloadSignal(Signal);
 
 impl ReloadSignal {
-    /// Starts to listen. Create it before the files are read for the first time: a change in between
-    /// then leads to a second read and is not missed.
+    /// Starts to listen for the signal.
+    ///
+    /// Programs call this before they read the files for the first time. A signal in between is then not missed, and
+    /// leads to a second read.
     ///
     /// # Panics
     ///
-    /// If the process cannot handle signals, and outside a tokio runtime.
+    /// Panics if the process cannot handle signals, and outside a tokio runtime.
     pub fn listen() -> Self {
         Self(signal(SignalKind::hangup()).expect("SIGHUP can be handled"))
     }
 
-    /// Runs `act` on every signal. Signals that arrive meanwhile are coalesced.
+    /// Runs `act` on every signal. Several signals that arrive while it runs count as one.
     pub async fn on_each(mut self, act: impl Fn()) -> Infallible {
         loop {
             match self.0.recv().await {

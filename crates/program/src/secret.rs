@@ -1,4 +1,4 @@
-//! Secrets from the environment (`NAME`) or from a file (`NAME_FILE`).
+//! Reads secrets from a variable (`NAME`) or from a file (`NAME_FILE`), and creates generated ones.
 
 use crate::settings::SettingError;
 use rolegate_grpc_tls::explain_read_error;
@@ -14,15 +14,15 @@ use std::{
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// Far more than a list of secrets.
+/// The largest accepted file of a secret, which is far more than a list of secrets needs.
 const MAX_FILE_KIB: u64 = 64;
 
-/// Parses a secret, as a `value_parser` of clap. Infallible, so that clap never quotes the value.
+/// Parses a secret, as a `value_parser` of clap. It cannot fail, because the error of clap would quote the value.
 pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }
 
-/// A secret that can be reloaded.
+/// Where a secret is read from. A secret in a file can be read again when the file has been replaced.
 #[derive(Clone, Debug)]
 pub struct SecretSource {
     variable: String,
@@ -36,7 +36,7 @@ enum SecretLocation {
 }
 
 impl SecretSource {
-    /// The secret `name`, from its value or from the file in `name_FILE`. Both is an error.
+    /// Returns the source of the secret `name`: its value, or the file in `name_FILE`. It is an error if both are set.
     pub fn from_setting(
         name: &str,
         value: Option<SecretString>,
@@ -56,7 +56,7 @@ impl SecretSource {
         }
     }
 
-    /// The secret in this file; errors name the setting `variable`.
+    /// Returns the source of the secret in this file. Errors name the setting `variable`.
     pub fn from_file(variable: &str, path: &Path) -> Self {
         Self {
             variable: variable.to_owned(),
@@ -64,12 +64,12 @@ impl SecretSource {
         }
     }
 
-    /// Whether a reload may yield another secret.
+    /// Returns `true` if the secret is in a file, so that a reload may read another one.
     pub fn is_file(&self) -> bool {
         matches!(self.location, SecretLocation::File(_))
     }
 
-    /// The setting and its file, for log lines about a reload.
+    /// Returns the setting and its file, for log lines about a reload.
     pub fn describe(&self) -> String {
         match &self.location {
             SecretLocation::Value(_) => {
@@ -82,7 +82,7 @@ impl SecretSource {
         }
     }
 
-    /// Reads the secret, without the line end of a file. Its ends must show: see [`SecretEndError`].
+    /// Reads the secret, without the line end of a file. Refuses invisible characters at its ends ([`SecretEndError`]).
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => {
@@ -100,7 +100,7 @@ impl SecretSource {
         }
     }
 
-    /// The error for an invalid secret: `problem` continues "the secret …".
+    /// Returns the error for an invalid secret. `problem` continues the sentence "the secret …".
     pub fn invalid(&self, problem: impl Display) -> SettingError {
         match &self.location {
             SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),
@@ -135,15 +135,16 @@ fn read_text(path: &Path) -> io::Result<Zeroizing<String>> {
     text.map(Zeroizing::new).map_err(invalid)
 }
 
-/// A secret begins or ends with a character that shows nothing. An editor or a program for another system has added it,
-/// and nobody could type it.
+/// The error if a secret begins or ends with a character that shows nothing.
+///
+/// An editor or a program for another system has probably added it, and no user could type it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
     "must not begin or end with white space, a byte order mark or another character that shows nothing"
 )]
 pub struct SecretEndError;
 
-/// The secret in the content of a file or a pipe, which ends with at most one line end of any system.
+/// Returns the secret in the content of a file or a pipe, without one line end of any operating system.
 pub fn without_line_end(content: &str) -> Result<SecretString, SecretEndError> {
     let line = content.strip_suffix('\n').unwrap_or(content);
     let line = line.strip_suffix('\r').unwrap_or(line);
@@ -157,7 +158,7 @@ fn check_ends(secret: &str) -> Result<(), SecretEndError> {
     let first = rest.clone().next();
     let mut last = rest.next_back();
     if last == Some(EMOJI_STYLE) {
-        // It shows by the emoji before it.
+        // This character is visible in the emoji before it, so the emoji is checked instead.
         last = rest.next_back();
     }
     if first.into_iter().chain(last).any(shows_nothing) {
@@ -166,17 +167,18 @@ fn check_ends(secret: &str) -> Result<(), SecretEndError> {
     Ok(())
 }
 
-/// The secret of a file that is generated when it is missing.
+/// The secret in a file that is generated if it is missing.
 #[derive(Debug)]
 pub struct GeneratedSecret {
-    /// The content of the file.
+    /// The secret that the file contains.
     pub secret: SecretString,
-    /// Whether the file was created just now.
+    /// True if this call has created the file.
     pub is_new: bool,
 }
 
-/// Reads the secret in this file, or creates the file (mode 0600) with a secret from `generate`. Of two programs that
-/// start at once, one creates and the other reads.
+/// Reads the secret in this file, or creates the file with mode 0600 and a secret from `generate`.
+///
+/// If two programs start at once, one creates the file and the other reads it.
 pub fn read_or_create(
     path: &Path,
     generate: impl FnOnce() -> io::Result<SecretString>,
@@ -191,7 +193,7 @@ pub fn read_or_create(
         return existing();
     }
     let secret = generate()?;
-    // Atomic, and never replaces an existing file.
+    // This is atomic, and never replaces a file that another program has just created.
     match write_beside(path, &secret)?.persist_noclobber(path) {
         Ok(_) => Ok(GeneratedSecret {
             secret,
@@ -202,7 +204,7 @@ pub fn read_or_create(
     }
 }
 
-/// Creates the file (mode 0600) with this secret, or replaces it in one step: no reader finds half of it.
+/// Creates the file with mode 0600 and this secret, or replaces it in one step, so that no reader finds half a secret.
 pub fn replace(path: &Path, secret: &SecretString) -> io::Result<()> {
     write_beside(path, secret)?.persist(path)?;
     Ok(())

@@ -1,5 +1,6 @@
-//! Errors and value parsers of settings, which `command_line` reads from flags and the environment through clap. An
-//! invalid setting is one line on stderr that names the variable, and exit 64.
+//! The error and the value parsers of settings, which `command_line` reads from flags and the environment through clap.
+//!
+//! An invalid setting ends the program with exit code 64 and one line on stderr that names the variable.
 
 use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
@@ -8,8 +9,9 @@ use clap::{
 use rolegate_grpc_tls::FileError;
 use std::{fmt::Display, io, net::SocketAddr, str::FromStr};
 
-/// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
-/// value of a secret.
+/// The error of an invalid setting, as one line: the variable, the problem and what is valid.
+///
+/// It never contains the value of a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{variable}: {problem}")]
 pub struct SettingError {
@@ -19,7 +21,8 @@ pub struct SettingError {
 }
 
 impl SettingError {
-    /// `variable` is the name in the environment.
+    /// Creates an error. `variable` is the name of the setting in the environment, and `problem` follows it after a
+    /// colon.
     pub fn new(variable: impl Into<String>, problem: impl Display) -> Self {
         Self {
             variable: variable.into(),
@@ -28,8 +31,9 @@ impl SettingError {
         }
     }
 
-    /// The problem of a command line. The message of clap itself has several lines, and quotes the value, which may be
-    /// a secret.
+    /// Turns an error of clap into one line without values.
+    ///
+    /// The message of clap itself has several lines, and quotes the value, which may be a secret.
     #[must_use]
     pub fn from_clap(error: &clap::Error) -> Self {
         let argument = arguments(error, ContextKind::InvalidArg)
@@ -53,8 +57,8 @@ impl SettingError {
         Self::new(variable_of(argument), problem)
     }
 
-    /// Marks an error that a later start may not meet: the setting may be right, and the state of the machine may
-    /// change by itself.
+    /// Marks the error as one that a later start may not have, because the setting may be right and the state of the
+    /// machine may change by itself.
     #[must_use]
     pub fn transient(self) -> Self {
         Self {
@@ -63,10 +67,11 @@ impl SettingError {
         }
     }
 
-    /// Marks the error as [transient](Self::transient) if its cause may pass by itself: a port that another connection holds, an address
-    /// that a network does not have yet, a disk that is full or does not answer, no free descriptors. A file that is
-    /// missing, forbidden or of another kind is not transient, and neither is an error that the operating system did not
-    /// report.
+    /// Marks the error as [transient](Self::transient) if its cause may pass by itself.
+    ///
+    /// Such causes are a port that another connection holds, an address that the host does not have yet, a disk that is
+    /// full or does not respond, and a lack of file descriptors. A file that is missing, forbidden or of the wrong kind
+    /// is not transient. Neither is an error that the operating system did not report.
     #[must_use]
     pub fn transient_if_retryable(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{
@@ -89,7 +94,7 @@ impl SettingError {
         if is_permanent { self } else { self.transient() }
     }
 
-    /// Whether the same setting may be accepted by a later start.
+    /// Returns `true` if a later start may accept the same setting.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.is_transient
@@ -110,7 +115,7 @@ fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {
     }
 }
 
-/// An argument that is given twice conflicts with itself.
+/// Describes a conflict of arguments. For clap, an argument that is given twice conflicts with itself.
 fn conflict(error: &clap::Error, argument: &str) -> String {
     let prior = arguments(error, ContextKind::PriorArg).iter();
     let others: Vec<_> = prior
@@ -132,8 +137,10 @@ fn allowed_values(error: &clap::Error) -> String {
     }
 }
 
-/// `AUTH_LISTEN_ADDR` in `--auth-listen-addr <AUTH_LISTEN_ADDR>`, `--postgres` in `--postgres
-/// <USER@HOST:PORT/DATABASE>`, which is not a variable, and `NAME` in `<NAME>`.
+/// Returns the name by which an error calls an argument of clap.
+///
+/// This is `AUTH_LISTEN_ADDR` for `--auth-listen-addr <AUTH_LISTEN_ADDR>`, and `NAME` for `<NAME>`. A flag that is no
+/// setting keeps its name, such as `--postgres` for `--postgres <USER@HOST:PORT/DATABASE>`.
 fn variable_of(argument: &str) -> &str {
     let (flag, value) = argument.split_once('<').unwrap_or((argument, ""));
     let flag = flag.trim_end();
@@ -149,8 +156,10 @@ fn variable_of(argument: &str) -> &str {
     if variable == value { value } else { flag }
 }
 
-/// Checks that no two listeners share an address; `0.0.0.0` includes every other IPv4 address, and `::` every
-/// other address. Port 0 is a free port each time.
+/// Checks that no two listeners share an address.
+///
+/// `0.0.0.0` includes every other IPv4 address, and `::` every other address. Port 0 is never shared, because each
+/// listener gets a free port of its own.
 pub(crate) fn check_distinct(listeners: &[(&str, SocketAddr)]) -> Result<(), SettingError> {
     let includes = |one: &SocketAddr, other: &SocketAddr| {
         one.ip() == other.ip() || one.ip().is_unspecified() && (one.is_ipv6() || other.is_ipv4())
@@ -169,11 +178,11 @@ pub(crate) fn check_distinct(listeners: &[(&str, SocketAddr)]) -> Result<(), Set
     Ok(())
 }
 
-/// An address to listen on; `None` is `off`.
+/// An address to listen on, or `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenAddress(pub Option<SocketAddr>);
 
-/// Parses `ip:port` or `off`, as a `value_parser` of clap. `PORT` is the example in the error.
+/// Parses `ip:port` or `off`, as a `value_parser` of clap. The error shows `PORT` in its example.
 pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, String> {
     if text == "off" {
         return Ok(ListenAddress(None));
@@ -182,13 +191,13 @@ pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, Stri
     address.map_err(|problem| problem + ", or off")
 }
 
-/// Parses `ip:port`, as a `value_parser` of clap. `PORT` is the example in the error.
+/// Parses `ip:port`, as a `value_parser` of clap. The error shows `PORT` in its example.
 pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String> {
     text.parse()
         .map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
 }
 
-/// `on` or `off`.
+/// Returns a `value_parser` of clap for `on` and `off`.
 pub fn switch() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }

@@ -1,17 +1,17 @@
-//! Graceful shutdown: running, lame duck, stopping.
+//! Graceful shutdown in three phases: running, lame duck, stopping.
 //!
-//! After the first SIGTERM or SIGINT a program is not ready but still accepts, so that load balancers
-//! stop sending before connections are refused (lame duck). Then it stops accepting and finishes open
+//! After the first SIGTERM or SIGINT, a program is a lame duck: it is not ready, but still accepts connections, so
+//! that load balancers stop sending before connections are refused. Then it stops accepting, and finishes open
 //! requests. A second signal ends it at once.
 
 use std::{future::Future, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// The time that open requests get after the lame-duck time.
+/// The time that open requests get to finish after the lame-duck time.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The phase of a server. Clones share it.
+/// The phase of a server's shutdown. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     lame_duck: CancellationToken,
@@ -19,25 +19,25 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Running, until [`Self::begin`] or [`Self::stop_now`].
+    /// Starts in the phase running, which lasts until [`Self::begin`] or [`Self::stop_now`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lame duck for this time, then stopping.
+    /// Makes the server a lame duck for this time, then stops it.
     pub async fn begin(&self, lame_duck: Duration) {
         self.lame_duck.cancel();
         tokio::time::sleep(lame_duck).await;
         self.stopping.cancel();
     }
 
-    /// Stopping at once: there are no clients to inform.
+    /// Stops the server at once, for a server that has no load balancer to inform.
     pub fn stop_now(&self) {
         self.lame_duck.cancel();
         self.stopping.cancel();
     }
 
-    /// Whether the shutdown has begun.
+    /// Returns `true` once the shutdown has begun, also after the lame-duck time.
     pub fn is_lame_duck(&self) -> bool {
         self.lame_duck.is_cancelled()
     }
@@ -53,11 +53,11 @@ impl Shutdown {
     }
 }
 
-/// Resolves on SIGTERM or SIGINT. Listens from the call on, not from the first poll.
+/// Resolves on SIGTERM or SIGINT. It listens from the call on, not only from the first poll.
 ///
 /// # Panics
 ///
-/// If the process cannot handle signals.
+/// Panics if the process cannot handle signals.
 pub fn termination_signal() -> impl Future<Output = ()> {
     let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be handled");
     let mut interrupt = signal(SignalKind::interrupt()).expect("SIGINT can be handled");

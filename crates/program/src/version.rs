@@ -4,12 +4,12 @@ use std::sync::OnceLock;
 
 static VERSION: OnceLock<String> = OnceLock::new();
 
-/// The version of this program with the commit that it was built from, such as `0.2.0+3f2a1c04`.
+/// Returns the version of this program with the commit that it was built from, such as `0.2.0+3f2a1c04`.
 pub fn version() -> &'static str {
     VERSION.get_or_init(|| with_commit(None))
 }
 
-/// Remembers the commit that this program was built from, if that is known.
+/// Sets the commit that this program was built from, before the first call of [`version`].
 pub(crate) fn set_commit(commit: Option<&str>) {
     VERSION.get_or_init(|| with_commit(commit));
 }

@@ -1,31 +1,32 @@
-//! The variables of the environment: which of them a setting is read from, and which are refused.
+//! Decides which variable of the environment a setting is read from, and refuses variables that are probably mistakes.
 //!
-//! Each setting is also read from a variable with [`VARIABLE_PREFIX`], which goes before the one without it, so that an
-//! application's own `DATABASE_URL` can be beside that of Rolegate. A variable with the prefix that is almost the name of a
-//! setting is refused: the setting would have its default, which its author does not expect.
+//! Each setting is also read from a variable with [`VARIABLE_PREFIX`], which takes precedence over the one without it.
+//! So an application's own `DATABASE_URL` can be in the same environment. A variable with the prefix that is almost the
+//! name of a setting is refused, because the setting would silently have its default.
 //!
-//! An empty variable (`NAME=`), such as that of a template that was not filled, counts as not set only if the default of
-//! its setting is not the weaker choice. Any other empty variable is refused, because its author may have meant the
-//! stronger one.
+//! An empty variable (`NAME=`) may come from a template that was not filled. It counts as not set only if the default
+//! of its setting is not the weaker choice. Any other empty variable is refused, because the operator may have meant
+//! the stronger choice.
 
 use crate::settings::SettingError;
 use clap::{Arg, ArgMatches, Command, builder::Resettable, parser::ValueSource};
 use std::{env, ffi::OsString};
 
-/// What may stand before the name of a setting in the environment.
+/// The prefix that the name of a setting may have in the environment.
 const VARIABLE_PREFIX: &str = "ROLEGATE_";
 
-/// The names of the settings of all programs, one a line: programs may share an environment.
+/// The names of the settings of all programs, one on each line. All of them are known here, because programs may share
+/// an environment.
 const SETTINGS: &str = include_str!("settings.txt");
 
-/// The path of the server that tests of applications start.
+/// The variable with the path of the test server, which tests of applications start.
 const TEST_SERVER_PATH: &str = "ROLEGATE_TEST_SERVER";
 
-/// The settings whose defaults open nothing and weaken nothing. A setting that is not listed is refused if it is empty.
+/// The settings whose defaults open nothing and weaken nothing. An empty variable of any other setting is refused.
 const EMPTY_IS_UNSET: &[&str] = &[
     // The default is the loopback interface.
     "OPS_LISTEN_ADDR",
-    // By default nothing is served, trusted, allowed or shared.
+    // The defaults serve, trust, allow or share nothing.
     "POSTS_SERVICE_URL",
     "TRUSTED_PROXIES",
     "EXTRA_ROLES",
@@ -37,16 +38,16 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "CORS_ALLOWED_ORIGINS",
     "USER_CHANGES_CERTIFICATES",
     "SHARE_DATABASE",
-    // By default nothing is removed.
+    // The default removes nothing.
     "POSTS_OF_DELETED_USERS",
-    // By default there is a limit.
+    // The defaults are limits.
     "LOGIN_FAILURE_LIMIT",
     "MAX_CONNECTIONS_PER_ADDRESS",
     "SESSION_IDLE_SECONDS",
     "SESSION_MAX_SECONDS",
     "REQUEST_MEMORY_MIB",
     "RESPONSE_MEMORY_MIB",
-    // They change neither who may do what, nor what is kept.
+    // These settings change neither who may do what, nor what is kept.
     "BCRYPT_THREADS",
     "BCRYPT_LANES",
     "LAME_DUCK_SECONDS",
@@ -55,8 +56,10 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// The command line with the variable that counts for each setting. A setting and the file of it are read at one level:
-/// as flags, from variables with the prefix, or from those without.
+/// Returns the command line in which each setting is read from the variable that counts.
+///
+/// A setting and its `_FILE` are read at the same level: as flags, from variables with the prefix, or from variables
+/// without it.
 pub(super) fn choose(command: Command, arguments: &[OsString]) -> Command {
     let command = command.mut_args(|argument| {
         let Some(name) = argument.get_env().and_then(|name| name.to_str()) else {
@@ -70,14 +73,14 @@ pub(super) fn choose(command: Command, arguments: &[OsString]) -> Command {
         if !both.iter().any(|name| is_set_with_prefix(name)) {
             return argument;
         }
-        // It lives as long as the process, as clap requires.
+        // clap requires a name that lives as long as the process.
         let variable: &str = with_prefix(name).leak();
         argument.env(variable)
     });
     command.mut_subcommands(|command| choose(command, arguments))
 }
 
-/// The variable that goes before the one with the name of the setting.
+/// Returns the name of the variable that takes precedence over the one with the plain name of the setting.
 pub(crate) fn with_prefix(name: &str) -> String {
     format!("{VARIABLE_PREFIX}{name}")
 }
@@ -97,7 +100,8 @@ fn is_set_with_prefix(name: &str) -> bool {
     !value.is_empty() || !EMPTY_IS_UNSET.contains(&name)
 }
 
-/// Refuses a variable that is almost a setting with the prefix. Returns the names of the others that no program reads.
+/// Refuses a variable whose name is almost that of a setting with the prefix. Returns the names of the other variables
+/// with the prefix that no program reads.
 pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
     let mut unread: Vec<String> = env::vars_os()
         .filter_map(|(variable, _)| variable.into_string().ok())
@@ -113,8 +117,9 @@ pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
     Ok(unread)
 }
 
-/// Whether a program reads the variable, or Kubernetes sets it in every container for a service whose name begins like
-/// the prefix.
+/// Returns `true` if a program reads the variable, or if Kubernetes may have set it.
+///
+/// Kubernetes sets such variables in every container for a service whose name begins like the prefix.
 fn is_expected(variable: &str) -> bool {
     variable.ends_with("_SERVICE_HOST")
         || variable.ends_with("_PORT")
@@ -125,7 +130,8 @@ fn is_expected(variable: &str) -> bool {
             .any(|name| variable[VARIABLE_PREFIX.len()..] == *name)
 }
 
-/// The setting that differs from this name by at most two letters, and a third of its own.
+/// Returns the setting whose name is nearest to this one. Names may differ by at most two letters, and by at most a
+/// third of the letters of the setting.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_uppercase();
     let (_, nearest) = SETTINGS
@@ -136,7 +142,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     Some(nearest)
 }
 
-/// How many letters have to be inserted, removed or replaced (Levenshtein).
+/// Returns how many letters have to be inserted, removed or replaced to turn one name into the other (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
@@ -151,7 +157,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// The command line without the variables that are empty, so that their settings have their defaults.
+/// Returns the command line without the variables that are empty, so that their settings have their defaults.
 pub(super) fn ignore_empty(command: Command) -> Command {
     command
         .mut_args(|argument| {
@@ -164,8 +170,7 @@ pub(super) fn ignore_empty(command: Command) -> Command {
         .mut_subcommands(ignore_empty)
 }
 
-/// Refuses a variable that is empty and whose setting is neither a flag of the command line nor one of those that may
-/// be empty.
+/// Refuses an empty variable, unless its setting is in [`EMPTY_IS_UNSET`] or is also given as a flag.
 pub(super) fn refuse_empty(command: &Command, matches: &ArgMatches) -> Result<(), SettingError> {
     for argument in command.get_arguments() {
         let is_given =

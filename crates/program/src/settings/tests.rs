@@ -121,12 +121,12 @@ fn what_the_machine_lacks_for_a_moment_may_pass_and_a_wrong_path_may_not() {
             .transient_if_retryable(cause)
             .is_transient()
     };
-    // No space, too many files of this process or of all, a disk that fails or was set to read only, an address in use
-    // or not there.
+    // The codes mean: no space, too many files of this process or of all, a disk that fails or is now read-only, an
+    // address that is in use or not there.
     for code in [28, 24, 23, 5, 30, 98, 99] {
         assert!(may_pass(&io::Error::from_raw_os_error(code)), "{code}");
     }
-    // Missing, forbidden, and no directory.
+    // The codes mean: missing, forbidden, and not a directory.
     for code in [2, 13, 20] {
         assert!(!may_pass(&io::Error::from_raw_os_error(code)), "{code}");
     }
