@@ -1,4 +1,5 @@
-//! What rolegate prints at the start besides the addresses.
+//! The text that rolegate prints at the start below the addresses: where the password of the user admin is, and what to
+//! try first. In a container, the commands are those to type outside.
 
 use crate::{data_dir::DataDir, settings::Settings};
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
@@ -10,12 +11,12 @@ use std::{
     path::{Path, PathBuf, absolute},
 };
 
-/// Where the operator finds the password of the user admin.
+/// Tells the operator where the password of the user admin is.
 pub(crate) enum AdminPasswordHint<'a> {
     /// The password is in this file, which was generated for this database.
     In(&'a Path),
-    /// The password may be in this file. The file existed before and the database is outside the data folder, so they
-    /// may not belong together.
+    /// The password may be in this file. The file existed before this start, and the database is outside the data
+    /// folder, so the two may not belong together.
     MaybeIn(&'a Path),
     /// The operator has set the password.
     Unknown,
@@ -25,7 +26,7 @@ pub(crate) enum AdminPasswordHint<'a> {
 pub(crate) struct AdminPasswordFile {
     path: PathBuf,
     existed: bool,
-    /// The users are in the folder of this file.
+    /// True if the database of users is in the folder of this file, because no setting names another one.
     pub(crate) is_beside_users: bool,
 }
 
@@ -51,8 +52,9 @@ impl AdminPasswordFile {
     }
 }
 
-/// The command that sets another password, on the database of this program. The URL of a server is a
-/// secret, which the command reads from the environment.
+/// Returns the command that sets another password of the user admin, with a flag for the database of this program.
+///
+/// There is no flag for the URL of a PostgreSQL server, which is a secret: the command reads it from the environment.
 pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_dir: bool) -> String {
     let program = current_exe().unwrap_or_else(|_| "rolegate".into());
     let database = match &users.target {
@@ -65,16 +67,16 @@ pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_di
     format!("{} user reset-password admin{database}", quote(&program))
 }
 
-/// What a person does first, with commands to copy.
+/// The first things to try, as commands to copy.
 pub(crate) struct FirstSteps<'a> {
     /// The listener for access tokens, if it is on.
     pub(crate) bearer: Option<SocketAddr>,
     /// The listener for HTTP Basic, if it is on.
     pub(crate) basic: Option<SocketAddr>,
     pub(crate) admin_password: AdminPasswordHint<'a>,
-    /// The command that sets another password.
+    /// The command that sets another password of the user admin.
     pub(crate) reset_password: String,
-    /// The container of this process, outside of which a person runs the commands.
+    /// The container of this process. If there is one, the commands are made for a shell outside of it.
     pub(crate) container: Option<Container>,
 }
 
@@ -99,7 +101,7 @@ impl FirstSteps<'_> {
             let address = reachable(address);
             let user = match &print_password {
                 Some(password) => format!("\"admin:$({password})\""),
-                // curl asks for a password that is not given.
+                // curl prompts for a password if none is given.
                 None => "admin".to_owned(),
             };
             requests.push(format!("http://{address}/protected -u {user}"));
@@ -144,7 +146,7 @@ impl FirstSteps<'_> {
     fn print_file(&self, path: &Path) -> String {
         match &self.container {
             None => format!("cat {}", quote(path)),
-            // Outside, the path starts at the root of the container.
+            // A command from outside needs an absolute path in the container.
             Some(container) => container.print_file(&quote(&absolute_path(path))),
         }
     }
@@ -154,8 +156,10 @@ fn absolute_path(path: &Path) -> PathBuf {
     absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The address for a client on this machine. A container listens on `0.0.0.0`, and its ports are
-/// published on the host.
+/// Returns the address at which a client on this machine reaches a listener.
+///
+/// For a listener on `0.0.0.0` or `::` this is loopback, in a container too, because its ports are published on the
+/// host.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let loopback = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -176,25 +180,26 @@ fn quote(path: &Path) -> String {
     }
 }
 
-/// The length of the id that Docker and Podman make the name of a host, in hexadecimal digits.
+/// The number of hexadecimal digits of a container's id that Docker and Podman use as its host name.
 const ID_LENGTH: usize = 12;
 
-/// A container of Docker or Podman without a shell, such as that of the image: its log is read
-/// outside.
+/// A container of Docker or Podman that has no shell, such as one of the released image.
+///
+/// Its log is read outside, so the commands in it must work outside, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Container {
     engine: &'static str,
-    /// `CONTAINER` if its host has another name.
+    /// The id of the container, or the placeholder `CONTAINER` if its host name is not an id.
     id: String,
 }
 
 impl Container {
-    /// The container of this process, if it is in one that has no shell.
+    /// Returns the container of this process, if it runs in one that has no shell.
     pub(crate) fn current() -> Option<Self> {
         Self::find(Path::new("/"))
     }
 
-    /// `root`: where the files of the container are.
+    /// Looks for the files by which a container is known, below `root`.
     fn find(root: &Path) -> Option<Self> {
         let engine = if root.join(".dockerenv").exists() {
             "docker"
@@ -215,12 +220,12 @@ impl Container {
         })
     }
 
-    /// A command for outside that prints this file, by its absolute path.
+    /// Returns a command for outside the container that prints the file with this absolute path.
     fn print_file(&self, path: &str) -> String {
         format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
     }
 
-    /// A command for outside that runs this one on a terminal.
+    /// Returns a command for outside the container that runs `command` inside, on a terminal.
     fn run(&self, command: &str) -> String {
         format!("{} exec -it {} {command}", self.engine, self.id)
     }

@@ -1,4 +1,4 @@
-//! The commands of rolegate. Each reads the settings of `serve`.
+//! The program `rolegate`: its commands, and its steps of `doctor`. Every command reads the settings of `serve`.
 
 mod backup;
 
@@ -30,7 +30,7 @@ use rolegate_program::{
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
 use std::{net::SocketAddr, path::Path};
 
-/// What rolegate can do besides serving.
+/// The commands of rolegate, besides those of every program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the databases, migrate their schemas, and exit; creates no user
@@ -86,7 +86,7 @@ impl Program for Settings {
         Box::pin(serve::serve(self, shutdown)).await
     }
 
-    /// Runs the steps of `serve` in its order, and goes on after a failure.
+    /// Checks the steps of `serve` in the same order, and goes on after a failure.
     async fn check(&self, doctor: &mut Doctor) {
         let data_dir = self.check_data_dir(doctor);
         let generated = data_dir.as_ref().and_then(DataDir::existing_signing_secret);
@@ -153,7 +153,7 @@ impl Program for Settings {
 }
 
 impl Settings {
-    /// Reports on the folder. `None` if it does not exist, or is not as `serve` requires.
+    /// Reports on the data folder. Returns `None` if it does not exist, or is not as `serve` requires.
     fn check_data_dir(&self, doctor: &mut Doctor) -> Option<DataDir> {
         let folder = self.data_dir.display();
         match DataDir::inspect(&self.data_dir) {
@@ -175,7 +175,7 @@ impl Settings {
         }
     }
 
-    /// The settings of auth-service with the key that `serve` would use.
+    /// Returns the settings of auth-service with the second-factor key that `serve` would use.
     fn service_with_second_factor_key(&self, data_dir: Option<&DataDir>) -> ServiceSettings {
         let mut service = self.service.clone();
         if self.has_second_factor_key() {
@@ -183,14 +183,14 @@ impl Settings {
         }
         service.second_factor_key_file = data_dir.and_then(DataDir::existing_second_factor_key);
         if service.second_factor_key_file.is_none() {
-            // The start generates one, such as this.
+            // A start would generate a key, so the checks use a new one that is not stored.
             service.second_factor_key = secret_generation::generate_signing_secret().ok();
         }
         service
     }
 }
 
-/// Creates the folder of the databases, as `serve` does.
+/// Migrates the databases. Creates the data folder first, as `serve` does.
 async fn migrate(settings: &Settings, databases: &Databases) -> Result<(), Failure> {
     DataDir::open(&settings.data_dir)?;
     rolegate_auth_service::commands::migrate(&databases.users).await?;
@@ -212,7 +212,7 @@ async fn check_databases(
         };
         file.parent() == Some(data_dir) && !data_dir.exists()
     };
-    // An unset password is generated.
+    // A start generates the password if it is not set.
     let admin = service.admin_password().map(|password| match password {
         AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.to_owned()),
         given => given,

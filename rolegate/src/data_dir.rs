@@ -17,7 +17,7 @@ pub(crate) const POSTS: &str = "posts.db";
 const SIGNING_SECRET: &str = "signing-secret";
 const SECOND_FACTOR_KEY: &str = "second-factor-key";
 
-/// The secrets, and the databases with their logs and indexes.
+/// The files that rolegate writes to the folder: secrets, and databases with their write-ahead logs and indexes.
 const OWN_FILES: [&str; 9] = [
     SIGNING_SECRET,
     SECOND_FACTOR_KEY,
@@ -36,8 +36,10 @@ pub(crate) struct DataDir {
 }
 
 impl DataDir {
-    /// Creates the folder with mode 0700 if it does not exist. It and the files of rolegate in it must be
-    /// private; others are not ours to judge, such as a log or a copy.
+    /// Creates the folder with mode 0700 if it does not exist, and checks that it is private.
+    ///
+    /// The files of rolegate in it must be private, too. Other files are not checked, such as a log or a copy that the
+    /// operator has put there.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
         private_folder::open("DATA_DIR", path, &OWN_FILES)?;
         Ok(Self {
@@ -45,7 +47,7 @@ impl DataDir {
         })
     }
 
-    /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
+    /// Checks the folder as [`DataDir::open`] does, and creates nothing. Returns `None` if it does not exist.
     pub(crate) fn inspect(path: &Path) -> Result<Option<Self>, SettingError> {
         let exists = path
             .try_exists()
@@ -59,13 +61,15 @@ impl DataDir {
         }))
     }
 
-    /// Marks the folder as served, by a lock that is held until the result is dropped. Only warns if another process
-    /// serves it, because a restart may overlap. Where the file system has no locks, nothing is marked.
+    /// Marks the folder as served, by a lock that is held until the result is dropped.
+    ///
+    /// If another process serves the folder, this only logs a warning, because the processes of a restart may overlap.
+    /// On a file system without locks, nothing is marked.
     pub(crate) fn mark_served(&self) -> Option<File> {
         let folder = File::open(&self.path).ok()?;
         let is_served = matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
         let _ = folder.unlock();
-        // Shared, so that each further process warns too, whichever ends first.
+        // The lock is shared, so that each further process also warns, whichever of the others ends first.
         let _ = folder.try_lock_shared();
         if is_served {
             tracing::warn!(
@@ -80,8 +84,9 @@ impl DataDir {
         self.path.join(InitialPassword::NAME)
     }
 
-    /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
-    /// It persists, so that tokens stay valid after a restart.
+    /// Returns the secret that signs access tokens, in a file that the first start generates with mode 0600.
+    ///
+    /// The file stays, so that tokens are still valid after a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
         Ok(SecretSource::from_file(
             "DATA_DIR",
@@ -95,8 +100,9 @@ impl DataDir {
         Some(SecretSource::from_file("DATA_DIR", &path))
     }
 
-    /// The file of the secret that seals second factors, generated like [`Self::signing_secret`]. A folder from a
-    /// version without second factors has none yet.
+    /// Returns the file of the key that encrypts second factors, generated like [`Self::signing_secret`].
+    ///
+    /// A later start may generate it, in a folder from a version without second factors.
     pub(crate) fn second_factor_key(&self) -> Result<PathBuf, SettingError> {
         self.generated(SECOND_FACTOR_KEY)
     }

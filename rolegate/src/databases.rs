@@ -1,4 +1,4 @@
-//! The databases of users and posts.
+//! Decides which databases hold the users and the posts.
 
 use crate::{data_dir, settings::Settings};
 use rolegate_program::settings::SettingError;
@@ -7,19 +7,19 @@ use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 #[derive(Debug)]
 pub(crate) struct Databases {
     pub(crate) users: DatabaseUrl,
-    /// `None` without posts.
+    /// The database of posts; `None` if `POSTS` is off.
     pub(crate) posts: Option<DatabaseUrl>,
 }
 
 impl Databases {
-    /// Whether one is a file, which replicas cannot share.
+    /// Returns `true` if at least one database is an SQLite file, which replicas cannot share.
     pub(crate) fn is_embedded(&self) -> bool {
         let is_file = |url: &DatabaseUrl| matches!(url.target, DatabaseTarget::Sqlite(_));
         is_file(&self.users) || self.posts.as_ref().is_some_and(is_file)
     }
 
-    /// Reads the settings. A PostgreSQL database can hold both, in separate schemas; an SQLite file
-    /// cannot, and is rejected.
+    /// Reads the settings. Users and posts can share a PostgreSQL database, in separate schemas. They cannot share an
+    /// SQLite file, which is refused.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, SettingError> {
         let users_setting = DatabaseUrl::from_setting(
             "DATABASE_URL",

@@ -1,4 +1,4 @@
-//! Connections to the services within one process: the usual clients, without sockets.
+//! Connects the parts within one process: the usual gRPC clients, over memory instead of sockets.
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Stream};
 use rolegate_grpc_server::InMemoryStreams;
@@ -9,15 +9,15 @@ use tokio::{
     sync::mpsc::{Sender, channel},
 };
 
-/// Bytes in flight in each direction; about the size of a socket's buffers.
+/// The maximum number of bytes in flight in each direction, about the size of a socket's buffers.
 const BUFFER_SIZE: usize = 256 * 1024;
 
-/// The clients within this process, and their connections for the servers.
+/// The clients within this process, and the connections that the servers accept from them.
 pub(crate) struct Connections {
-    /// The gateway and posts-service share it, and thereby its batches.
+    /// The client of auth-service. The gateway and posts-service share it, so that their calls share batches.
     pub(crate) auth_client: AuthClient,
     pub(crate) auth_streams: InMemoryStreams,
-    /// `None` without posts.
+    /// The client of posts-service; `None` if `POSTS` is off.
     pub(crate) posts_client: Option<PostsClient>,
     pub(crate) posts_streams: InMemoryStreams,
 }
@@ -35,7 +35,7 @@ impl Connections {
     }
 }
 
-/// A client of auth-service, and its connections for the server.
+/// Returns a client of auth-service, and the connections that the server accepts from it.
 #[must_use]
 pub fn auth() -> (AuthClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
@@ -47,7 +47,7 @@ pub fn auth() -> (AuthClient, InMemoryStreams) {
     (AuthClient::new(channel(), channel()), incoming)
 }
 
-/// A client of posts-service, and its connections for the server.
+/// Returns a client of posts-service, and the connections that the server accepts from it.
 fn posts() -> (PostsClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
     let connector = move || connect(sender.clone());

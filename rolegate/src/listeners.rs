@@ -1,4 +1,4 @@
-//! The listeners of the program with their certificates, and what the start prints about them.
+//! Binds the listeners of the program with their certificates, and prints their addresses at the start.
 
 use crate::{
     banner::{self, AdminPasswordFile, Container, FirstSteps},
@@ -15,7 +15,7 @@ use rolegate_program::{
 use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use std::net::SocketAddr;
 
-/// The certificates of the listeners; `None` is plain text.
+/// The certificates of the listeners. A listener with `None` serves plain text.
 pub(crate) struct Certificates {
     auth: Option<ServerTls>,
     posts: Option<ServerTls>,
@@ -39,7 +39,7 @@ impl Certificates {
     }
 }
 
-/// What is bound, but not yet served. A listener of gRPC that is off is `None`.
+/// The bound listeners, which nothing serves yet. A gRPC listener that is off is `None`.
 pub(crate) struct Listeners {
     pub(crate) auth: Option<Listener>,
     pub(crate) posts: Option<Listener>,
@@ -47,7 +47,8 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Binds the gateway last, so that no client of the public addresses connects if another address cannot be bound.
+    /// Binds all addresses. The gateway's come last, so that no public client connects if another address cannot be
+    /// bound.
     pub(crate) async fn bind(
         settings: &Settings,
         certificates: &Certificates,
@@ -77,7 +78,7 @@ impl Listeners {
         })
     }
 
-    /// Prints the addresses, and what a person does first.
+    /// Prints the addresses, and what to try first.
     pub(crate) fn announce(
         &self,
         settings: &Settings,

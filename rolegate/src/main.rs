@@ -4,11 +4,11 @@ use rolegate::settings::Settings;
 use rolegate_program::program;
 use std::process::ExitCode;
 
-/// Requests allocate many small, short-lived buffers, often freed on another thread.
+/// mimalloc suits requests, which allocate many small, short-lived buffers that another thread often frees.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Read here, so that another commit compiles nothing else again.
+    // The commit is read here, so that a new commit recompiles only this file.
     program::run::<Settings>(option_env!("GIT_COMMIT"), |_settings| {})
 }

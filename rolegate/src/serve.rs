@@ -1,4 +1,4 @@
-//! Opens, connects and serves the gateway, auth-service and posts-service.
+//! Starts and serves the gateway, auth-service and posts-service, in the order that `docs/architecture.md` describes.
 
 use crate::{
     banner::AdminPasswordFile,
@@ -25,7 +25,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     settings.public.validate()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
-    // Held until this function returns: meanwhile, another process that serves the folder logs a warning.
+    // The mark is held until this function returns. Until then, another process that serves the folder logs a warning.
     let _folder_mark = if databases.is_embedded() {
         data_dir.mark_served()
     } else {
@@ -35,7 +35,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let password_file = AdminPasswordFile::before_start(&settings, &data_dir);
     let config = auth_config(&settings, &data_dir, databases.users.clone())?;
 
-    // `/livez` must answer while the databases are being opened: a program that waits for them is alive.
+    // `/livez` must answer while the databases are being opened, because a program that waits for them is alive.
     let readiness = Readiness::new(&shutdown);
     let admin_server = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
     let connections = Connections::new(settings.posts);
@@ -44,7 +44,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         opened = Services::open(config, &settings, &databases, auth_client, &shutdown) => opened?,
         () = shutdown.lame_duck() => return Ok(()),
     };
-    // Bound only now: no client connects before the databases are open, and before the user admin exists.
+    // The addresses are bound only now, so that no client connects before the databases are open and the user admin
+    // exists.
     let listeners = Listeners::bind(&settings, &certificates).await?;
     listeners.announce(&settings, &databases, &password_file, admin_server.address);
 
@@ -61,7 +62,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     outcome
 }
 
-/// The secrets and the admin's password are generated into `data_dir` if they are not set.
+/// Returns the configuration of auth-service. Secrets and the password of the user admin that are not set are generated
+/// into `data_dir`.
 fn auth_config(
     settings: &Settings,
     data_dir: &DataDir,
@@ -80,7 +82,7 @@ fn auth_config(
     if matches!(config.admin_password, AdminPassword::Missing) {
         config.admin_password = AdminPassword::GeneratedInto(password_file.clone());
     }
-    // Otherwise the password in the file may still be good there.
+    // The password of a file that belongs to another database is left alone, because it may still be valid there.
     if !is_of_another_database {
         config.initial_password = InitialPassword::in_file(password_file);
     }

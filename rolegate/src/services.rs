@@ -1,4 +1,4 @@
-//! The services and the gateway in one process: opened one after the other, served together.
+//! Opens the services one after the other, and serves them and the gateway together.
 
 use crate::{
     databases::Databases, in_memory::Connections, listeners::Listeners, settings::Settings,
@@ -13,7 +13,7 @@ use rolegate_program::{cidr_set::CidrSet, failure::Failure, shutdown::Shutdown};
 /// The services with their open databases.
 pub(crate) struct Services {
     pub(crate) auth: AuthService,
-    /// `None` without posts.
+    /// The server of posts; `None` if `POSTS` is off.
     posts: Option<GrpcServer>,
 }
 
@@ -33,7 +33,7 @@ impl Services {
             trusted_gateways: CidrSet::default(),
             response_memory_mib: settings.public.response_memory_mib,
             posts_of_deleted_users: settings.posts_of_deleted_users,
-            // In one process, auth-service sends the changes of users without a key.
+            // auth-service in the same process sends the changes of users without a key.
             user_changes_key: None,
         };
         let posts = host::open(database, auth_client.clone(), options, shutdown);
@@ -43,8 +43,10 @@ impl Services {
         })
     }
 
-    /// Serves until `shutdown`, with which all TCP listeners stop. Within the process, the gateway ends first, then
-    /// posts-service, then auth-service: each serves its callers in memory until they have ended.
+    /// Serves until `shutdown`, which stops all TCP listeners.
+    ///
+    /// Within the process, the gateway ends first, then posts-service, then auth-service. Each serves its callers in
+    /// memory until they have ended.
     pub(crate) async fn serve(
         &self,
         listeners: Listeners,

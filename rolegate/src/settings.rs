@@ -1,4 +1,4 @@
-//! Flags and environment of rolegate.
+//! The settings of rolegate, from flags and the environment.
 
 #![expect(
     clippy::doc_markdown,
@@ -76,25 +76,25 @@ pub struct Settings {
     )]
     pub data_dir: PathBuf,
 
-    /// Shared with auth-service.
+    /// The settings that auth-service has, too.
     #[command(flatten)]
     pub service: ServiceSettings,
 
-    /// Shared with the gateway.
+    /// The settings that the gateway has, too.
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// TLS of that listener.
+    /// The TLS settings of the gRPC listener of posts.
     #[command(flatten)]
     pub posts_tls: ServerTlsSettings,
 
-    /// Shared by every program.
+    /// The settings that every program has.
     #[command(flatten)]
     pub common: CommonSettings,
 }
 
 impl Settings {
-    /// The address of posts, which is off without posts.
+    /// Returns the address of the gRPC listener of posts, which is off if `POSTS` is off.
     pub(crate) fn posts_listen_addr(&self) -> ListenAddress {
         if self.posts {
             self.posts_listen_addr
@@ -103,12 +103,12 @@ impl Settings {
         }
     }
 
-    /// Whether the signing secret is set, so that none is generated.
+    /// Returns `true` if the signing secret is set, so that none is generated.
     pub(crate) fn has_signing_secret(&self) -> bool {
         self.service.signing_secret.is_some() || self.service.signing_secret_file.is_some()
     }
 
-    /// Likewise the key of second factors.
+    /// Returns `true` if the key of second factors is set, so that none is generated.
     pub(crate) fn has_second_factor_key(&self) -> bool {
         self.service.second_factor_key.is_some() || self.service.second_factor_key_file.is_some()
     }

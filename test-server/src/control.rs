@@ -1,4 +1,4 @@
-//! The address where tests move the clock and cause failures: `POST /` with a [`Control`] in JSON.
+//! Serves the address where tests move the clock and cause failures, with `POST /` and a [`Control`] in JSON.
 
 use axum::{
     Json, Router,
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tonic::{Status, service::Routes};
 
-/// The message of the status during an outage.
+/// The message of the gRPC status that calls get during an outage.
 pub(crate) const OUTAGE: &str = "rolegate-test-outage";
 
-/// The last [`Control`] that began a failure or ended one. The layer of [`inject_failures`] obeys it.
+/// The last [`Control`] that began or ended a failure, which the layer of [`inject_failures`] applies to calls.
 pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
 
-/// Puts the failures before every call but those of health: clients must notice at once when one ends.
+/// Adds a layer that lets calls fail. Health calls never fail, so that clients notice at once when a failure has ended.
 pub(crate) fn inject_failures(failures: &Failures, calls: Routes) -> Routes {
     calls
         .into_axum_router()
@@ -38,7 +38,7 @@ async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) 
         return next.run(call).await;
     }
     match failure {
-        // Like a lost connection, this decides nothing.
+        // Like a lost connection, this status is no decision about the call.
         Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http::<Body>(),
         Some(Control::Slow { milliseconds }) => {
             tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;
@@ -48,13 +48,14 @@ async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) 
     next.run(call).await
 }
 
-/// What a [`Control`] acts on.
+/// The parts of the server that a [`Control`] changes.
 pub(crate) struct ControlState {
     pub(crate) auth: AuthClient,
     pub(crate) admin_password: SecretString,
     pub(crate) failures: Failures,
-    /// The ids of the users of the flags.
+    /// The ids of the users that the flags name, by username.
     pub(crate) users: HashMap<String, i64>,
+    /// The address of the control listener, which requests must have as `Host`.
     pub(crate) host: String,
 }
 
@@ -77,7 +78,7 @@ async fn apply(state: &ControlState, body: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The user `admin`, with a token that the clock has not ended.
+/// Signs in as the user `admin`. The token is new, because a moved clock may have expired earlier ones.
 pub(crate) async fn admin(
     auth: &AuthClient,
     password: &SecretString,
@@ -94,7 +95,8 @@ pub(crate) fn router(state: ControlState) -> Router {
         .with_state(Arc::new(state))
 }
 
-/// Refuses what a page in a browser could send: requests with an `Origin`, or for another host.
+/// Applies the [`Control`] of a request. Requests with an `Origin` or for another host are refused, because a page in a
+/// browser could have sent them.
 async fn answer(
     State(state): State<Arc<ControlState>>,
     headers: HeaderMap,

@@ -1,11 +1,13 @@
-//! Rolegate for the tests of applications: gateway and auth-service as they are released, on a database in
-//! memory, on free ports of loopback, with cheap password hashes.
+//! Serves Rolegate for the tests of applications.
 //!
-//! - `settings`: flags, and users from them.
-//! - `control`: the address where tests move the clock and cause failures.
+//! The gateway and auth-service are those of a release, but on a database in memory, on free ports of loopback, and
+//! with cheap password hashes. `serve` in this file starts them, creates the users and prints the addresses.
+//!
+//! - `settings` parses the flags, which also name the users to create.
+//! - `control` serves the address where a test moves the clock and causes failures.
 //!
 //! `DatabaseUrl::in_memory` and `advance_clock` of `rolegate-sql-store` are only for this program. Clippy refuses other
-//! callers, and the end-to-end tests `released_programs` look into the programs.
+//! callers, and the end-to-end tests `released_programs` check that no released program contains them.
 
 mod control;
 mod settings;
@@ -47,7 +49,7 @@ fn try_run() -> Result<(), Failure> {
     let settings = Settings::from_flags()?;
     let runtime = Runtime::new()?;
     let outcome = runtime.block_on(async {
-        // Listens from here on, so that no signal is missed during the start.
+        // This listens from here on, so that no signal is missed during the start.
         let terminated = termination_signal();
         select! {
             outcome = serve(settings) => outcome,
@@ -55,13 +57,15 @@ fn try_run() -> Result<(), Failure> {
             () = wait_for_orphanage(parent) => Ok(()),
         }
     });
-    // Nothing remains that could be saved.
+    // The database in memory is gone anyway, so no task needs to finish.
     runtime.shutdown_background();
     outcome
 }
 
-/// Resolves at the end of the parent, also by SIGKILL: then this process has another one. Stdin may be no pipe, and
-/// `PR_SET_PDEATHSIG` tells the end of a thread.
+/// Resolves when the parent process has ended, even by SIGKILL, because this process then has another parent.
+///
+/// The end of stdin would not tell, because stdin may be no pipe. `PR_SET_PDEATHSIG` tells only the end of the thread
+/// that started this process.
 async fn wait_for_orphanage(parent: Option<Pid>) {
     let mut ticks = interval(Duration::from_millis(100));
     while getppid() == parent {
@@ -69,7 +73,7 @@ async fn wait_for_orphanage(parent: Option<Pid>) {
     }
 }
 
-/// Serves without an end.
+/// Starts all parts, and serves until one of them fails.
 async fn serve(settings: Settings) -> Result<(), Failure> {
     start_logging(settings.log.as_ref())?;
     let new_users = settings.users()?;
@@ -106,7 +110,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     };
     let serve_control = async {
         create_users(&mut state, new_users).await?;
-        // Printed after the users were created, so that a test that has read it finds them.
+        // The notice is printed after the users were created, so that a test that has read it finds them.
         notice.print(LogFormat::Json);
         http_server::serve(control, router(state), shutdown.clone()).await;
         Ok(())
@@ -133,7 +137,7 @@ fn start_logging(filter: Option<&LogFilter>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens auth-service on a database that the connections of this process share, and that is gone with it.
+/// Opens auth-service on a database in memory, which the connections of this process share and which ends with it.
 async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure> {
     let keys = settings.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
     #[expect(
@@ -144,7 +148,7 @@ async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure
     AuthService::open(settings.config(database, keys, CidrSet::default())?).await
 }
 
-/// Creates the users of the flags, and notes their ids in `state`.
+/// Creates the users that the flags name, and stores their ids in `state`.
 async fn create_users(state: &mut ControlState, new_users: Vec<NewUser>) -> Result<(), Failure> {
     let admin = admin(&state.auth, &state.admin_password).await?;
     for user in new_users {

@@ -1,4 +1,5 @@
-//! Flags. Variables of the environment, which may be of another deployment, are not read.
+//! The flags of the test server. It reads no variables of the environment, which may belong to a deployment of
+//! Rolegate.
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use rolegate_auth_service::{secret_generation, settings::ServiceSettings};
@@ -28,7 +29,7 @@ pub(crate) struct Settings {
     pub(crate) service: ServiceSettings,
 }
 
-/// A user to create. auth-service checks it.
+/// A user to create. auth-service checks its name, password and role.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewUser {
@@ -53,7 +54,7 @@ fn user(text: &str) -> Result<NewUser, &'static str> {
 }
 
 impl Settings {
-    /// The flags of this process. Prints the help or the version, and ends the process, if they ask for it.
+    /// Parses the flags of this process. If they ask for the help or the version, prints it and ends the process.
     pub(crate) fn from_flags() -> Result<Self, Failure> {
         let mut command = Self::command().mut_args(|flag| flag.env(None));
         for address in [
@@ -81,12 +82,12 @@ impl Settings {
         service
             .second_factor_key
             .get_or_insert(secret_generation::generate_signing_secret()?);
-        // The lowest of bcrypt: about a millisecond.
+        // This is the lowest cost of bcrypt, at which a hash takes about a millisecond.
         service.bcrypt_cost = 4;
         Ok(settings)
     }
 
-    /// The users of the flags and of the file.
+    /// Returns the users of `--user` and of the file in `--users`.
     pub(crate) fn users(&self) -> Result<Vec<NewUser>, SettingError> {
         let mut users = self.flags.clone();
         let Some(path) = &self.file else {

@@ -83,7 +83,7 @@ fn commands_read_only_a_file_that_contains_the_password() {
             banner.contains("\n  rolegate user reset-password admin\n"),
             "{banner}"
         );
-        // curl asks.
+        // curl prompts for the password.
         assert!(banner.ends_with("/protected -u admin"), "{banner}");
     }
 }

@@ -1,4 +1,4 @@
-//! `backup` and `restore`: both databases as two SQLite files.
+//! The commands `backup` and `restore`, which copy the embedded databases of users and posts to and from two files.
 
 use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
 use clap::Args;
@@ -48,7 +48,7 @@ impl Backup {
         if let Some(posts) = &databases.posts {
             require_schema(posts, &posts::inspect(posts).await?.schema)?;
         }
-        // The posts first, so that the authors of all of them are among the users.
+        // The posts are copied first, so that the copy of the users has the authors of all of them.
         let posts = match posts {
             Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await?),
             None => None,
@@ -111,7 +111,7 @@ impl Restore {
 }
 
 /// Copies the users of a backup beside the file that they will replace, and ends every credential that may have ended
-/// since the backup. Also returns the report for the operator.
+/// since the backup. Returns the copy, and the report for the operator.
 async fn prepare_users(
     replacement: &Replacement,
     backup: &Path,
@@ -122,7 +122,8 @@ async fn prepare_users(
     Ok((copy, ended))
 }
 
-/// Copies the posts of a backup beside the file that they will replace, and skips the ids given out since the backup.
+/// Copies the posts of a backup beside the file that they will replace, and skips the ids that were given to posts
+/// since the backup.
 async fn prepare_posts(replacement: &Replacement, backup: &Path) -> Result<DatabaseCopy, Failure> {
     let copy = replacement.prepare(backup).await?;
     let replaced = replacement.read_number(posts::LAST_ID_IN_FILE).await;
@@ -140,7 +141,7 @@ fn describe_result(users: &Path, posts: Option<&Path>) -> String {
     }
 }
 
-/// `FILE.posts`
+/// Returns `FILE.posts`, the file of the posts.
 fn posts_file(file: &Path) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(".posts");
@@ -163,7 +164,7 @@ fn require_schema(url: &DatabaseUrl, schema: &Schema) -> Result<(), SettingError
     }
 }
 
-/// The file must be a database of the service that `inspect` belongs to.
+/// Checks that the file is a database of the service that `inspect` belongs to.
 async fn require_backup<F>(
     file: &Path,
     inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection<F>, Failure>,

@@ -1,4 +1,4 @@
-//! The clock and the failures.
+//! Tests of the control address: the clock and the failures.
 
 use super::{get, login, server, status};
 use reqwest::{Client, Method, StatusCode};
@@ -10,7 +10,7 @@ fn advance(server: &TestServer, advance_seconds: u32) {
     server.control(&Control::Clock { advance_seconds });
 }
 
-/// A session of ada, by the API of the bearer address.
+/// Signs ada in at the bearer address, and returns the session.
 async fn session(server: &TestServer) -> String {
     let body = json!({ "username": "ada", "password": "a password" });
     let request = Client::new()

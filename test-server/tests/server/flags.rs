@@ -1,10 +1,10 @@
-//! Flags, good and bad.
+//! Tests of valid and invalid flags.
 
 use super::{PROGRAM, login, spawn, start, status};
 use rolegate_auth_client::testing::TestServer;
 use std::{fs, panic, process::Command};
 
-/// What the program prints on stderr before it ends with 64, an invalid setting.
+/// Expects exit code 64, an invalid setting, and returns what the program has printed on stderr.
 fn refusal(arguments: &[&str]) -> String {
     let output = spawn(Command::new(PROGRAM).args(arguments))
         .wait_with_output()

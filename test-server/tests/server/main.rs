@@ -1,4 +1,4 @@
-//! The program as tests of applications use it.
+//! Tests the program in the way that tests of applications use it.
 
 mod control;
 mod flags;
@@ -19,10 +19,11 @@ use std::{
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rolegate-test-server");
 
-/// Loose for a build without optimization on a busy machine; `tests/long/test-server` holds a release to 50 ms.
+/// How long a start may take. It is long because this build is not optimized and the machine may be busy;
+/// `tests/long/test-server` holds a release to 50 ms.
 const START_TIME: Duration = Duration::from_secs(5);
 
-/// An access token.
+/// Logs in, and returns the access token.
 async fn login(server: &TestServer, username: &str, password: &str) -> String {
     let body = json!({ "username": username, "password": password });
     let request = Client::new()
@@ -42,7 +43,7 @@ fn start(flags: &[&str]) -> TestServer {
     TestServer::start(Command::new(PROGRAM).args(flags))
 }
 
-/// With the author ada and the user bob.
+/// Starts a server with the author ada and the user bob.
 fn server() -> TestServer {
     start(&[
         "--user",
@@ -63,7 +64,7 @@ async fn status(server: &TestServer, path: &str, token: &str) -> StatusCode {
     get(server, path, token).await.status()
 }
 
-/// A process whose stdin is nothing and whose output is piped.
+/// Starts a process whose stdin is `/dev/null` and whose output is piped.
 fn spawn(command: &mut Command) -> Child {
     let command = command
         .stdin(Stdio::null())
@@ -159,7 +160,7 @@ fn server_is_ready_soon_and_says_so_in_one_line() {
 #[test]
 fn server_ends_with_its_parent_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The shell would replace itself with a last command.
+    // Without `exit`, the shell would replace itself with its last command, and not be a parent.
     let mut parent = Command::new("sh");
     parent.args(["-c", "\"$0\" --user 'ada:a password'; exit", PROGRAM]);
     let mut parent = spawn(
@@ -176,10 +177,10 @@ fn server_ends_with_its_parent_and_leaves_nothing_behind() {
         .expect("a URL")
         .trim_start_matches("http://");
     TcpStream::connect(address).expect("it serves");
-    // SIGKILL.
+    // `kill` sends SIGKILL, so the parent cannot stop its child.
     parent.kill().expect("killed");
     parent.wait().expect("an end");
-    // The server has the other end of this pipe.
+    // The server holds the other end of this pipe, so the pipe ends when the server has ended.
     stdout.read_line(&mut line).expect("the end");
     TcpStream::connect(address).expect_err("it has ended");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
