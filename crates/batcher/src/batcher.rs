@@ -1,4 +1,4 @@
-//! The handle that requests are submitted to, and the tasks that send them.
+//! The handle to which callers submit requests, and the tasks that send them in batches.
 
 use crate::queue::{Batch, Limits, MAX_WAITING, PendingRequest, Queue};
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -7,7 +7,7 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 use tokio::{sync::oneshot, task::yield_now, time::sleep};
 use tracing::{Instrument as _, Span};
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// The sender of the batch panicked, or returned fewer answers than requests.
@@ -93,9 +93,9 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
 
     /// Starts another worker whenever all batches in flight are stalled, until no request waits.
     ///
-    /// It is needed because requests that came before the stall found no capacity, so none of them starts a
-    /// worker. One task watches all batches: a timer in each worker would interrupt the runtime's wait for I/O
-    /// with each lone request.
+    /// The watch is needed because requests that came before the stall found no capacity, so none of them
+    /// starts a worker. One task watches all batches: a timer in each worker would interrupt the runtime's wait
+    /// for I/O with each lone request.
     async fn watch(self: Arc<Self>) {
         while let Some(time) = { self.queue.lock().continue_watch() } {
             sleep(time).await;
@@ -124,7 +124,7 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
                 .unwrap_or_default();
             let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // Fails if the caller was cancelled, which is fine.
+                // This fails if the caller was cancelled, which is fine.
                 let _ = reply.send(answer);
             }
             // Callers that were just answered often submit again at once. Yielding lets them do so before the

@@ -6,13 +6,14 @@ use tracing::{Span, info_span};
 
 /// The number of requests that may wait for a batch.
 ///
-/// It is more than a replica can have open connections for. Each waiting request takes a few hundred bytes.
+/// It is higher than the number of connections that a replica can have open. Each waiting request takes a few
+/// hundred bytes.
 pub(crate) const MAX_WAITING: usize = 32_768;
 
-/// The size of batches, and how many may be in flight.
+/// Limits the size of batches, and how many may be in flight.
 ///
-/// Few batches in flight make large batches, which cost less for each request. But a stalled batch must
-/// not delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
+/// Few batches in flight make large batches, which cost less for each request. But a stalled batch must not
+/// delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The number of requests in one batch; at least 1.
@@ -43,7 +44,7 @@ pub(crate) struct Queue<R, A> {
     pub(crate) waiting: Vec<PendingRequest<R, A>>,
     /// The number of tasks that send batches.
     pub(crate) workers: usize,
-    /// When each batch in flight was sent.
+    /// The time at which each batch in flight was sent.
     sent: Vec<Instant>,
     /// Set while a task watches for stalled batches.
     is_watched: bool,
@@ -99,7 +100,7 @@ impl<R, A> Queue<R, A> {
     /// worker sent its previous batch.
     ///
     /// If no request waits, the worker ends under the same lock, so that the next request starts another
-    /// worker. The worker also ends if it was started beside stalled batches and those progress again.
+    /// worker. The worker also ends if it was started beside stalled batches and other batches progress again.
     pub(crate) fn next_batch(&mut self, last_sent: &mut Option<Instant>) -> Option<Batch<R, A>> {
         let previous = *last_sent;
         if let Some(index) = self.sent.iter().position(|sent| Some(*sent) == previous) {

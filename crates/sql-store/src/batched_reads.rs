@@ -1,7 +1,7 @@
 //! Lets concurrent reads by key share one statement.
 //!
-//! If the statement fails because of one row or one key, its keys are read again in halves, so that only the
-//! read of that key fails.
+//! If one row or one key makes the statement fail, the keys are read again in halves, so that only the read of
+//! that row or key fails.
 //!
 //! By the rule of [`rolegate_batcher`], a read joins only a statement that has not been sent, so its row is
 //! never older than the read.

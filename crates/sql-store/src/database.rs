@@ -116,8 +116,8 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
     if reads == ReadConsistency::Primary {
         return fetch_with(pool, statement, reads).await;
     }
-    // A read with a quorum commits, and its commit waits for the standby like the commit of a write, possibly
-    // without end. So it runs as a write.
+    // A read with a quorum writes to the WAL, and its commit waits for the standby, possibly without end. So it
+    // runs like a write.
     let read = pool.write(move |connection, commit| {
         Box::pin(async move {
             commit.mark_sent()?;

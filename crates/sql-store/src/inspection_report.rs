@@ -39,7 +39,7 @@ pub fn check_database<F>(
     Some(inspection)
 }
 
-/// Says in which state the schema is. The error says why a service could not start on this database.
+/// Describes the state of the schema. The error says why a service could not start on this database.
 fn check_schema<F>(inspection: &Inspection<F>) -> Result<String, &'static str> {
     if !inspection.accepts_writes {
         return Err("accepts no writes (a standby, or a read-only file); use the primary");

@@ -124,8 +124,8 @@ impl LongTransaction {
         self.execute(advance).await.map(drop)
     }
 
-    /// Skips at least `count` ids of a table, so that ids which a lost state of the database had given out are
-    /// not used again.
+    /// Skips at least `count` ids of a table. After a restore, this keeps ids from being used again that the
+    /// lost state of the database had given out.
     ///
     /// The next id is greater by more than `count` than the last id of this database, and than `at_least`. The
     /// exact number depends on the time, so that two restores of one backup skip different numbers. On

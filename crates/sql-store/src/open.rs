@@ -1,7 +1,7 @@
 //! Opens a database, and explains why it cannot be opened.
 //!
-//! [`DatabaseUrl::open`] tries until the database is open. It waits as long as an error may pass, such as a
-//! server that starts; any other error becomes the [`Failure`] that ends the program.
+//! [`DatabaseUrl::open`] tries until the database is open. It tries again after errors that may pass, for
+//! example while a server is starting. Any other error becomes the [`Failure`] that ends the program.
 
 use crate::{
     Database, DatabaseTarget, DatabaseUrl, Engine, FileClock, Tables,
@@ -24,7 +24,7 @@ impl DatabaseUrl {
     /// Opens the database and migrates its schema.
     ///
     /// While the server is unavailable or another process locks the database, it keeps trying. Each try ends at
-    /// a deadline, and a log line precedes the next one. Any other error ends the opening.
+    /// a deadline, and a failed try is logged. Any other error ends the opening.
     ///
     /// `clock` is about an SQLite file. Unless it is [`FileClock::Unused`], the tables must include `clock`.
     #[must_use]
@@ -126,8 +126,9 @@ fn try_file(file: &Path) -> io::Result<()> {
 
 /// Returns whether a later try may succeed.
 ///
-/// It cannot if the server does not offer the TLS of the URL, or if it is a pooler. With an SQLite file it can
-/// only if another process holds a lock on the file, or if the disk does not answer.
+/// No later try succeeds if the server does not offer the TLS of the URL, or if the URL leads to a pooler. With
+/// an SQLite file, a later try may succeed only if another process holds a lock on the file, or if the disk
+/// does not answer.
 fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {

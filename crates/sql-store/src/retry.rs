@@ -11,7 +11,7 @@ pub struct Backoff {
 }
 
 impl Default for Backoff {
-    /// Waits from 0.1 to 5 seconds.
+    /// Returns delays from 0.1 to 5 seconds.
     fn default() -> Self {
         Self::between(Duration::from_millis(100), Duration::from_secs(5))
     }

@@ -7,14 +7,13 @@ use sqlx::{
 /// The result of a read, and the time of the database's clock when the read began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// The time in Unix seconds. It is not before the call of the read, and not after the state that the read
-    /// has seen.
+    /// The time in Unix seconds. It lies between the call of the read and the state that the read has seen.
     pub at: u64,
     /// The result.
     pub value: T,
 }
 
-/// A type that rows of both engines can be decoded to.
+/// A type into which rows of both engines can be decoded.
 ///
 /// These types are the structs of [`row!`](crate::row), structs that convert what they read, and the types of
 /// single values, for statements with one column.

@@ -65,8 +65,8 @@ pub(crate) fn describe(sql: &str) {
     }
 }
 
-/// Returns the statement that a text is about. If the text begins with a `WITH` clause, this is the statement
-/// in it.
+/// Returns the statement that a text is about. This is the first statement in its `WITH` clause if it begins
+/// with one, and otherwise the whole text.
 fn main_statement(sql: &str) -> &str {
     let definition = sql
         .strip_prefix("WITH ")

@@ -154,8 +154,9 @@ impl Statement {
         }
     }
 
-    /// Appends a `FROM` clause with these rows. The fields of a row are the columns, each named with its type
-    /// in PostgreSQL. The clause ends so that `ON CONFLICT` may follow.
+    /// Appends a `FROM` clause with these rows, so that `ON CONFLICT` may follow it.
+    ///
+    /// The fields of a row become columns. `columns` has the name of each, and its type in PostgreSQL.
     pub fn push_rows<R: Serialize>(
         mut self,
         columns: &[(&'static str, &'static str)],

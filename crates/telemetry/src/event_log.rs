@@ -80,7 +80,7 @@ impl EventLog {
         }
     }
 
-    /// Takes the counts as text. The series of kinds without a count ends.
+    /// Takes the counts as text. If a kind has no count, its series ends.
     fn take(&self) -> String {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();

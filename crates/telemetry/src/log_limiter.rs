@@ -68,8 +68,8 @@ impl<K: Clone + Ord> LogLimiter<K> {
         }
     }
 
-    /// Claims the line of this key. Returns `true` if the caller must write the line now. It then counts as
-    /// written, and other callers get `false` for the rest of the period.
+    /// Claims the line of this key. Returns `true` if the caller must write the line now. The line then counts
+    /// as written, and other callers get `false` for the rest of the period.
     pub fn claim(&self, key: K) -> bool {
         let now = Instant::now();
         let mut lines = self.lines.lock();

@@ -103,8 +103,8 @@ where
     ]
 }
 
-/// Returns whether the environment allows colors, by <https://no-color.org>, <https://bixense.com/clicolors>,
-/// and `TERM=dumb` for terminals that cannot show them.
+/// Returns whether the environment allows colors. The variables of <https://no-color.org> and
+/// <https://bixense.com/clicolors> can forbid them, and a terminal with `TERM=dumb` cannot show them.
 fn takes_colours(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
     let is = |name, text: &str| variable(name).is_some_and(|value| value == text);
     let is_forbidden = variable("NO_COLOR").is_some_and(|value| !value.is_empty());

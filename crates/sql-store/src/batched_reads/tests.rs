@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 const ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// A store whose statements fail because of their data if they contain the key 5 or a key from 1000 on. The
+/// A store whose statements fail because of their data if they contain the key 5 or a key of at least 1000. The
 /// statement with the number `outage` fails because the database does not answer.
 #[derive(Default)]
 struct Store {

@@ -31,8 +31,8 @@ const MAX_CONNECTIONS: usize = 10;
 /// Tells the operator what to look for while a commit has no answer.
 const HINT: &str = "if standbys are synchronous, look for a lost one";
 
-/// The connections to one database. Statements that wait for a connection get one in order. Clones share the
-/// connections.
+/// The connections to one database. Statements get connections in the order in which they ask for them. Clones
+/// share the connections.
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
@@ -115,7 +115,7 @@ impl Pool {
         outcome
     }
 
-    /// Takes a connection to the primary out of the pool, for good.
+    /// Takes a connection to the primary out of the pool, to which it does not return.
     pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
         Ok(Object::take(self.get().await?).connection)
     }

@@ -85,7 +85,8 @@ impl Timeline {
         });
     }
 
-    /// Checks a connection again. `timeline` is what its server reported when it was opened.
+    /// Checks that the server of an open connection is still the primary. `timeline` is what the server
+    /// reported when the connection was opened.
     pub(super) async fn require_still_primary(
         &self,
         connection: &mut PgConnection,

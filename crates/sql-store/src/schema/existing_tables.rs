@@ -35,7 +35,8 @@ const SHARED_SCHEMA: &str = "the schema has tables of another program; use a dat
 /// Says whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum SchemaSharing {
-    /// The service must not create them, because the URL may be that of another application by mistake.
+    /// The service must not create them, because the URL may lead to the database of another application by
+    /// mistake.
     #[default]
     Refused,
     /// The operator has allowed it with the setting `SHARE_DATABASE`.
@@ -109,7 +110,7 @@ impl ExistingTables {
     }
 }
 
-/// Reads the applied migrations, and completes the row of the catalog with them.
+/// Reads the applied migrations, and combines them with what the catalog says.
 async fn read_history(
     connection: &mut Connection<'_>,
     row: SchemaRow,

@@ -34,8 +34,10 @@ fn damaged(file: &Path, problem: &str) -> Failure {
     format!("{} is damaged: {problem}", file.display()).into()
 }
 
-/// A checked copy of a database, with mode 0600, in a temporary folder. It is removed when it is dropped. If
-/// the process is killed, the next copy beside it removes it.
+/// A checked copy of a database, with mode 0600, in a temporary folder.
+///
+/// The copy is removed when this value is dropped. If the process is killed first, the next copy in the same
+/// place removes it.
 #[derive(Debug)]
 pub struct DatabaseCopy {
     file: NamedTempFile,
@@ -75,8 +77,10 @@ impl DatabaseCopy {
         DatabaseUrl::from_file(setting, self.file.path().to_owned())
     }
 
-    /// Moves the write-ahead log of a copy into the copy. It is needed if the copy was changed since, because
-    /// only the copy itself takes the place of a file. It fails if the log cannot be moved.
+    /// Moves the write-ahead log of the copy into the copy, and fails if that is not possible.
+    ///
+    /// This is needed if the copy was changed after it was made, because only the copy itself takes the place
+    /// of a file.
     pub(super) async fn fold_log(&self) -> sqlx::Result<()> {
         let options = SqliteConnectOptions::new()
             .filename(self.file.path())

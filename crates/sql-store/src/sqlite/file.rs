@@ -37,15 +37,17 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
     }
 }
 
-/// Waits for the exclusive right to prepare the file. It is needed because neither the switch to WAL nor sqlx's
-/// migrator is safe in two processes at once. The system releases the lock when the process that holds it ends.
+/// Waits for the exclusive right to prepare the file.
+///
+/// The lock is needed because neither the switch to WAL nor sqlx's migrator is safe in two processes at once.
+/// The system releases the lock when the process that holds it ends.
 pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     let lock = private_file(&with_suffix(file, ".lock"))?;
     let mut waiting = tokio::task::spawn_blocking(move || {
         lock.lock()?;
         Ok(lock)
     });
-    // The wait is never started again, because it keeps its place in the queue of the system.
+    // One wait lasts throughout the loop, because it keeps its place in the queue of the system.
     let locked = loop {
         match timeout(LOCK_NOTICE_INTERVAL, &mut waiting).await {
             Ok(locked) => break locked.map_err(io::Error::other).flatten(),

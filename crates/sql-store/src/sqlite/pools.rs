@@ -129,7 +129,7 @@ fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
     PoolStats {
         name,
         open,
-        // The two numbers are not read atomically, so the first could be greater.
+        // The two numbers are not read atomically, so the number of idle connections could be greater.
         idle: pool.num_idle().min(open),
         limit: size(pool.options().get_max_connections()),
     }

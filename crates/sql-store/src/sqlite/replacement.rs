@@ -1,5 +1,5 @@
-//! Puts copies in the places of files that no program uses, for a restore. After an error, the file that was to
-//! be replaced has the content that it had.
+//! Replaces files that no program uses with copies, for a restore. After an error, the file that was to be
+//! replaced has the content that it had.
 
 use super::{
     clock,

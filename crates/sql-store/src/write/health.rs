@@ -37,7 +37,8 @@ impl WriteHealth {
         }
     }
 
-    /// Names the database and says why writes fail. Returns `None` if they succeed, or if there was none yet.
+    /// Names the database and says why writes fail. Returns `None` if they succeed, or if no write was tried
+    /// yet.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
         let problem = state.problem.as_ref()?;

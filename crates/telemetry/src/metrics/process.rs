@@ -15,7 +15,7 @@ pub fn register(program: &str, version: &str) {
     build.with_label_values(&[program, version]).set(1);
 }
 
-/// Registers the resources that the process uses. A system without `/proc` has no such metrics.
+/// Registers metrics of the resources that the process uses. A system without `/proc` has no such metrics.
 fn register_usage() {
     let Some(at_start) = Usage::read() else {
         return;

@@ -1,8 +1,8 @@
 //! Reads the variables of OpenTelemetry that decide whether spans are exported, where to, and how many.
 //!
-//! The library ignores some of the variables, and uses the default for values that it does not know. They are
-//! therefore checked here as OpenTelemetry defines them. Other values are refused, and the error names the
-//! variable.
+//! The library ignores some of the variables, and uses the default instead of a value that it does not know. So
+//! the variables are checked here, as OpenTelemetry defines them. A value that is not valid is refused with an
+//! error that names the variable.
 
 use super::endpoint::{Endpoint, StartError};
 use std::env;

@@ -62,7 +62,7 @@ impl Connector {
                 .compare_exchange(before, index, SeqCst, SeqCst)
             {
                 Ok(_) if index != before => self.discard_idle(),
-                // Meanwhile another caller has found another primary, so this one is tried again.
+                // Meanwhile another caller has found another primary, so the search is repeated.
                 Err(now) if index != now => continue,
                 _ => {}
             }
@@ -139,7 +139,7 @@ fn can_become_primary(error: &Error) -> bool {
     is_standby(error) || is_starting(error)
 }
 
-/// Returns whether the server is perhaps starting: it does not listen yet, does not answer, or does not accept
+/// Returns whether the server may be starting: it does not listen yet, does not answer, or does not accept
 /// connections now.
 fn is_starting(error: &Error) -> bool {
     match error {

@@ -14,11 +14,11 @@ const RESERVED_MILLIS: i64 = 20_000;
 /// The pause between two writes of `latest`.
 const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A start leaves the clock as it is if it is behind the clock of the system by less than this.
+/// When a service starts, it leaves a clock as it is that is behind the clock of the system by less than this.
 const MIN_ADVANCE_MILLIS: i64 = 1000;
 
-/// A start logs a warning if the clock is ahead of the clock of the system by more than this. A crash leaves it
-/// ahead by less.
+/// When a service starts, it logs a warning if the clock is ahead of the clock of the system by more than this.
+/// A crash leaves the clock ahead by less.
 const MAX_AHEAD_MILLIS: i64 = 60_000;
 
 impl Pools {
@@ -43,7 +43,8 @@ impl Pools {
         Ok(u64::try_from(now / 1000).unwrap_or(0))
     }
 
-    /// Starts the clock. Writes its row if the system has booted since, or if the clock is advanced.
+    /// Starts the clock. Writes its row if the system has booted since the last start, or if the clock must be
+    /// advanced.
     pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
         if clock == FileClock::Unused {
             return Ok(());
