@@ -43,7 +43,7 @@ use user::UserCommand;
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit; creates no user
     Migrate,
-    /// Create the secrets of a deployment that do not exist yet
+    /// Create the secrets of a deployment that are missing
     InitSecrets(InitSecrets),
     /// Show and change users directly in the database
     #[command(subcommand)]

@@ -37,7 +37,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 #[derive(Debug, Parser)]
 #[command(name = "auth-service", version)]
 pub struct Settings {
-    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
+    /// Address of the gRPC listener: ip:port, or network:port for the address that this host has in that network
     #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
     pub auth_listen_addr: BindAddress,
 
@@ -61,7 +61,8 @@ pub struct Settings {
 /// The settings of the service, which auth-service and rolegate have in common.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
-    /// Reads that count on PostgreSQL: of the primary, or those that a synchronous standby acknowledges (quorum)
+    /// Reads of PostgreSQL that are trusted: those of the primary, or only those that a synchronous standby also
+    /// acknowledges (quorum)
     #[arg(long, env = "DATABASE_READS", help_heading = "Database", default_value = "primary", value_parser = ["primary", "quorum"])]
     pub database_reads: String,
 
@@ -81,7 +82,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE", help_heading = "Secrets")]
     pub signing_secrets_accepted_file: Option<PathBuf>,
 
-    /// Secret that seals second factors in the database, at least 32 bytes
+    /// Secret that encrypts second factors in the database, at least 32 bytes; the same for all replicas
     #[arg(long, env = "SECOND_FACTOR_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub second_factor_key: Option<SecretString>,
 
@@ -89,7 +90,8 @@ pub struct ServiceSettings {
     #[arg(long, env = "SECOND_FACTOR_KEY_FILE", help_heading = "Secrets")]
     pub second_factor_key_file: Option<PathBuf>,
 
-    /// Additional secrets that second factors may be sealed with, separated by commas or newlines; for rotating SECOND_FACTOR_KEY
+    /// Additional secrets that second factors may be encrypted with, separated by commas or newlines; for rotating
+    /// SECOND_FACTOR_KEY
     #[arg(long, env = "SECOND_FACTOR_KEYS_ACCEPTED", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub second_factor_keys_accepted: Option<SecretString>,
 
@@ -101,7 +103,7 @@ pub struct ServiceSettings {
     )]
     pub second_factor_keys_accepted_file: Option<PathBuf>,
 
-    /// Password of the user admin, which is created if it does not exist
+    /// Password of a new user admin; never changes an existing one
     #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub default_admin_password: Option<SecretString>,
 
@@ -109,8 +111,8 @@ pub struct ServiceSettings {
     #[arg(long, env = "DEFAULT_ADMIN_PASSWORD_FILE", help_heading = "Secrets")]
     pub default_admin_password_file: Option<PathBuf>,
 
-    /// Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
-    /// after a first entry "none" they are only accepted
+    /// Peppers of password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
+    /// after a first entry "none", new hashes have no pepper and the others are only accepted
     #[arg(long, env = "PASSWORD_PEPPER", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub password_pepper: Option<SecretString>,
 
@@ -122,12 +124,12 @@ pub struct ServiceSettings {
     #[arg(long, env = "PASSWORD_MIN_LENGTH", help_heading = "Passwords", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
     pub password_min_length: usize,
 
-    /// File of passwords that may not be chosen, one a line or its SHA-1 digest in 40 hex digits, such as the
-    /// 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
+    /// File of passwords that may not be chosen, one on each line, as text or as a SHA-1 digest in 40 hex digits; for
+    /// example the 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
     #[arg(long, env = "PASSWORD_BLOCKLIST_FILE", help_heading = "Passwords")]
     pub password_blocklist_file: Option<PathBuf>,
 
-    /// Whether admins set passwords of other users, besides making links by which users choose them
+    /// Passwords of other users: admins may set them (on), or only make links by which users choose one (off)
     #[arg(long, env = "ADMINS_SET_PASSWORDS", help_heading = "Passwords", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub admins_set_passwords: bool,
 
@@ -139,19 +141,20 @@ pub struct ServiceSettings {
     #[arg(long, env = "BCRYPT_THREADS", help_heading = "Passwords", value_parser = |text: &str| number_between(text, 1_usize, 256))]
     pub bcrypt_threads: Option<usize>,
 
-    /// Passwords that each thread hashes concurrently, 1 to 8
+    /// Passwords that each thread hashes at the same time, 1 to 8
     #[arg(long, env = "BCRYPT_LANES", help_heading = "Passwords", default_value = "6", value_parser = |text: &str| number_between(text, 1_usize, 8))]
     pub bcrypt_lanes: usize,
 
-    /// Seconds to cache a verified Basic password, as a keyed digest; 0 disables the cache
+    /// Seconds for which a verified password of HTTP Basic is cached, as a keyed digest; 0 for no cache
     #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = |text: &str| number_between(text, 0_u32, 86_400))]
     pub basic_cache_ttl_seconds: u32,
 
-    /// Whether anyone may register
+    /// Who creates users: everybody by registering (open), or only admins and operators (closed)
     #[arg(long, env = "REGISTRATION", help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
     pub registration: String,
 
-    /// Who has a second factor: optional (who turns it on), admins (the same, and admins act as user without it) or off (nobody)
+    /// Second factors: optional (users may turn one on), admins (likewise, and an admin without one acts as user) or off
+    /// (nobody can, and a start fails while a user has one)
     #[arg(
         long,
         env = "SECOND_FACTOR",
@@ -160,7 +163,7 @@ pub struct ServiceSettings {
     )]
     pub second_factor: Mode,
 
-    /// Roles besides user, author and admin, separated by commas, such as editor,auditor
+    /// Roles besides user, author and admin, separated by commas, such as editor,auditor; the same for all replicas
     #[arg(
         long,
         env = "EXTRA_ROLES",
@@ -170,7 +173,7 @@ pub struct ServiceSettings {
     )]
     pub extra_roles: Roles,
 
-    /// Seconds without use after which a session ends, 300 to 31,536,000
+    /// Seconds without use after which a session ends, 300 to 31,536,000, and at most SESSION_MAX_SECONDS
     #[arg(long, env = "SESSION_IDLE_SECONDS", help_heading = "Users and sessions", default_value = "43200", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
     pub session_idle_seconds: u64,
 
@@ -178,7 +181,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
     pub session_max_seconds: u64,
 
-    /// Days after which the record of what happened is removed, 1 to 36,500
+    /// Days after which rows of the record of what happened are removed, 1 to 36,500
     #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
     pub audit_retention_days: u32,
 
@@ -186,11 +189,12 @@ pub struct ServiceSettings {
     #[command(flatten)]
     pub sign_in: SignInSettings,
 
-    /// Failed logins per minute for a username at a client address; 15 times that per client address; 0 for unlimited
+    /// Failed logins per minute for a username at a client address, and 15 times that for a client address; 0 for no
+    /// limit
     #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = parse_limit)]
     pub login_failure_limit: u32,
 
-    /// Registrations per minute and client address; 0 for unlimited
+    /// Registrations per minute from a client address; 0 for no limit
     #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = parse_limit)]
     pub registration_limit: u32,
 

@@ -25,7 +25,7 @@ use std::{net::SocketAddr, path::PathBuf};
 #[derive(Debug, Parser)]
 #[command(name = "posts-service", version, next_help_heading = "Addresses")]
 pub struct Settings {
-    /// Address of the gRPC listener: ip:port, or network:port for the address in that network
+    /// Address of the gRPC listener: ip:port, or network:port for the address that this host has in that network
     #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = bind_address::<50052>)]
     pub posts_listen_addr: BindAddress,
 

@@ -22,13 +22,14 @@ use std::pin::Pin;
 /// A command about the record.
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// List what happened, the newest first
+    /// List the record, the newest entries first
     List(ListArguments),
-    /// Write the record to stdout, the oldest first, one JSON object a line
+    /// Write the record to stdout, the oldest entries first, a JSON object on each line
     Export,
-    /// Find sealed rows that were changed, removed or put in another place
+    /// Look for sealed rows that were changed, removed or moved
     Verify {
-        /// A seal from the log, as revision:digest; without one, a chain that was computed anew is not found
+        /// Seal from the log to compare with, as revision:digest; without it, a chain of seals that was computed anew
+        /// is not noticed
         #[arg(long)]
         seal: Option<SealReference>,
     },

@@ -39,12 +39,12 @@ pub struct InitSecrets {
     #[arg(long, value_name = "DIRECTORY")]
     database_directory: Option<PathBuf>,
 
-    /// Create nothing else, and execute a step of the replacement of the signing secret; send SIGHUP
-    /// to every auth-service afterwards
+    /// Execute this step of replacing the signing secret, and create no other secret; send SIGHUP to
+    /// every auth-service afterwards
     #[arg(long, value_name = "STEP", conflicts_with_all = ["postgres", "database_secrets", "database_directory"])]
     rotate: Option<Rotation>,
 
-    /// With --rotate drop: end valid access tokens of the dropped secret
+    /// With --rotate drop: end those access tokens of the dropped secret that are still valid
     #[arg(long, requires = "rotate")]
     now: bool,
 }

@@ -47,7 +47,8 @@ pub enum UserCommand {
     Create(CreateArguments),
     /// List all users by ascending id
     List {
-        /// Only users who have this role or an API key with it; also one that was taken out of `EXTRA_ROLES`
+        /// List only users who have this role or an API key with it; it may be a role that was removed from
+        /// `EXTRA_ROLES`
         #[arg(long)]
         role: Option<Role>,
     },
@@ -61,7 +62,7 @@ pub enum UserCommand {
     Delete {
         /// Name of the user, case-sensitive
         username: String,
-        /// Do not ask; without a terminal there is no question
+        /// Do not ask for confirmation; without a terminal none is asked for
         #[arg(long)]
         yes: bool,
     },
@@ -79,7 +80,8 @@ pub enum UserCommand {
         /// New role
         role: String,
     },
-    /// Set the password of a user, typed, piped into stdin or read from a file
+    /// Set the password of a user, which is typed, piped into stdin or read from a file; ends the user's access tokens
+    /// and sessions
     ResetPassword {
         /// Name of the user, case-sensitive
         username: String,
@@ -93,9 +95,10 @@ pub enum UserCommand {
     RemoveSecondFactor(Username),
     /// End every access token and session of a user, from the next request on; the user can log in again
     RevokeTokens(Username),
-    /// End the sessions, access tokens, password links and unfinished second-factor enrollments of all users, after a restore or a theft; after a restore of posts, run posts-service skip-ids too
+    /// End the sessions, access tokens, password links and unfinished second-factor enrollments of all users, after a
+    /// restore or a theft; after a restore of posts, run posts-service skip-ids too
     EndAll {
-        /// Delete every API key too
+        /// Also delete every API key
         #[arg(long)]
         keys: bool,
         /// Do not ask for confirmation; without a terminal none is asked for
@@ -110,13 +113,14 @@ pub enum UserCommand {
     DeleteKey {
         /// Name of the user, case-sensitive
         username: String,
-        /// Id of the key, which the command keys shows
+        /// Id of the key, as listed by user keys
         #[arg(value_parser = |text: &str| number_between(text, 1, i64::MAX))]
         id: i64,
     },
-    /// Erase the name and the addresses of a deleted user from the record of what happened
+    /// Erase the name and the addresses of a deleted user from the record of what happened, and the name from API keys
+    /// that the user created for others
     EraseAudit(Username),
-    /// Import users with their password hashes, one JSON object a line; all of them, or none
+    /// Import users with their password hashes from a file with a JSON object on each line; all of them, or none
     Import(ImportArguments),
     /// Write all users with their password hashes to stdout, in the form that import reads
     Export,

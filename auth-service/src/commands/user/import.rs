@@ -29,7 +29,8 @@ use std::{
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ImportArguments {
-    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled, `tokens_not_before` and `tokens_marked_until`; - for stdin
+    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled,
+    /// `tokens_not_before` and `tokens_marked_until`; - for stdin
     file: PathBuf,
     /// Check all lines and import nothing
     #[arg(long, conflicts_with = "continue_")]
@@ -37,16 +38,18 @@ pub struct ImportArguments {
     /// Import the good lines in transactions of at most 1,000 and skip the bad ones
     #[arg(long = "continue")]
     continue_: bool,
-    /// Skip users whose names exist already, instead of an error
+    /// Skip users whose names exist already, instead of failing
     #[arg(long)]
     skip_existing: bool,
-    /// Import ids up to the highest that was ever assigned: such a user gets the posts of a deleted user of this id
+    /// Allow ids up to the highest that was ever assigned; such a user may inherit posts of a deleted user with the
+    /// same id
     #[arg(long)]
     reuse_ids: bool,
-    /// Import bcrypt hashes of a cost above 14 and `BCRYPT_COST`: every refused login takes as long as the highest cost
+    /// Allow bcrypt hashes of a cost above 14 and above `BCRYPT_COST`; every refused login then takes as long as the
+    /// highest cost
     #[arg(long)]
     accept_slow_hashes: bool,
-    /// Import hashes below a tenth of OWASP's minimum
+    /// Allow hashes below a tenth of OWASP's minimum
     #[arg(long)]
     accept_weak_hashes: bool,
 }

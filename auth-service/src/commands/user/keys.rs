@@ -34,13 +34,13 @@ const HEADING: [&str; 7] = [
 pub struct CreateKeyArguments {
     /// Name of the user, case-sensitive
     username: String,
-    /// What the key is for
+    /// Name of the key, which says what it is for
     #[arg(long)]
     name: String,
     /// Highest role that the key grants; default: the user's
     #[arg(long)]
     pub(super) role: Option<String>,
-    /// How long the key is valid, such as 90days or 12h; default: without end
+    /// How long the key is valid, such as 90days or 12h; default: it does not expire
     #[arg(long, value_parser = parse_duration)]
     expires_in: Option<Duration>,
 }
