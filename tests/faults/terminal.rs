@@ -231,7 +231,7 @@ async fn a_password_is_typed_twice_and_never_shown() {
 
 #[tokio::test]
 async fn deleting_asks_unless_told_not_to() {
-    const QUESTION: &str = "Delete user 1 (\"ann\") and every API key? [y/N] ";
+    const QUESTION: &str = "Delete user 1 (\"ann\") and every API key of that user? [y/N] ";
     let (database, settings) = with_ann().await;
     let delete = ["user", "delete", "ann"];
     for dialogue in [&[(QUESTION, "n")], &[(QUESTION, "")], &[(QUESTION, "yess")]] {

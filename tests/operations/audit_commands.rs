@@ -234,10 +234,13 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
     );
     let (_, of_early) = early.split_once(':').expect("a seal");
     for (held, problem) in [
-        (format!("{revision}:{of_early}"), "is not the held one"),
+        (
+            format!("{revision}:{of_early}"),
+            "differs from the given one",
+        ),
         (
             format!("{revision}:{}", "0".repeat(64)),
-            "is not the held one",
+            "differs from the given one",
         ),
         // Within the batch of the import, and after it.
         (
@@ -250,7 +253,7 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
         ),
         (
             format!("-1:{digest}"),
-            "cannot be compared: the record begins behind revision 0",
+            "cannot be compared: the record begins after revision 0",
         ),
     ] {
         let held = format!("--seal={held}");
@@ -389,7 +392,7 @@ async fn an_erasure_removes_the_name_from_keys_that_the_user_made_for_others(set
     run(&app, &["delete", "planted-ann"]).await;
     assert_eq!(made_by().await, [json!("planted-ann"), json!("admin")]);
     let erased = run(&app, &["erase-audit", "planted-ann"]).await;
-    let said = "The name is erased from 1 API keys that the user made for others.\n";
+    let said = "The name is erased from 1 API keys that the user created for others.\n";
     assert!(erased.stdout.contains(said), "{erased:?}");
     assert_eq!(made_by().await, [Value::Null, json!("admin")]);
     verified(&app.database, None).await;
@@ -412,7 +415,7 @@ async fn a_row_that_was_tampered_with_keeps_the_name_and_the_erasure_says_so(set
     assert_eq!(erased.code, Some(1), "{erased:?}");
     for problem in [
         ": the salts are malformed",
-        "1 rows were tampered with and keep what they have",
+        "1 rows were tampered with, so nothing was erased from them",
     ] {
         assert!(erased.stderr.contains(problem), "{erased:?}");
     }

@@ -142,7 +142,7 @@ async fn what_is_too_old_leaves_the_record_two_days_an_hour(store: Store) {
     let exit = audit(&app.database, &["verify", "--seal", &older]).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     let problem = format!(
-        "the seal {} cannot be compared: the record begins behind revision {second}\n",
+        "the seal {} cannot be compared: the record begins after revision {second}\n",
         revision(&record, 1)
     );
     assert!(exit.stdout.contains(&problem), "{exit:?}");

@@ -173,7 +173,7 @@ async fn rows_of_today_that_are_missing_at_the_beginning_are_found(store: Store)
         let older = format!("0:{}", "0".repeat(64));
         let exit = audit(&database, &["verify", "--seal", &older]).await;
         expect_found(&exit, "a seal that is not there any more");
-        let problem = format!("the record begins behind revision {begin}\n");
+        let problem = format!("the record begins after revision {begin}\n");
         assert!(exit.stdout.contains(&problem), "{exit:?}");
     }
 }

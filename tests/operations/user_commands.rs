@@ -700,7 +700,7 @@ async fn stale_initial_admin_password_is_mentioned_and_removed_at_the_next_start
     );
     let of_admin = reset("admin").await;
     assert!(
-        of_admin.contains("data/initial-admin-password holds an older one"),
+        of_admin.contains("data/initial-admin-password contains an older password"),
         "{of_admin}"
     );
     process.kill().await;

@@ -42,11 +42,11 @@ fn message(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
         Reason::CredentialsInvalid => "unknown username or wrong password",
-        Reason::OtpRequired => "the second factor of the user asks for a one-time code",
-        Reason::OtpInvalid | Reason::OtpWrong => "the one-time code is wrong or used",
-        Reason::LinkInvalid => "the password link is unknown or has ended",
-        Reason::PasswordLinkRequired => "admins set no passwords here, but make links",
-        Reason::SecondFactorUnavailable => "second factors are off, or have no key",
+        Reason::OtpRequired => "the user's second factor requires a one-time code",
+        Reason::OtpInvalid | Reason::OtpWrong => "the one-time code is wrong or was used before",
+        Reason::LinkInvalid => "the password link is unknown, used or expired",
+        Reason::PasswordLinkRequired => "admins cannot set passwords here, only make links",
+        Reason::SecondFactorUnavailable => "second factors are turned off, or have no key",
         Reason::SecondFactorRequired => "admins need a second factor here",
         Reason::OwnSecondFactor => "admins turn off their own second factor with a code",
         Reason::TokenInvalid => "the access token is invalid",
@@ -66,11 +66,11 @@ fn message(reason: Reason) -> &'static str {
             "the record does not have this seal: it is of another database or a restored one, or retention has \
              removed the seal"
         }
-        Reason::SnapshotRequired => "the record does not have what follows this revision",
+        Reason::SnapshotRequired => "the record does not have the changes after this revision",
         Reason::RegistrationClosed => "registration is closed",
         Reason::TooManyAttempts => "too many attempts",
         Reason::ClockBehind => "the clock is behind the time of the user's last revocation",
-        Reason::Overloaded => "cannot be done before the deadline",
+        Reason::Overloaded => "the service cannot do this before the deadline",
         other => other.as_str(),
     }
 }

@@ -107,7 +107,7 @@ impl Accounts {
             && RESTRICTION_WARNING.claim(())
         {
             let error = error_chain(&error);
-            tracing::warn!(error, "cannot restrict sessions in cookies to cookies");
+            tracing::warn!(error, "cannot restrict sessions from cookies to cookies");
         }
     }
 

@@ -92,7 +92,7 @@ pub(super) async fn revoke_again(
     match store.revoke_tokens(user.id, owner, write).await {
         Err(WriteError::UserNotFound) => Ok(user),
         Err(WriteError::Store(error)) => {
-            tracing::warn!(%error, user_id = user.id, "tokens from before a change may be valid");
+            tracing::warn!(%error, user_id = user.id, "tokens that were issued before a change may still be valid");
             Err(StoreError::OutcomeUnknown {
                 problem: "the tokens were not revoked again",
                 source: None,

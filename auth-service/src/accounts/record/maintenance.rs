@@ -113,7 +113,7 @@ async fn clean(store: &dyn UserStore, retention_days: u32) {
         && ADDITIONS_WARNING.claim(())
     {
         let error = error_chain(&error);
-        tracing::warn!(error, "cannot forget additions that do not count any more");
+        tracing::warn!(error, "cannot delete additions that no longer count");
     }
     if let Err(error) = store.remove_old_rows(retention_days).await
         && REMOVAL_WARNING.claim(())

@@ -78,7 +78,7 @@ async fn verify(
     if uncovered > 0 {
         verification
             .problems
-            .push(format!("{uncovered} rows are outside of all seals"));
+            .push(format!("{uncovered} rows are not covered by any seal"));
     }
     verification.reject_older_operator_seal(&oldest);
     let last = verification.check_seals(&mut record, &oldest).await?;
@@ -155,7 +155,7 @@ impl Verification {
             .take_if(|seal| seal.revision < oldest.revision)
         {
             self.problems.push(format!(
-                "the seal {} cannot be compared: the record begins behind revision {}",
+                "the seal {} cannot be compared: the record begins after revision {}",
                 too_old.revision, oldest.revision
             ));
         }
@@ -226,7 +226,7 @@ impl Verification {
             && operator_seal.digest != seal.digest
         {
             self.problems.push(format!(
-                "the seal of revision {} is not the held one",
+                "the seal of revision {} differs from the given one",
                 seal.revision
             ));
         }

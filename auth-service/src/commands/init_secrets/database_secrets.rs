@@ -76,13 +76,14 @@ impl DatabaseFolders<'_> {
         // This cannot fail, because the URL has a host.
         let _ = url.set_password(Some(password.expose_secret()));
         let url = SecretString::from(String::from(url));
-        let problem = "is not of --postgres and database-password; delete it to create it again";
+        let problem =
+            "does not match --postgres and database-password; delete it to create it again";
         self.secrets.create_or_compare(URL, &url, problem)?;
         self.copy(URL, &url)
     }
 
     fn copy(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
-        let problem = "is not that of the other folder; delete it to create it again";
+        let problem = "differs from that in the other folder; delete it to create it again";
         match self.copies {
             Some(copies) => copies.create_or_compare(name, secret, problem),
             None => Ok(()),

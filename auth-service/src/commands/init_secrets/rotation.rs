@@ -59,7 +59,7 @@ pub(super) fn run(
     if signing.expose_secret().contains([',', '\n']) {
         return Err(folder.invalid(
             SIGNING,
-            "contains a comma or a line break: cannot be listed",
+            "contains a comma or a line break, so it cannot be in a list",
         ));
     }
     match rotation {

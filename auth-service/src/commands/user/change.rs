@@ -41,7 +41,7 @@ pub(super) async fn reset_password(
         && file.is_file()
     {
         print(&format!(
-            "{} holds an older one; delete it, or rolegate deletes it at its next start.",
+            "{} contains an older password; delete it, or rolegate deletes it at its next start.",
             file.display()
         ));
     }
@@ -154,7 +154,10 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
 /// Deletes a user. Asks first, unless the operator gave `--yes` or there is no terminal.
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let question = format!("Delete user {} ({username:?}) and every API key?", user.id);
+    let question = format!(
+        "Delete user {} ({username:?}) and every API key of that user?",
+        user.id
+    );
     if !yes && !confirm(&question).await? {
         return Err("nothing was deleted".into());
     }

@@ -40,7 +40,7 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
     }
     if keys > 0 {
         print(&format!(
-            "The name is erased from {keys} API keys that the user made for others."
+            "The name is erased from {keys} API keys that the user created for others."
         ));
     }
     print(if database.is_on_postgres() {
@@ -49,7 +49,9 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
         LEFT_IN_SQLITE
     });
     if kept > 0 {
-        return Err(format!("{kept} rows were tampered with and keep what they have").into());
+        return Err(
+            format!("{kept} rows were tampered with, so nothing was erased from them").into(),
+        );
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ pub(super) async fn create(
         &key,
         &format!("API key {id} of the user {username:?} is created"),
         &format!(
-            "nobody knows it: create another, and delete this one with user delete-key USERNAME {id}"
+            "it is lost: create another, and delete this one with user delete-key USERNAME {id}"
         ),
     )
 }

@@ -51,12 +51,12 @@ pub(super) fn print_link(
     print_secret(
         &url,
         &format!("the link of the user {username:?} is created"),
-        "nobody knows it: create another with user password-link, which ends it",
+        "it is lost: create another with user password-link, which ends this one",
     )?;
     if url.expose_secret().starts_with('/') {
         print_note(
-            "Send it with the address of your server before it, such as https://auth.example.org; with that address in \
-             SIGN_IN_URL the command prints all of it.",
+            "Send it with the address of your server before it, such as https://auth.example.org; if \
+             SIGN_IN_URL has that address, the command prints the whole link.",
         );
     }
     let end = rfc3339_or_dash(Some(link.expires_at));
