@@ -1,9 +1,9 @@
-//! Rendezvous hashing (Thaler and Ravishankar, 1998): calls about one key go to one replica.
+//! Sends calls about one key to one replica, by rendezvous hashing (Thaler and Ravishankar, 1998).
 //!
-//! Each replica has a weight for each key, and a call goes to the one with the highest. When a replica
-//! is lost, only its own keys move, each to the next in its order. All clients must agree, so the
-//! functions are fixed: FNV-1a, finished by `SplitMix64`. Neither is secret: a client that chooses its
-//! keys can choose the replica.
+//! Each replica has a weight for each key, and a call goes to the replica with the highest weight. If a
+//! replica is lost, only its own keys move, each to the replica with the next highest weight. All clients
+//! must agree, so the functions are fixed: FNV-1a, finished by `SplitMix64`. Neither is secret, so a client
+//! that chooses its keys can choose the replica.
 
 use fnv::FnvHasher;
 use std::{
@@ -37,13 +37,15 @@ impl Affinity {
         Self(mix(hasher.finish()))
     }
 
-    /// The calls about this key go to the replica with the highest weight.
+    /// Returns the weight of a replica for this key. Calls about the key go to the replica with the highest
+    /// weight.
     pub(crate) fn weight(self, replica: Self) -> u64 {
         mix(self.0 ^ replica.0)
     }
 }
 
-/// The output function of `SplitMix64` (Steele, Lea and Flood, 2014): every bit depends on every bit.
+/// Mixes bits by the output function of `SplitMix64` (Steele, Lea and Flood, 2014), so that every bit depends
+/// on every bit.
 const fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

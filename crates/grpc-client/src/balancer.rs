@@ -1,9 +1,9 @@
-//! A channel to every replica behind a DNS name.
+//! Sends each call to a replica of a service.
 //!
-//! The name is resolved again and again, so that replicas may come and go. A call goes to the serving
-//! replica with the fewest calls in flight, or to the one of its key ([`crate::affinity`]). A read-only
-//! call that is not answered in time is sent once more, to another replica. If no replica is reachable, a
-//! call fails early, before its deadline.
+//! The replicas are those behind a DNS name, which is resolved again and again, so that replicas may come and
+//! go. A call goes to the serving replica with the fewest calls in flight, or to the replica of its key
+//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another
+//! replica. If no replica is reachable, a call fails early, before its deadline.
 
 use crate::{
     affinity::Affinity,
@@ -33,18 +33,18 @@ use tonic::{Status, body::Body};
 use tower::Service;
 use tracing::Instrument as _;
 
-/// How long a call that may change something may be unanswered before the health of its replica is checked: as long
-/// as a read-only call waits at most before it is sent once more.
+/// How long a call that may change something waits for its response before the health of its replica is
+/// checked. A read-only call waits at most this long before it is sent once more.
 const SLOW_CALL_TIMEOUT: Duration = MAX_HEDGE_DELAY;
 
 /// The transport of a generated client. Clones share the connections, which close with the last clone.
 ///
-/// It sets the scheme and the authority of each request, so clients need no origin. Errors are
-/// [`Status`]es: UNAVAILABLE where no replica is up, and tonic's mapping of a broken connection.
+/// The channel sets the scheme and the authority of each request, so clients need no origin. Its errors are
+/// [`Status`]es: UNAVAILABLE if no replica is up, and tonic's mapping for a broken connection.
 #[derive(Clone, Debug)]
 pub struct BalancedChannel {
     shared: Arc<Shared>,
-    /// The hash of the key that calls are about.
+    /// The hash of the key that the calls are about; `None` if they may go to any replica.
     affinity: Option<Affinity>,
 }
 
@@ -53,16 +53,16 @@ struct Shared {
     picker: Picker,
     hedging: HedgePolicy,
     origin: Uri,
-    /// Keeps the set of replicas current, and ends when this is dropped.
+    /// The task that keeps the set of replicas current. It ends when this field is dropped.
     _watcher: JoinSet<()>,
 }
 
 type CallResult = Result<Response<Body>, Status>;
 
 impl BalancedChannel {
-    /// Connects in the background to every replica behind `address`, such as
-    /// `http://auth-service:50051` without TLS or `https://auth-service:50051` with TLS. The
-    /// certificate of every replica must be for that host. Needs a tokio runtime.
+    /// Connects in the background to every replica behind `address`, which is `http://auth-service:50051`
+    /// without TLS or `https://auth-service:50051` with TLS, for example. With TLS, the certificate of every
+    /// replica must be valid for that host. This needs a tokio runtime.
     pub fn connect_lazy(
         service: ServiceInfo,
         address: &str,
@@ -72,7 +72,7 @@ impl BalancedChannel {
         Ok(Self::discover(service, Arc::new(target)))
     }
 
-    /// Connects to a single replica over the streams that `connector` opens. Needs a tokio runtime.
+    /// Connects to a single replica over the streams that `connector` opens. This needs a tokio runtime.
     pub fn with_connector<F>(
         service: ServiceInfo,
         connector: impl Fn() -> F + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl BalancedChannel {
         })
     }
 
-    /// Runs `watch`, which keeps the set of replicas current, until the last clone is dropped.
+    /// Runs `watch`, which keeps the set of replicas current, until the last clone of the channel is dropped.
     fn spawn<F>(origin: Uri, watch: impl FnOnce(Arc<ReplicaSet>) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -107,8 +107,8 @@ impl BalancedChannel {
         }
     }
 
-    /// Returns this channel for calls about `key`, such as a username. The calls of all clients about one key go to
-    /// the same replica, and after its loss to the next in the order of that key.
+    /// Returns this channel for calls about `key`, such as a username. The calls of all clients about one key
+    /// go to the same replica. If that replica is lost, they all go to the next one in the order of the key.
     #[must_use]
     pub fn for_key(&self, key: &str) -> Self {
         Self {
@@ -131,7 +131,8 @@ impl BalancedChannel {
         if !pick.has_others {
             return self.send_to(pick.replica, request).await;
         }
-        // Boxed, so that a call without a second replica has no room for two sends.
+        // The futures are boxed, so that a call without a second replica does not reserve memory for two
+        // sends.
         if request.extensions().get::<ReadOnly>().is_some() {
             Box::pin(self.send_hedged(pick.replica, request)).await
         } else {
@@ -139,11 +140,12 @@ impl BalancedChannel {
         }
     }
 
-    /// Sends a request that may change something, so only once. If the answer is slow, the monitor of the replica is
-    /// notified and checks its health. A replica that does not answer this check gets no more calls until it does.
+    /// Sends a request once, because it may change something. If the response is slow, the monitor of the
+    /// replica is notified and checks its health. A replica that does not answer this check gets no more
+    /// calls until it does.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
-        // Until the answer, this clone counts the call a second time. This is so at every replica, so their loads
-        // stay comparable.
+        // This clone counts the call a second time until the response arrives. That happens at every replica,
+        // so their loads stay comparable.
         let in_flight = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
         if let Ok(response) = timeout(SLOW_CALL_TIMEOUT, &mut response).await {
@@ -153,15 +155,15 @@ impl BalancedChannel {
         response.await
     }
 
-    /// Sends a request to `replica` and, if it is not answered in time, once more to another one. The
-    /// first answer counts; the other call is cancelled. A replica that did not answer in time gets no more calls
-    /// until it reports its health.
+    /// Sends a request to `replica` and, if it is not answered in time, once more to another replica. The
+    /// first response is used, and the other call is cancelled. A replica that did not answer in time gets no
+    /// more calls until it reports its health.
     async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> CallResult {
         let hedging = &self.shared.hedging;
         let (head, message) = request.into_parts();
         let message = message.collect().await?.to_bytes();
         let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
-        // As in `send_watched`, this clone counts the call a second time until the answer.
+        // This clone counts the call a second time until the response arrives, as in `send_watched`.
         let in_flight = Arc::clone(&replica.calls);
         let started = Instant::now();
         let mut first = pin!(self.send_to(replica, copy()));
@@ -200,7 +202,7 @@ impl BalancedChannel {
         let in_flight = replica.calls;
         Ok(response?.map(|body| {
             Body::new(body.map_frame(move |frame| {
-                // Only makes the closure own it.
+                // This use only makes the closure own the value.
                 let _ = &in_flight;
                 frame
             }))
@@ -213,7 +215,7 @@ impl Service<Request<Body>> for BalancedChannel {
     type Error = Status;
     type Future = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
-    /// Always ready: a call waits for a replica by itself, within its own deadline.
+    /// Is always ready, because a call waits for a replica by itself, within its own deadline.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
     }

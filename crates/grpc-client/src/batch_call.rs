@@ -1,4 +1,4 @@
-//! Concurrent requests share calls: to any replica, or to the one of their key.
+//! Lets concurrent requests share calls, to any replica or to the replica of their key.
 
 use crate::{
     CallError,
@@ -17,22 +17,25 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-/// A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
+/// How long a call in flight delays the next one. A call that takes longer, because its replica hangs for
+/// example, no longer does.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 const MAX_IN_FLIGHT_STALLED: usize = 16;
 
-/// Bounds the batchers, because replicas come and go. A batcher that is forgotten still answers those who wait.
+/// The maximum number of batchers, which is needed because replicas come and go. A batcher that is dropped
+/// here still answers the requests that wait for it.
 const MAX_BATCHERS: usize = 64;
 
-/// Batches requests `R`, which change nothing, into calls. Each request has its own deadline of
-/// [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request joins only a call that has not been
-/// sent, so its answer `A` is never older than the request.
+/// Batches requests `R`, which change nothing, into calls.
+///
+/// Each request has its own deadline of [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request
+/// joins only a call that has not been sent, so its answer `A` is never older than the request.
 #[derive(Clone, Debug)]
 pub struct CallBatcher<R, A> {
     batcher: Batcher<Member<R>, Result<A, CallError>>,
 }
 
-/// A request of a batch.
+/// A request in a batch.
 struct Member<R> {
     request: R,
     deadline: Instant,
@@ -40,8 +43,8 @@ struct Member<R> {
 }
 
 impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
-    /// Batches up to `max_batch_size` requests. `send` makes the call and returns one answer for each
-    /// request, in their order.
+    /// Creates a batcher of up to `max_batch_size` requests. `send` makes the call and returns one answer for
+    /// each request, in their order.
     pub fn new<F>(
         max_batch_size: usize,
         send: impl Fn(Vec<R>, BatchCall) -> F + Send + Sync + 'static,
@@ -51,7 +54,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     {
         let limits = Limits {
             max_batch_size,
-            // Largest batches, and so the least work for each request.
+            // One call at a time makes the largest batches, and thus the least work for each request.
             max_in_flight: 1,
             stall_timeout: STALL_TIMEOUT,
             max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
@@ -64,7 +67,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
         Self { batcher }
     }
 
-    /// Answers a request with the next call.
+    /// Sends a request with the next call and returns its answer.
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
         let deadline = Instant::now() + READ_TIMEOUT;
         let member = Member {
@@ -80,7 +83,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     }
 }
 
-/// A call for a batch: it lasts until the latest deadline of the requests and carries their ids.
+/// A call for a batch. It lasts until the latest deadline of the requests and carries their ids.
 #[derive(Debug)]
 pub struct BatchCall {
     deadline: Instant,
@@ -96,7 +99,7 @@ impl BatchCall {
         }
     }
 
-    /// A call for one request, which is a batch by itself.
+    /// Creates a call for a request that is a batch by itself.
     #[must_use]
     pub fn single(request_id: Option<RequestId>) -> Self {
         Self {
@@ -105,7 +108,7 @@ impl BatchCall {
         }
     }
 
-    /// Calls a method of a generated client, with retries while the service is unavailable.
+    /// Calls a method of a generated client, and repeats the call while the service is unavailable.
     pub async fn send<C: Clone, M: Clone, A>(
         &self,
         client: &C,
@@ -116,7 +119,7 @@ impl BatchCall {
         retry_until(self.deadline, client, request, method).await
     }
 
-    /// A request with the ids.
+    /// Creates a request with the ids in its metadata.
     pub fn request<M>(&self, message: M) -> Request<M> {
         let mut request = Request::new(message);
         if let Some(ids) = &self.request_ids {
@@ -126,7 +129,7 @@ impl BatchCall {
     }
 }
 
-/// One batcher for each replica, because one that hangs must not delay the requests of others.
+/// One batcher for each replica, so that a replica that hangs does not delay the requests to others.
 #[derive(Debug)]
 pub struct ReplicaBatchers<R, A> {
     channel: BalancedChannel,
@@ -135,8 +138,8 @@ pub struct ReplicaBatchers<R, A> {
 }
 
 impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
-    /// Makes each batcher by `start`. All requests of a batch go to the replica of the key of the first request; their
-    /// own keys have the same replica, unless it is lost meanwhile.
+    /// Creates the set; `start` creates each batcher. All requests of a batch go to the replica of the first
+    /// request's key. The other requests have the same replica, unless it is lost meanwhile.
     pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
         Self {
             channel,
@@ -145,7 +148,7 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
         }
     }
 
-    /// The batcher of the replica of this key; `None` while none is up.
+    /// Returns the batcher of the replica of this key, or `None` while no replica is up.
     pub fn batcher_for(&self, key: &str) -> Option<CallBatcher<R, A>> {
         let replica = self.channel.replica_for(key)?;
         let mut by_replica = self.by_replica.lock();

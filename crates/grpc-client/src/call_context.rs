@@ -1,4 +1,4 @@
-//! The metadata of a call: the request that it serves, and the actor.
+//! Fills the metadata of a call: which request it serves, and who the actor is.
 
 use crate::CallError;
 use http::{HeaderName, HeaderValue};
@@ -10,29 +10,29 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-// Parsed once, not with each call.
+// These names are parsed once instead of with each call.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// Bytes of a list of request ids: enough for the largest batch with ids of
+/// The maximum length of a list of request ids, in bytes. It is enough for the largest batch with ids of
 /// [`RequestId::new_random`].
 const MAX_REQUEST_IDS_LEN: usize = 9 * 1024;
 
-/// Marks values that differ in each call. Indexed, they would evict reusable headers from the HPACK tables
-/// of both ends (RFC 7541, section 6.2.3).
+/// Marks values that differ in each call. If they were indexed, they would evict reusable headers from the
+/// HPACK tables of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
-/// The request that a call serves. Empty for calls that serve none.
+/// The request that a call serves. It is empty for a call that serves none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallContext {
-    /// The address of the end user. Services use it from trusted callers only.
+    /// The address of the end user. Services believe it only from trusted callers.
     pub client_address: Option<IpAddr>,
-    /// The id of the request in the logs of both sides. Services use it from trusted callers only.
+    /// The id of the request in the logs of both sides. Services believe it only from trusted callers.
     pub request_id: Option<RequestId>,
 }
 
 impl CallContext {
-    /// A request with this context in its metadata.
+    /// Creates a request with this context in its metadata.
     pub fn request<M>(self, message: M) -> Request<M> {
         let mut request = Request::new(message);
         if let Some(address) = self.client_address
@@ -53,8 +53,8 @@ impl CallContext {
     }
 }
 
-/// A request on behalf of the bearer of this access token. A token that metadata cannot carry is
-/// [`Reason::TokenInvalid`].
+/// Creates a request on behalf of the bearer of this credential. A credential that metadata cannot carry is
+/// refused with [`Reason::TokenInvalid`].
 pub fn authenticated_request<M>(
     message: M,
     actor: &SecretString,
@@ -72,8 +72,8 @@ pub fn authenticated_request<M>(
     Ok(request)
 }
 
-/// The ids of requests that share a call, separated by commas; `None` for none. Ids that do not fit
-/// are left out, because a peer rejects calls with too large a header.
+/// Joins the ids of requests that share a call with commas, or returns `None` if there are none. Ids that do
+/// not fit are left out, because a peer rejects a call whose headers are too large.
 pub(crate) fn join_request_ids(
     ids: impl Iterator<Item = RequestId>,
 ) -> Option<MetadataValue<Ascii>> {

@@ -1,5 +1,5 @@
-//! Client spans of calls with the attributes of OpenTelemetry's RPC conventions, and the trace context
-//! in the request's headers (W3C Trace Context).
+//! Traces calls: client spans with the attributes of OpenTelemetry's RPC conventions, and the trace context
+//! in the headers of the request (W3C Trace Context).
 
 use crate::call_context::NEVER_INDEXED;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use tonic::{Code, Status};
 use tracing::{Span, field::Empty, info_span};
 
-/// Starts the span of a call and injects its context into the request. The span is disabled outside a
-/// traced request.
+/// Starts the span of a call and adds its context to the request. Outside a traced request, the span is
+/// disabled.
 pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
     if Span::current().is_none() {
         return Span::none();
@@ -51,8 +51,8 @@ fn inject_context(span: &Span, headers: &mut HeaderMap) {
     }
 }
 
-/// Records the status of a call. Services send errors as `grpc-status` in the response's head; calls
-/// without a response are UNAVAILABLE to the caller.
+/// Records the status of a call. Services send errors as `grpc-status` in the head of the response. For the
+/// caller, a call without a response is UNAVAILABLE.
 pub(crate) fn finish<B>(span: &Span, result: &Result<Response<B>, Status>) {
     if span.is_disabled() {
         return;

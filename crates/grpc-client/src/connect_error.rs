@@ -1,4 +1,4 @@
-//! Why a replica cannot be reached.
+//! Describes why a replica cannot be reached.
 
 use rolegate_grpc_tls::tls_problem;
 use std::{error::Error as _, io, iter};
@@ -6,16 +6,16 @@ use tonic::Status;
 
 #[derive(Debug)]
 pub(crate) enum ConnectError {
-    /// No stream: TCP or the TLS handshake failed.
+    /// There is no stream, because TCP or the TLS handshake failed.
     Stream(io::Error),
-    /// No HTTP/2 on the stream.
+    /// The peer does not speak HTTP/2 on the stream, or the connection broke.
     Http2(io::Error),
-    /// No answer of the health service.
+    /// The health service did not report a status.
     Health(Status),
 }
 
 impl ConnectError {
-    /// Whether nothing listens at the address.
+    /// Returns whether no program listens at the address.
     pub(crate) fn is_refused(&self) -> bool {
         matches!(self, Self::Stream(error) if error.kind() == io::ErrorKind::ConnectionRefused)
     }
@@ -26,8 +26,8 @@ impl ConnectError {
                 io::ErrorKind::Other | io::ErrorKind::InvalidData => error.to_string(),
                 kind => kind.to_string(),
             }),
-            // A port with TLS answers plain text by bytes that are no HTTP/2 and closes, which fails the
-            // connection in one way or another.
+            // A port with TLS answers plain text with bytes that are not HTTP/2, and closes the connection.
+            // Either can fail first, so the error differs.
             Self::Http2(_) if !is_encrypted => {
                 "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
             }

@@ -1,10 +1,10 @@
 //! One HTTP/2 connection to one replica.
 //!
-//! A connection never reconnects. When it breaks, its calls fail at once and [`crate::replica_monitor`] opens another.
-//! Calls on a channel that reconnects by itself would wait until their deadlines.
+//! A connection never reconnects. When it breaks, its calls fail at once and [`crate::replica_monitor`] opens
+//! another one. On a channel that reconnects by itself, calls would wait until their deadlines.
 //!
-//! It uses `h2` directly: a client of hyper passes each request to a task of the connection and its body to one more, so
-//! that headers and message are two writes, and the replica wakes twice for a call.
+//! This file uses `h2` directly. A client of hyper passes each request to a task of the connection, and its
+//! body to another one. Headers and message are then two writes, and the replica wakes up twice for a call.
 
 use bytes::Bytes;
 use h2::{
@@ -30,16 +30,18 @@ use tokio::{
 };
 use tonic::{Status, body::Body};
 
-/// Detects peers that died without closing the connection.
+/// How often a connection is pinged, to detect a peer that died without closing it.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// The flow-control window of each stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
-/// The flow-control window of a connection, in bytes: responses that are read slowly hold up no other call.
+/// The flow-control window of a connection, in bytes. It is larger than that of a stream, so that responses
+/// that are read slowly do not hold up other calls.
 const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
-/// The limit until the replica announces its own: what RFC 9113, section 6.5.2, expects of every peer.
+/// The maximum number of streams until the replica announces its own limit. RFC 9113, section 6.5.2,
+/// recommends at least this many.
 const INITIAL_MAX_STREAMS: usize = 100;
-/// The size of the headers of a response, in bytes.
+/// The maximum size of the headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 16 * 1024;
 
 /// A byte stream to a replica.
@@ -47,29 +49,31 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Clones share the connection, which closes with the last of them and of its calls.
+/// A connection that accepts calls. Clones share it, and it closes with the last clone and the last call.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Bytes>,
     ended_streams: EndedStreams,
 }
 
-/// Streams that have ended. Dropping one wakes the task of the connection, and with it a second thread,
-/// just when the caller is to run: the next call drops them, which wakes that task anyway.
+/// Streams that have ended and are not dropped yet.
+///
+/// Dropping a stream wakes the task of the connection, and with it a second thread, just when the caller is
+/// to run. The next call drops them instead, because it wakes that task anyway.
 type EndedStreams = Arc<Mutex<Vec<RecvStream>>>;
 
-/// A stream that ends beside so many is dropped at once.
+/// The maximum number of ended streams to keep. Beyond it, a stream is dropped as soon as it ends.
 const MAX_ENDED_STREAMS: usize = 64;
 
 /// A connection that was just opened.
 #[derive(Debug)]
 pub(crate) struct NewConnection {
     pub(crate) connection: Connection,
-    /// Receives the error that ends the connection, if one does.
+    /// Receives the error that ends the connection, if there is one.
     pub(crate) failure: oneshot::Receiver<io::Error>,
 }
 
-/// Performs the HTTP/2 handshake.
+/// Performs the HTTP/2 handshake on a stream.
 pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     let (sender, mut connection) = Builder::new()
         .enable_push(false)
@@ -112,7 +116,7 @@ async fn wait_for_missed_ping(pings: Option<PingPong>) {
         sleep(PING_INTERVAL).await;
         match timeout(PING_TIMEOUT, pings.ping(Ping::opaque())).await {
             Ok(Ok(_)) => {}
-            // The connection itself knows why.
+            // The connection has failed, and its own error says why.
             Ok(Err(_)) => return std::future::pending().await,
             Err(_elapsed) => return,
         }
@@ -120,7 +124,7 @@ async fn wait_for_missed_ping(pings: Option<PingPong>) {
 }
 
 impl Connection {
-    /// Whether it broke, or the replica takes no more calls on it.
+    /// Returns whether the connection broke, or the replica accepts no more calls on it.
     pub(crate) fn is_closed(&self) -> bool {
         let polled = self
             .sender
@@ -129,7 +133,7 @@ impl Connection {
         matches!(polled, Poll::Ready(Err(_)))
     }
 
-    /// Sends a request, which has one message, and waits for the headers of its response.
+    /// Sends a request of one message, and waits for the headers of the response.
     pub(crate) async fn send(mut self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (head, body) = request.into_parts();
         let message = body.collect().await?.to_bytes();
@@ -156,7 +160,7 @@ impl Connection {
 /// The body of a response.
 struct ResponseBody {
     stream: Option<RecvStream>,
-    /// Whether more data may come, before the trailers.
+    /// Whether more data may come before the trailers.
     has_data: bool,
     ended_streams: EndedStreams,
 }
@@ -191,7 +195,8 @@ impl http_body::Body for ResponseBody {
         if *has_data {
             if let Some(data) = ready!(stream.poll_data(context)) {
                 let data = data?;
-                // The window is for what has not been read. It fails only after the end of the stream.
+                // Data that was read no longer takes space in the window. Releasing it fails only after the
+                // end of the stream.
                 let _ = stream.flow_control().release_capacity(data.len());
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }

@@ -1,4 +1,4 @@
-//! Deadlines that this side enforces, and retries within them.
+//! Enforces the deadlines of calls on the side of the client, and repeats calls within them.
 
 use crate::{CallError, hedge::ReadOnly};
 use std::time::Duration;
@@ -7,20 +7,20 @@ use tonic::{Request, Response, Status, Streaming};
 
 /// The timeout of decisions and reads, which take milliseconds.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// The timeout of calls that hash a password: a third of a second of work behind a queue.
+/// The timeout of calls that hash a password, which takes a third of a second and may wait in a queue first.
 pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How far the timers of both sides may differ.
+/// How far the timers of client and service may differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
-/// The timeouts that services learn are multiples of this.
+/// The granularity of the timeouts that are announced to services.
 const TIMEOUT_GRANULARITY: Duration = Duration::from_millis(100);
 
-/// A lost replica is not picked again, so few attempts are enough.
+/// The delays between attempts. Few attempts are enough, because a lost replica is not picked again.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
 /// Calls a method of a generated client and fails after `timeout`, whatever the service does. The service
-/// learns the timeout from `grpc-timeout` and can stop its work.
+/// receives the timeout in `grpc-timeout` and can stop its work.
 pub async fn call<C: Clone, M, A>(
     timeout: Duration,
     client: &C,
@@ -31,8 +31,8 @@ pub async fn call<C: Clone, M, A>(
     call_within(timeout, client, request, method).await
 }
 
-/// Opens a stream of responses, which has no deadline. The service does not learn the timeout of the answer that
-/// begins it: a proxy would end the stream by it.
+/// Opens a stream of responses, which has no deadline. Only the response that begins the stream must arrive
+/// in time. The service does not receive this timeout, because a proxy would end the stream after it.
 pub async fn open_stream<C: Clone, M, A>(
     client: &C,
     request: Request<M>,
@@ -58,8 +58,8 @@ async fn call_within<C: Clone, M, A>(
     }
 }
 
-/// The timeout that the service learns: rounded up, so that calls with what is left of a deadline send few
-/// distinct values, which HPACK can index. A timeout of less than a second stays exact.
+/// Returns the timeout that the service receives. It is rounded up, so that calls with the rest of a deadline
+/// send few distinct values, which HPACK can index. A timeout of less than a second stays exact.
 fn announced_timeout(timeout: Duration) -> Duration {
     if timeout < Duration::from_secs(1) {
         return timeout;
@@ -70,8 +70,8 @@ fn announced_timeout(timeout: Duration) -> Duration {
     TIMEOUT_GRANULARITY.saturating_mul(u32::try_from(multiple).unwrap_or(u32::MAX))
 }
 
-/// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
-/// another replica.
+/// Calls a method that changes nothing. If it is not answered in time, it may be sent once more, to another
+/// replica.
 pub async fn read<C: Clone, M, A>(
     timeout: Duration,
     client: &C,
@@ -82,7 +82,7 @@ pub async fn read<C: Clone, M, A>(
     call(timeout, client, request, method).await
 }
 
-/// Like [`read`], again and again until `deadline` while the service is unavailable.
+/// Calls a method like [`read`], and repeats the call while the service is unavailable, until `deadline`.
 pub async fn retry_until<C: Clone, M, A>(
     deadline: Instant,
     client: &C,

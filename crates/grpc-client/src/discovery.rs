@@ -1,4 +1,4 @@
-//! Where the replicas of a service are, and how to connect to them.
+//! Finds the replicas of a service, and opens streams to them.
 
 use crate::connection::Stream;
 use async_trait::async_trait;
@@ -14,7 +14,8 @@ use tokio::net::{TcpStream, lookup_host};
 #[cfg(simulation)]
 use turmoil::net::TcpStream;
 
-/// The simulated hosts `auth-1`, `auth-2` and so on are the replicas of `auth`.
+/// Returns the addresses of the simulated replicas: the hosts `auth-1`, `auth-2` and so on are the replicas
+/// of `auth`.
 #[cfg(simulation)]
 #[expect(clippy::unused_async, reason = "it stands in for that of tokio")]
 async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item = SocketAddr>> {
@@ -25,30 +26,30 @@ async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item
         .map(move |address| SocketAddr::new(address, port)))
 }
 
-/// What clients must know about a service.
+/// The facts about a service that a channel to it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceInfo {
-    /// The program that runs it, for log lines and errors.
+    /// The program that runs the service, for log lines and errors.
     pub program: &'static str,
-    /// Its usual port, for errors.
+    /// The usual port of the service, for errors.
     pub default_port: u16,
-    /// Its name in `grpc.health.v1`.
+    /// The name of the service in `grpc.health.v1`.
     pub health_name: &'static str,
 }
 
 /// Finds the replicas of a service and connects to them.
 #[async_trait]
 pub(crate) trait Discover: Send + Sync + 'static {
-    /// The current addresses, one for each replica.
+    /// Returns the current addresses, one for each replica.
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>>;
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
 
-    /// The scheme and authority of requests.
+    /// Returns the scheme and the authority of requests.
     fn origin(&self) -> Uri;
 }
 
-/// A single replica, whose streams `connector` opens.
+/// A service with a single replica, to which `connector` opens streams.
 pub(crate) struct SingleReplica<C> {
     pub(crate) connector: C,
 }
@@ -59,7 +60,7 @@ where
     C: Fn() -> F + Send + Sync + 'static,
     F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
 {
-    /// Stands for an address.
+    /// Returns a placeholder, because the replica has no address.
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))])
     }
@@ -73,7 +74,7 @@ where
     }
 }
 
-/// The address of a service is not a URL that gRPC can use.
+/// The error for a service address that is not a URL for gRPC.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be {scheme}://, a host and a port, such as {scheme}://{program}:{port}")]
 pub struct InvalidAddress {
@@ -105,7 +106,7 @@ impl ServiceUrl {
             .trim_end_matches(']')
             .to_owned();
         let port = origin.port_u16()?;
-        // Port 0 is valid for listeners only.
+        // Only listeners can have port 0.
         if host.is_empty() || port == 0 {
             return None;
         }
@@ -113,11 +114,11 @@ impl ServiceUrl {
     }
 }
 
-/// A host name or IP address, resolved anew for each list of addresses.
+/// A host name or an IP address. The name is resolved again for each list of addresses.
 #[derive(Debug)]
 pub(crate) struct DnsTarget {
     url: ServiceUrl,
-    /// Every replica must prove to be the host of the URL; `None` for plain text.
+    /// With TLS, every replica must prove that it is the host of the URL. `None` stands for plain text.
     tls: Option<ClientTls>,
 }
 
@@ -150,7 +151,7 @@ impl Discover for DnsTarget {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
-        // Small messages must not wait for the acknowledgement of earlier ones.
+        // Without this option, small messages would wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true)?;
         Ok(match &self.tls {
             Some(tls) => Box::new(tls.connect(&self.url.host, stream).await?),

@@ -1,4 +1,4 @@
-//! Follows a DNS name: one monitor for each replica that it resolves to.
+//! Follows a DNS name, and runs a monitor for each replica that it resolves to.
 
 use crate::{
     discovery::{Discover, ServiceInfo},
@@ -13,23 +13,24 @@ use tokio::{
 };
 
 pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
-/// A resolver takes five seconds to fall back from a silent name server to the next, for each search
-/// domain; a shorter timeout might never see an answer.
+/// How long a resolution may take. A resolver needs five seconds to fall back from a silent name server to
+/// the next one, for each search domain. With a shorter timeout, no answer might ever arrive.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Keeps `set` current: it has the replicas that the name resolves to, and a monitor for each reports its state.
+/// Keeps `set` current. It has an entry for each replica that the name resolves to, whose monitor reports the
+/// state.
 pub(crate) async fn watch(
     service: ServiceInfo,
     discovery: Arc<dyn Discover>,
     set: Arc<ReplicaSet>,
 ) {
-    // The monitors, which end when they are dropped.
+    // Each monitor ends when its entry is dropped.
     let mut monitors: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
     loop {
         let resolution = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
         let addresses = match resolution.unwrap_or_else(|elapsed| Err(elapsed.into())) {
             Ok(addresses) => addresses,
-            // Known replicas stay: name servers have outages.
+            // The known replicas stay, because name servers have outages.
             Err(error) => {
                 tracing::debug!(%error, "resolving the name of {} failed", service.program);
                 sleep(RESOLVE_INTERVAL).await;
@@ -38,7 +39,7 @@ pub(crate) async fn watch(
         };
         set.change(|entries| {
             monitors.retain(|&address, monitor| {
-                // A monitor that ended has panicked; another one starts.
+                // A monitor ends only by a panic. Another one is started.
                 let is_running = monitor.try_join_next().is_none();
                 let is_current = is_running && addresses.contains(&address);
                 if !is_current {

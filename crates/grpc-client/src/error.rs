@@ -1,12 +1,12 @@
-//! Why a call failed.
+//! Defines why a call failed.
 
 use rolegate_proto::{ERROR_DOMAIN, Reason};
 use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// A failed call. Only [`CallError::Refused`] is an answer of the service; every other case decides
-/// nothing and must never be read as "no".
+/// A failed call. Only [`CallError::Refused`] is an answer of the service. Every other case decides nothing,
+/// and must never be treated as a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The service answered with an error.
@@ -27,17 +27,17 @@ pub enum CallError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reason.as_str())]
 pub struct ServiceError {
-    /// What programs decide by.
+    /// The reason, which programs compare.
     pub reason: Reason,
-    /// The text for people; names the broken rule of [`Reason::UsernameInvalid`], [`Reason::PasswordInvalid`] and
-    /// [`Reason::PostInvalid`].
+    /// The text for people. It names the broken rule if [`Reason::http_detail`] is `None`, for example with
+    /// [`Reason::UsernameInvalid`].
     pub message: String,
-    /// When to try again, where the service sent it.
+    /// How long to wait before another attempt, if the service sent it.
     pub retry_after: Option<Duration>,
 }
 
 impl CallError {
-    /// The reason, where the service sent one.
+    /// Returns the reason, if the service sent one.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self {
@@ -46,7 +46,8 @@ impl CallError {
         }
     }
 
-    /// A refusal without the status of a call: one that this client decides by itself, or that of an item of a batch.
+    /// Creates a refusal that is not the status of a call: either this client decides it, or it is the
+    /// outcome of an item in a batch.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
         Self::Refused(ServiceError {
@@ -56,8 +57,8 @@ impl CallError {
         })
     }
 
-    /// Interprets a status. tonic reports a timeout of either side as CANCELLED, and so it reports a
-    /// broken connection; `is_overdue` tells them apart.
+    /// Interprets a status. tonic reports both a timeout of either side and a broken connection as CANCELLED;
+    /// `is_overdue` tells them apart.
     #[must_use]
     pub fn from_status(status: &Status, is_overdue: bool) -> Self {
         let error_info = status.get_details_error_info();

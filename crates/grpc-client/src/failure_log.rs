@@ -1,4 +1,4 @@
-//! Log lines about replicas that cannot be reached.
+//! Logs why replicas cannot be reached, without repeating a cause.
 
 use crate::connect_error::ConnectError;
 use parking_lot::Mutex;
@@ -7,7 +7,8 @@ use std::{
     net::SocketAddr,
 };
 
-/// Bounds the causes that are kept for one replica: an error of a library may contain a number that changes.
+/// The maximum number of causes to keep for one replica. A limit is needed because an error of a library may
+/// contain a number that changes.
 const MAX_CAUSES: usize = 8;
 
 /// A replica, as log lines name it.
@@ -17,7 +18,8 @@ pub(crate) struct ReplicaName {
     pub(crate) address: SocketAddr,
 }
 
-/// Causes that are not logged again until the replica was reached. Shared by all channels of this process.
+/// The causes that are not logged again until their replica was reached. All channels of this process share
+/// them.
 static LOGGED: Mutex<BTreeMap<ReplicaName, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Logs why a replica cannot be reached, once for each cause.
@@ -37,8 +39,8 @@ pub(crate) fn log(replica: ReplicaName, is_encrypted: bool, error: &ConnectError
     causes.insert(cause);
 }
 
-/// Forgets a replica that was reached, or that DNS no longer has: its next failure is logged. Returns whether a
-/// failure was logged before.
+/// Forgets a replica that was reached or is no longer in DNS, so that its next failure is logged. Returns
+/// whether a failure was logged before.
 pub(crate) fn forget(replica: ReplicaName) -> bool {
     LOGGED.lock().remove(&replica).is_some()
 }

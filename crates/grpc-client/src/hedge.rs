@@ -1,4 +1,4 @@
-//! When a call that changes nothing is sent once more, to another replica ("The Tail at Scale", Dean
+//! Decides when a call that changes nothing is sent once more, to another replica ("The Tail at Scale", Dean
 //! and Barroso, 2013).
 
 use std::{
@@ -9,33 +9,34 @@ use std::{
 use tokio::select;
 use tonic::Status;
 
-/// The delay of a hedge in units of the running p99.
+/// The delay of a hedge, as a multiple of the running p99.
 const DELAY_FACTOR: u64 = 5;
-/// Below it, timers are too coarse. In nanoseconds, like the running p99.
+/// The lowest estimate, in nanoseconds. For shorter delays, timers are too coarse.
 const MIN_P99: u64 = 1_000_000;
-/// The longest delay of a hedge: a call without an answer for this long is sent once more, however slow the service is.
+/// The longest delay of a hedge. A call that is not answered for this long is sent once more, however slow
+/// the service is.
 pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
-/// The highest estimate, in nanoseconds, and the one that a channel begins with.
+/// The highest estimate, in nanoseconds. A channel begins with it.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
 
-/// One hedge for each 20 calls: at most 5 % more.
+/// How many calls pay for one hedge, so that hedges add at most 5 % to the calls.
 const CALLS_PER_HEDGE: u32 = 20;
-/// The budget that a channel begins with: a replica can freeze before it was called 20 times.
+/// The budget that a channel begins with, because a replica can freeze before it was called 20 times.
 const INITIAL_BUDGET: u32 = 10 * CALLS_PER_HEDGE;
-/// The budget that a channel can save for the moment at which many calls miss at once.
+/// The budget that a channel can save for the moment when many calls miss their time at once.
 const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 
-/// Marks, in their extensions, requests that change nothing and may be sent twice.
+/// Marks a request, in its extensions, that changes nothing and may be sent twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnly;
 
-/// Decides when the calls of a channel are hedged. Concurrent updates may overwrite each other, which
-/// blurs an estimate and costs no lock.
+/// Decides when the calls of a channel are hedged. Concurrent updates may overwrite each other. This makes
+/// the estimate less exact, but needs no lock.
 #[derive(Debug)]
 pub(crate) struct HedgePolicy {
     /// The running 99th percentile of the time that a call takes, in nanoseconds.
     p99: AtomicU64,
-    /// The unit is a call: each adds one, and a hedge takes [`CALLS_PER_HEDGE`].
+    /// The budget in calls. Each call adds one, and a hedge takes [`CALLS_PER_HEDGE`].
     budget: AtomicU32,
 }
 
@@ -49,13 +50,14 @@ impl Default for HedgePolicy {
 }
 
 impl HedgePolicy {
-    /// How long a call waits for its answer before it is sent once more.
+    /// Returns how long a call waits for its response before it is sent once more.
     pub(crate) fn delay(&self) -> Duration {
         Duration::from_nanos(self.p99.load(Relaxed) * DELAY_FACTOR)
     }
 
-    /// Records a call that ended, also with an error: its time moves the estimate, and the budget grows by one call.
-    /// The estimate moves up 99 times as far as down, so it rests where one call in a hundred is slower.
+    /// Records a call that ended, with or without an error. Its duration moves the estimate, and the budget
+    /// grows by one call. The estimate moves up 99 times as far as down, so it settles where one call in a
+    /// hundred is slower.
     pub(crate) fn record(&self, time_to_end: Duration) {
         let p99 = self.p99.load(Relaxed);
         let is_slower = time_to_end.as_nanos() > u128::from(p99);
@@ -70,7 +72,7 @@ impl HedgePolicy {
         }
     }
 
-    /// Takes one hedge from the budget; false if the budget does not have one.
+    /// Takes one hedge from the budget. Returns false if the budget is too small.
     pub(crate) fn try_spend(&self) -> bool {
         let spend = |budget: u32| budget.checked_sub(CALLS_PER_HEDGE);
         self.budget.try_update(Relaxed, Relaxed, spend).is_ok()

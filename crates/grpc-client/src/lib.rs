@@ -1,16 +1,26 @@
-//! gRPC clients for services with many replicas.
+//! The transport of gRPC clients for services that have several replicas.
 //!
-//! - [`BalancedChannel`]: the transport of generated clients, as in `AuthServiceClient::new(channel)`.
-//!   It sends each call to the least loaded healthy replica behind a DNS name, or all calls about one
-//!   key to the same replica.
-//! - [`ServiceInfo`]: what the channel must know about the service it calls.
-//! - [`call`], [`read`], [`retry_until`]: deadlines that this side enforces; calls that change nothing
-//!   are also sent to another replica (`hedge`) and retried; [`open_stream`]: one without an end.
-//! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls; [`ReplicaBatchers`]: by replica.
-//! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
-//! - [`CallError`]: why a call failed, by the reasons of the contracts.
-//! - [`ClientTls`]: TLS from files; [`settings`] (feature `settings`) reads their settings, and
-//!   `probe` connects once with them.
+//! A generated client sends its calls through a [`BalancedChannel`] (`balancer.rs`), as in
+//! `AuthServiceClient::new(channel)`. `dns_watcher` resolves the name of the service and runs a
+//! `replica_monitor` for each address, which keeps a `connection` open and follows the health of the replica.
+//! All of them report to the `replica_set`, from which the `picker` chooses a replica for each call: the
+//! least loaded one, or the one of the call's key (`affinity`). A read that takes too long is sent to a
+//! second replica (`hedge`). `discovery` is where replicas come from, `connect_error` and `failure_log` say
+//! why one cannot be reached, and `client_span` traces calls.
+//!
+//! The caller's side of a call is in these files:
+//!
+//! - `deadline`: [`call`], [`read`] and [`retry_until`] enforce deadlines, and may repeat calls that change
+//!   nothing. [`open_stream`] opens a stream without an end.
+//! - `batch_call`: with a [`CallBatcher`], concurrent requests share calls ([`BatchCall`]).
+//!   [`ReplicaBatchers`] has a batcher for each replica.
+//! - `call_context`: [`CallContext`] and [`authenticated_request`] fill the metadata of a call.
+//! - `error`: [`CallError`] says why a call failed, by the reasons of the contracts.
+//! - [`settings`] (feature `settings`) reads the settings of [`ClientTls`], and `probe` connects once with
+//!   them, for `doctor`.
+//!
+//! This crate knows no contract but that of health checks: [`ServiceInfo`] says which service a channel
+//! calls.
 
 mod affinity;
 mod balancer;

@@ -1,4 +1,5 @@
-//! Picks the replica of a call: the one of its key ([`crate::affinity`]), or the one with the fewest calls in flight.
+//! Picks the replica for a call: the one of its key ([`crate::affinity`]), or the one with the fewest calls
+//! in flight.
 
 use crate::{
     affinity::Affinity,
@@ -15,20 +16,21 @@ use std::{
 use tokio::time::timeout;
 use tonic::Status;
 
-/// How long a call waits for one more attempt to reconnect when no replica is up. A replica that refuses answers sooner.
+/// How long a call waits for one more attempt to reconnect if no replica is up. A replica that refuses the
+/// connection ends the wait earlier.
 pub(crate) const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct Pick {
     pub(crate) replica: Replica,
-    /// Whether a call that the replica does not answer could be sent to another one.
+    /// Whether there is another replica, to which the call could be sent if this one does not answer.
     pub(crate) has_others: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Picker {
     set: Arc<ReplicaSet>,
-    /// Where the next search starts: equally loaded replicas take turns.
+    /// The index at which the next search starts, so that equally loaded replicas take turns.
     next_index: AtomicUsize,
 }
 
@@ -40,20 +42,20 @@ impl Picker {
         }
     }
 
-    /// Picks the replica for a call, about a key if `affinity` is set.
+    /// Picks the replica for a call, which is about a key if `affinity` is set.
     pub(crate) async fn pick(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         match self.try_pick(affinity) {
             Some(pick) => Ok(pick),
-            // Boxed: most calls do not wait.
+            // The future is boxed because most calls do not wait.
             None => Box::pin(self.wait_for_replica(affinity)).await,
         }
     }
 
-    /// Waits for the first health status of new replicas and, where none is up, for one more attempt
-    /// to connect, so that a replica that just came back is found.
+    /// Waits for the first health status of new replicas. If none of them is up, it waits for one more
+    /// attempt to connect, so that a replica that just came back is found.
     async fn wait_for_replica(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         let mut available = self.set.available.subscribe();
-        // Bounded, because replicas that appear one after the other can keep the set pending.
+        // The wait has a limit, because replicas that appear one after the other can keep the set pending.
         let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
         if let Some(pick) = self.try_pick(affinity) {
             return Ok(pick);
@@ -81,7 +83,8 @@ impl Picker {
         })
     }
 
-    /// Picks a replica for a call that was not answered in time, another one than that with these `calls`.
+    /// Picks a replica for a call that was not answered in time. It is another one than the replica to which
+    /// these `calls` belong.
     pub(crate) fn pick_other(&self, calls: &Arc<Calls>) -> Option<Replica> {
         let candidates = self.set.available.borrow().clone()?;
         let others = |replicas: &[Replica]| -> Vec<Replica> {
@@ -103,7 +106,8 @@ impl Picker {
             .cloned()
     }
 
-    /// Returns the hash of the address of the replica that calls about `key` go to now; `None` while none is up.
+    /// Returns the hash of the address of the replica to which calls about `key` go now, or `None` while no
+    /// replica is up.
     pub(crate) fn replica_for(&self, key: Affinity) -> Option<Affinity> {
         let available = self.set.available.borrow();
         let replica = available.as_ref()?.replica_for(key)?;

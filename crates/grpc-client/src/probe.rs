@@ -1,4 +1,4 @@
-//! Connects to each replica once, for `doctor`.
+//! Connects to each replica once, for the command `doctor`.
 
 use crate::{
     connect_error::ConnectError,
@@ -11,12 +11,14 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, time::timeout};
 use tonic_health::pb::health_check_response::ServingStatus;
 
-/// A name server that does not answer is a finding.
+/// How long a resolution may take. It is shorter than that of a running program, because `doctor` is to
+/// report a name server that does not answer.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bounds the attempts after connections that break, such as those to a replica that restarts.
+/// The maximum number of attempts. A connection may break because the replica is restarting, so one attempt
+/// is not enough.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Resolves `url`, connects to each replica and asks for its health. One line for each.
+/// Resolves `url`, connects to each replica and reports its health, in one line for each replica.
 pub(crate) async fn probe(
     doctor: &mut Doctor,
     step: &str,
@@ -80,8 +82,9 @@ async fn ask_health(
     Err(error.describe(is_encrypted))
 }
 
-/// Receives the alert by which a server refuses a certificate after the handshake of its client. Where a write
-/// fails before the alert is read, HTTP/2 knows only that; a stream that never writes receives the alert.
+/// Receives the alert by which a server refuses a client's certificate after the client has finished its
+/// handshake. If a write fails before the alert is read, HTTP/2 reports only the failed write. A stream that
+/// never writes receives the alert.
 async fn receive_tls_alert(address: SocketAddr, target: &Arc<dyn Discover>) -> Option<io::Error> {
     let read = async { target.connect(address).await?.read_u8().await };
     match timeout(HEALTH_TIMEOUT, read).await {

@@ -22,17 +22,17 @@ use tower::service_fn;
 
 /// The time to connect to a replica and to receive its first health status.
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a replica with a slow call, which may have work to do, may take to report its health.
+/// How long a replica with a slow call may take to report its health. It may be busy with that call.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The delay between two attempts to connect, even while calls wait.
+/// The minimum delay between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
-/// The delay while no call waits; doubled up to the maximum.
+/// The first delay between attempts while no call waits. It doubles up to [`MAX_BACKOFF`].
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// How long to wait for the error of a connection whose first call failed.
 const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
-/// A replica that refuses connections is logged only after this time: programs start together, and some
-/// end at once with a line about a setting.
+/// How long a replica that refuses connections is not logged. Programs are started together, and some end at
+/// once with a line about a setting.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ReplicaMonitor {
@@ -40,7 +40,8 @@ pub(crate) struct ReplicaMonitor {
     address: SocketAddr,
     discovery: Arc<dyn Discover>,
     pub(crate) calls: Arc<Calls>,
-    /// Learns each state. While the replica is down, it ends the delay before the next attempt.
+    /// Receives each change of state. While the replica is down, a call that finds no replica ends, through
+    /// the set, the delay before the next attempt.
     set: Arc<ReplicaSet>,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct HealthyConnection {
     pub(crate) health: HealthWatch,
 }
 
-/// The last health status, and the stream of the next ones.
+/// The latest health status, and the stream of further ones.
 pub(crate) struct HealthWatch {
     pub(crate) status: HealthCheckResponse,
     updates: Streaming<HealthCheckResponse>,
@@ -72,14 +73,14 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Reports each change of state, until dropped. Health comes from `grpc.health.v1`, whose `Watch`
-    /// stream sends every change and ends with the connection.
+    /// Reports each change of state, until this future is dropped. The health comes from `grpc.health.v1`,
+    /// whose `Watch` stream sends every change and ends with the connection.
     pub(crate) async fn run(self) {
         let mut backoff = MIN_BACKOFF;
         let mut down_since = Instant::now();
         loop {
-            // Created before the attempt: a notification during an attempt that fails starts the
-            // next one.
+            // This is created before the attempt, so that a notification during an attempt that fails starts
+            // the next one.
             let reconnect = self.set.reconnect.notified();
             let started = Instant::now();
             let attempt = match timeout(HEALTH_TIMEOUT, self.connect()).await {
@@ -93,8 +94,8 @@ impl ReplicaMonitor {
                         tracing::info!(address = %self.address, "connected to {program}");
                     }
                     self.follow_health(&connection, health).await;
-                    // The replica stops, or the connection broke. Only a new connection tells which;
-                    // it takes milliseconds, and calls without another replica wait for it instead of
+                    // The replica stops, or the connection broke. Only a new connection tells which of the
+                    // two. It takes milliseconds, and calls without another replica wait for it instead of
                     // failing on this one. Calls in flight may still complete.
                     self.report(ReplicaState::Down);
                     down_since = Instant::now();
@@ -121,10 +122,10 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Logs what an operator can mend, since callers see only an outage.
+    /// Logs a failure that an operator can fix, because callers see only an outage.
     fn log_failure(&self, error: &ConnectError, down_since: Instant) {
         let may_be_starting = error.is_refused() && down_since.elapsed() < STARTUP_TIMEOUT;
-        // Streams within the process have port 0, and nothing to mend.
+        // Streams within the process have port 0, and an operator can fix nothing there.
         let is_in_process = self.address.port() == 0;
         if !may_be_starting && !is_in_process {
             failure_log::log(self.name(), self.is_encrypted(), error);
@@ -153,7 +154,7 @@ impl ReplicaMonitor {
             Ok(health) => Ok(HealthyConnection { connection, health }),
             Err(status) => {
                 drop(connection);
-                // What ended the connection says more than the status of its call.
+                // The error that ended the connection says more than the status of its call.
                 Err(match timeout(FAILURE_TIMEOUT, failure).await {
                     Ok(Ok(error)) => ConnectError::Http2(error),
                     _ => ConnectError::Health(status),
@@ -162,7 +163,7 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Opens a health stream, which begins with the present status.
+    /// Opens a health stream, which begins with the current status.
     async fn watch_health(&self, connection: &Connection) -> Result<HealthWatch, Status> {
         let connection = connection.clone();
         let transport = service_fn(move |request: Request<Body>| connection.clone().send(request));
@@ -177,8 +178,8 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Forwards health updates until the stream ends. When a call misses or is slow, asks for the health
-    /// anew: a process that is stopped or starved reports nothing.
+    /// Forwards health updates until the stream ends. If a call is not answered in time or is slow, it
+    /// requests the health again, because a process that is stopped or starved reports nothing.
     async fn follow_health(&self, connection: &Connection, mut health: HealthWatch) {
         loop {
             self.report(ReplicaState::Up {
@@ -203,8 +204,8 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Waits for the replica to report its health. After `grace`, or at once without it, the replica is
-    /// unresponsive until then.
+    /// Requests the health again and waits for it. With `grace`, the replica counts as unresponsive only
+    /// after this time; without it, at once. This ends when the health arrives.
     async fn ask_health_anew(
         &self,
         connection: &Connection,

@@ -1,30 +1,31 @@
-//! The known replicas, and which of them may be called.
+//! Holds the known replicas, and which of them may be called.
 
 use crate::{affinity::Affinity, connection::Connection};
 use parking_lot::Mutex;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 use tokio::sync::{Notify, watch};
 
-/// What the calls to a replica share with its monitor. Each call in flight holds a clone of the [`Arc`], so the number
-/// of clones is the load of the replica.
+/// The state that the calls to a replica share with its monitor. Each call in flight holds a clone of the
+/// [`Arc`], so the number of clones is the load of the replica.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// Notified when a call was not answered in time.
     pub(crate) missed: Notify,
-    /// Notified when a call takes long that may have to: a password waits its turn for seconds.
+    /// Notified when a slow call is allowed to be slow: a password can wait several seconds for its turn.
     pub(crate) slow: Notify,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicaState {
     Down,
-    /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
-    /// second choice.
+    /// The replica is connected. If it is not serving, because it starts, stops or has lost its database, it
+    /// is the second choice.
     Up {
         connection: Connection,
         serving: bool,
     },
-    /// Connected, but it missed a call and has reported no health since: the last choice.
+    /// The replica is connected, but it missed a call and has not reported its health since. It is the last
+    /// choice.
     Unresponsive {
         connection: Connection,
     },
@@ -34,28 +35,31 @@ pub(crate) enum ReplicaState {
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) connection: Connection,
-    /// Each call in flight holds a clone, by which it counts.
+    /// The counter of calls in flight, of which each call holds a clone.
     pub(crate) calls: Arc<Calls>,
-    /// The hash of its address.
+    /// The hash of the replica's address.
     pub(crate) affinity: Affinity,
 }
 
-/// The replicas to choose from; `None` while none is up and the first health status of one is pending.
+/// The replicas to choose from; `None` while no replica is up and at least one has not reported its first
+/// health status.
 pub(crate) type Available = Option<Arc<Candidates>>;
 
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// The replicas for a call: those that serve. Where none serves, those that are up, whose errors say more
-    /// than none, and at last those that missed.
+    /// The replicas for the first attempt of a call: those that serve. If none serves, they are those that
+    /// are up, because their errors say more than no response. As a last resort, they are those that missed a
+    /// call.
     pub(crate) first_attempt: Vec<Replica>,
-    /// The replicas for a call that was not answered in time: those that serve and those that missed, which
-    /// may be slow only. Two that miss at the same moment still try each other.
+    /// The replicas for a call that was not answered in time: those that serve, and those that missed a call
+    /// but may only be slow. If two replicas miss at the same moment, the calls of each can still try the
+    /// other.
     pub(crate) hedge: Vec<Replica>,
 }
 
 impl Candidates {
-    /// The replica for calls about a key. One whose connection just broke is the last choice, also
-    /// before its monitor notices.
+    /// Returns the replica for calls about a key. A replica whose connection just broke is the last choice,
+    /// even before its monitor notices.
     pub(crate) fn replica_for(&self, key: Affinity) -> Option<&Replica> {
         self.first_attempt.iter().max_by_key(|replica| {
             let is_open = !replica.connection.is_closed();
@@ -64,12 +68,12 @@ impl Candidates {
     }
 }
 
-/// What is known about the replica at an address.
+/// The state of the replica at an address.
 #[derive(Debug, Default)]
 pub(crate) struct ReplicaEntry {
-    /// `None` before its first health status.
+    /// The reported state; `None` before the first health status.
     pub(crate) state: Option<ReplicaState>,
-    /// Calls in flight stay counted across reconnects.
+    /// The counter of calls in flight, which survives reconnections.
     pub(crate) calls: Arc<Calls>,
 }
 
@@ -82,7 +86,7 @@ pub(crate) struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// Changes the set with `change` and publishes what there is to choose from.
+    /// Changes the set with `change`, and publishes the replicas to choose from.
     pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, ReplicaEntry>)) {
         let mut entries = self.entries.lock();
         change(&mut entries);
@@ -90,8 +94,8 @@ impl ReplicaSet {
         self.available.send_replace(available);
     }
 
-    /// Records the state of a replica. Addresses dropped from DNS are ignored; their hosts are often
-    /// dead.
+    /// Records the state of a replica. An address that was dropped from DNS is ignored, because its host is
+    /// often dead.
     pub(crate) fn update(&self, address: SocketAddr, state: ReplicaState) {
         self.change(|entries| {
             if let Some(entry) = entries.get_mut(&address) {

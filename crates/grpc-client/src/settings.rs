@@ -1,4 +1,4 @@
-//! Settings of TLS connections to a service.
+//! The settings of TLS connections to a service.
 
 use crate::{
     BalancedChannel, ClientTls, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
@@ -6,12 +6,13 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::{path::PathBuf, sync::Arc};
 
-/// The files of TLS connections, set by `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.
+/// The files of TLS connections, which the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and
+/// `PREFIX_KEY_FILE` name.
 #[derive(Clone, Debug)]
 pub struct ClientTlsFiles {
-    /// The setting of the service's URL, such as `AUTH_SERVICE_URL`.
+    /// The name of the setting with the service's URL, such as `AUTH_SERVICE_URL`.
     pub url_setting: &'static str,
-    /// The prefix of the settings, such as `AUTH_CLIENT_TLS`.
+    /// The prefix of the names of settings, such as `AUTH_CLIENT_TLS`.
     pub prefix: &'static str,
     /// The CAs that may issue the service's certificate.
     pub ca_bundle: Option<PathBuf>,
@@ -22,7 +23,7 @@ pub struct ClientTlsFiles {
 }
 
 impl ClientTlsFiles {
-    /// The name of the first setting that is set.
+    /// Returns the name of the first setting that is set.
     #[must_use]
     pub fn first_set(&self) -> Option<String> {
         let files = [
@@ -34,9 +35,9 @@ impl ClientTlsFiles {
         Some(self.setting(name))
     }
 
-    /// A channel to the service at `url`, and its TLS, which can be reloaded; `None` for plain text.
-    /// Settings that contradict each other are an error, because secrets would travel in plain text or
-    /// to any peer. Needs a tokio runtime.
+    /// Returns a channel to the service at `url`, and its TLS, which can be reloaded, or `None` for plain
+    /// text. Settings that contradict each other are an error, because secrets would be sent in plain text or
+    /// to any peer. This needs a tokio runtime.
     pub fn connect_lazy(
         self,
         service: ServiceInfo,
@@ -48,8 +49,8 @@ impl ClientTlsFiles {
         Ok((channel, tls))
     }
 
-    /// Connects once to each replica of the service at `url`, and reports to `doctor`, as `step`,
-    /// whether it serves.
+    /// Connects once to each replica of the service at `url`, and reports to `doctor`, as `step`, whether it
+    /// serves.
     pub async fn check(&self, doctor: &mut Doctor, step: &str, service: ServiceInfo, url: &str) {
         let target = self.load(url).and_then(|tls| {
             DnsTarget::parse(service, url, tls)
@@ -83,7 +84,8 @@ impl ClientTlsFiles {
         Ok(Some(tls))
     }
 
-    /// The client certificate with its key, of which neither can be used alone.
+    /// Returns the client certificate with its key. It is an error to set only one of them, because neither
+    /// can be used alone.
     fn identity(&self) -> Result<Option<Identity>, SettingError> {
         match (self.certificate.clone(), self.key.clone()) {
             (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),

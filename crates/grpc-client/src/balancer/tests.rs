@@ -44,7 +44,8 @@ const SERVICE: ServiceInfo = ServiceInfo {
     health_name: SERVICE_NAME,
 };
 
-/// Whether a replica answers a call, with UNIMPLEMENTED because it only has the health service.
+/// Returns whether a replica answers a call. The status is UNIMPLEMENTED, because the replica has only the
+/// health service.
 async fn is_answered(channel: &BalancedChannel) -> bool {
     let result = AuthServiceClient::new(channel.clone())
         .login(LoginRequest::default())
@@ -56,7 +57,7 @@ fn address(last: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, last], 1))
 }
 
-/// A channel whose replicas the test sets.
+/// Creates a channel whose replicas the test sets.
 async fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
     let (sender, set) = oneshot::channel();
     let origin = Uri::from_static("http://auth-service");
@@ -82,7 +83,7 @@ fn address_of(replica: &Replica, set: &ReplicaSet) -> SocketAddr {
     *address
 }
 
-/// Lets every task run until it waits; with paused time nothing else happens.
+/// Lets every task run until it waits. Time is paused, so nothing else happens.
 async fn settle() {
     for _ in 0..200 {
         yield_now().await;
@@ -182,7 +183,7 @@ async fn call_waits_no_longer_than_the_health_timeout() {
     assert_eq!(error.code(), Code::Unavailable);
 }
 
-/// One replica that answers, and one that hangs.
+/// A service with one replica that answers, and one that hangs.
 struct HalfDead(Mutex<Option<DuplexStream>>);
 
 #[async_trait]
@@ -209,7 +210,7 @@ async fn replica_that_hangs_delays_no_call() {
     let discovery = Arc::new(HalfDead(Mutex::new(Some(replica()))));
     let channel = BalancedChannel::discover(SERVICE, discovery);
     for _ in 0..10 {
-        // Shorter than the timeout of an attempt to connect.
+        // This is shorter than the timeout of an attempt to connect.
         let picked = timeout(Duration::from_secs(1), channel.pick())
             .await
             .expect("at once");
@@ -279,7 +280,7 @@ async fn resolution_that_hangs_times_out_and_the_next_one_finds_new_replicas() {
     assert_eq!(connections, [1, 1]);
 }
 
-/// The first attempt to connect to its only replica panics.
+/// A service with one replica. The first attempt to connect to it panics.
 struct Panicking(AtomicUsize);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! A connection to an HTTP/2 server of the test, over a stream that counts writes.
+//! Tests a connection to an HTTP/2 server in the test, over a stream that counts writes.
 
 use super::{Connection, NewConnection, PING_INTERVAL, PING_TIMEOUT, open};
 use bytes::Bytes;
@@ -62,11 +62,11 @@ struct TestConnection {
     connection: Connection,
     failure: oneshot::Receiver<io::Error>,
     writes: Arc<AtomicUsize>,
-    /// Ends with the connection.
+    /// The task of the server, which ends with the connection.
     server: JoinHandle<()>,
 }
 
-/// Connects to a server that answers each request so.
+/// Connects to a server that handles each request with `answer`.
 async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> TestConnection {
     let (ours, theirs) = duplex(1024 * 1024);
     let server = tokio::spawn(async move {
@@ -92,7 +92,7 @@ async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> Te
     }
 }
 
-/// Returns the message, with trailers, as gRPC does.
+/// Sends the message back, with trailers, as gRPC does.
 fn echo(request: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
     tokio::spawn(async move {
         let message = request
@@ -131,7 +131,7 @@ async fn a_call_is_one_write_and_its_response_has_data_and_trailers() {
         let body = response.into_body().collect().await.expect("received");
         assert_eq!(body.trailers().expect("trailers")["grpc-status"], "0");
         assert_eq!(body.to_bytes(), "hello");
-        // The first call follows the acknowledgement of settings.
+        // Before the first call, the client also writes the acknowledgement of settings.
         if call > 0 {
             assert_eq!(opened.writes.load(Ordering::Relaxed) - before, 1);
         }

@@ -1,4 +1,4 @@
-//! Calls about one key.
+//! Tests calls about one key.
 
 use super::{
     add_serving, address, address_of,
@@ -40,7 +40,7 @@ async fn all_clients_send_calls_about_a_key_to_one_replica() {
         for last in order {
             add_serving(&set, address(last)).await;
         }
-        // Calls in flight elsewhere change nothing.
+        // Calls in flight at other replicas change nothing.
         let _busy = [channel.pick().await, channel.pick().await];
         of_clients.push(homes(&channel, &set).await);
     }
@@ -86,7 +86,8 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
     assert_eq!(homes(&channel, &set).await, [address(1); 12]);
 }
 
-/// Answers batches with their sizes, except those at the first replica.
+/// Returns a batcher that answers each request with the size of its batch. At the first replica, it never
+/// answers.
 fn hanging_at_the_first(channel: BalancedChannel) -> CallBatcher<&'static str, usize> {
     CallBatcher::new(100, move |keys: Vec<&'static str>, _| {
         let replicas: Vec<_> = keys.iter().map(|key| channel.replica_for(key)).collect();

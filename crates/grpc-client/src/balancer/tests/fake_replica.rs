@@ -1,4 +1,4 @@
-//! Replicas with the health service only, in memory.
+//! Fake replicas in memory, which have only the health service.
 
 use crate::{connection::open, replica_set::ReplicaState};
 use rolegate_proto::SERVICE_NAME;
@@ -12,7 +12,7 @@ use tokio::{
 use tonic::transport::Server;
 use tonic_health::ServingStatus;
 
-/// The client's end of a connection to a replica that is serving.
+/// Starts a replica that is serving, and returns the client's end of a connection to it.
 pub(super) fn replica() -> DuplexStream {
     let (near, far) = duplex(64 * 1024);
     let (health, service) = tonic_health::server::health_reporter();
@@ -29,7 +29,7 @@ pub(super) fn replica() -> DuplexStream {
     near
 }
 
-/// The same; aborting the handle cuts the connection.
+/// Starts a replica like [`replica`]. Aborting the handle cuts the connection.
 pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
     let (near, mut middle) = duplex(64 * 1024);
     let mut replica = replica();
@@ -48,7 +48,7 @@ pub(super) async fn serving() -> ReplicaState {
     }
 }
 
-/// The same; it neither reads nor writes while the value is true.
+/// Starts a replica like [`replica`]. While the value is true, the connection carries no data.
 pub(super) fn freezable_replica() -> (DuplexStream, watch::Sender<bool>) {
     let (near, mut middle) = duplex(64 * 1024);
     let mut replica = replica();

@@ -1,4 +1,4 @@
-//! A replica that stops answering while its connection stays open, like a stopped process.
+//! Tests a replica that stops answering while its connection stays open, as a stopped process does.
 
 use super::{
     SERVICE, address, address_of, fake_replica::freezable_replica, manual_channel, settle,
@@ -49,7 +49,7 @@ pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sen
     freeze
 }
 
-/// Sends a decision, which replicas here answer with UNIMPLEMENTED.
+/// Sends a decision. The fake replicas answer it with UNIMPLEMENTED.
 async fn decide(channel: &BalancedChannel) -> Code {
     let mut request = Request::new(AuthorizeRequest::default());
     request.extensions_mut().insert(ReadOnly);
@@ -146,7 +146,7 @@ async fn call_moves_to_a_replica_that_missed_at_the_same_moment() {
         tokio::spawn(async move { decide(&channel).await })
     });
     sleep(MAX_DELAY / 2).await;
-    // Sent while one replica is left out.
+    // The next call is sent while one replica gets no calls.
     set.change(|entries| {
         let entry = entries.get_mut(&address(2)).expect("known");
         if let Some(ReplicaState::Up { connection, .. }) = entry.state.clone() {

@@ -1,4 +1,4 @@
-//! A resolver that stops answering.
+//! Tests a resolver that stops answering.
 
 use super::{address, fake_replica::severable_replica};
 use crate::{connection::Stream, discovery::Discover};
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Replicas with severable connections, and a resolver that hangs at its second resolution.
+/// Replicas whose connections the test can cut, and a resolver that hangs at its second resolution.
 #[derive(Clone, Default)]
 pub(super) struct SilentResolver {
     pub(super) resolutions: Arc<AtomicUsize>,
