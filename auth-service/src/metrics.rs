@@ -100,6 +100,7 @@ static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
 /// When the oldest unsealed row of the record was written; `None` if all rows are sealed.
 static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
 
+/// The label value of a check that succeeded.
 const OK: &str = "OK";
 
 /// Counts a password check. `refusal` is `None` if the password was accepted.

@@ -31,8 +31,8 @@ const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_S
 /// The kind of a token, which says whether a program or a person presents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// The token of a program. Its user acts with the lower of the stored role and the key's role, and may not
-    /// do everything.
+    /// The token of a program. Its user acts with the lower of the stored role and the key's role, and some
+    /// calls accept no API key.
     ApiKey,
     /// The token of a person, created with a password. It is used like an access token. If it has the prefix
     /// [`DOMAIN_SESSION_PREFIX`] or [`OpaqueToken::cookie_only`] is set, it is valid only in a cookie.

@@ -1,8 +1,8 @@
 //! Issues and verifies access tokens: JWTs (RFC 7519) signed with HS256 (RFC 7518, section 3.2).
 //!
 //! A token has the claims `sub`, `username`, `role` and `exp`. It proves only who its bearer is: `role` is the
-//! role at the login, and grants nothing. `username` must be the user's name, because after a restore an id may
-//! have belonged to another user before.
+//! role at the login, and grants nothing. `username` must be the user's name, because an id may have belonged
+//! to another user before a restore.
 //!
 //! A presented token is verified in two steps. `Tokens::verify` checks the signature and parses the content,
 //! without the database. The caller then reads the user, and asks `VerifiedToken` whether the token is valid at
@@ -187,8 +187,7 @@ impl Tokens {
             });
         }
         let header: OtherHeader = serde_json::from_slice(&decode_object(header)?).ok()?;
-        // By RFC 7515, section 4.1.11, a token with an unsupported critical extension is refused. None is
-        // supported here.
+        // No critical extension is supported, so a token that names one is refused (RFC 7515, section 4.1.11).
         if header.alg != "HS256" || header.crit {
             return None;
         }

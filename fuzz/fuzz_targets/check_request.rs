@@ -126,7 +126,7 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
                 [envoy, proxy].map(|it| sign_in.allows_basic_challenge(it, has_authorization));
             assert_eq!(one, other);
         }
-        // A change without a header that tells which site has sent it must not count with a session.
+        // A change must not be authenticated by a session unless a header tells which site has sent it.
         let is_change = !["GET", "HEAD"].contains(&http.method.as_str());
         if is_change && !headers.contains_key("origin") && !headers.contains_key("sec-fetch-site") {
             assert!(

@@ -11,14 +11,18 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) event: &'static str,
+    /// The id of the user whom the event is about; `None` if it is about no known user.
     pub(crate) user_id: Option<i64>,
     /// The username of the user. If it is `None`, the store looks it up when it inserts the row.
     pub(crate) username: Option<String>,
+    /// The user who caused the event, if that is another user.
     pub(crate) actor: Option<EntryActor>,
     /// Set when users act on their own account. The line then names the user only once, and the row names the
     /// user as the actor.
     pub(crate) by_owner: bool,
+    /// The id of the API key by which the actor acted.
     pub(crate) actor_key: Option<i64>,
+    /// The id of the session by which the actor acted.
     pub(crate) actor_session: Option<i64>,
     pub(crate) client_address: Option<IpAddr>,
     pub(crate) request_id: Option<String>,
@@ -53,8 +57,9 @@ pub(crate) struct Details {
     pub(crate) to: Option<Role>,
     /// The name that a renamed user had before.
     pub(crate) former_username: Option<FormerUsername>,
+    /// The text `operator` for a change that the operator made.
     pub(crate) by: Option<&'static str>,
-    /// What the password was checked for, such as `login` or `basic`.
+    /// The purpose of the password check, such as `login` or `basic`.
     pub(crate) method: Option<&'static str>,
     pub(crate) reason: Option<&'static str>,
     /// The number of rows from which something was erased.
@@ -72,8 +77,7 @@ pub(crate) struct Details {
 /// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndedCredentials {
-    /// The last revision of the record before this row. The revisions between it and this row are left out on
-    /// purpose.
+    /// The last revision of the record before this row. No row has a revision between it and that of this row.
     pub(crate) after_revision: i64,
     pub(crate) sessions: i64,
     /// The number of password links.

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
+/// The limits of refusals. They apply to known users and to unknown ones separately.
 const REFUSAL_LIMITS: RowLimits = RowLimits {
     all: 60,
     reserved: 20,

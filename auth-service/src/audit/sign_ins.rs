@@ -15,6 +15,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// Limits the lines about uses of valid keys: one line a minute for each key and client (an IPv4 address or an
 /// IPv6 /64), and at most 1000 lines a minute, so that no flood fills the log or the memory.
 static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
+/// Limits the lines about refused keys that exist, in the same way.
 static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 /// Limits the lines about unknown keys. They are limited apart from known keys, because any client can present
 /// unknown keys in any number and must not hide the refusals of known ones.

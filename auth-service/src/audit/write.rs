@@ -108,8 +108,8 @@ impl Write {
         entry
     }
 
-    /// Returns the entry of a change of a user's role, made before the user's row is read. It says that the
-    /// user is enabled; the statement of the store adds the real state.
+    /// Returns the entry of a role change, for a store that changes the role without reading the user first.
+    /// The entry says that the user is enabled, and the statement of the store adds the real state.
     pub(crate) fn entry_for_role(&self, user_id: i64, role: Role) -> Entry {
         let mut details = Details {
             to: Some(role),
@@ -202,7 +202,7 @@ impl Write {
         }
     }
 
-    /// Logs that the database has not answered the commit, so that the change may be made now, later or never.
+    /// Logs that the database has not answered the commit. The change may be made now, later or never.
     pub(crate) fn log_unknown_outcome(&self) {
         let mut actor_id = None;
         let mut by = None;

@@ -8,8 +8,8 @@ use tonic::Request;
 
 /// The timeout for callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most time that is kept back from the timeout, so that the response still reaches the caller. A tenth of
-/// a short timeout is kept back.
+/// The most that is kept back of a timeout, so that the response still reaches the caller in time. Of a short
+/// timeout, a tenth is kept back.
 const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The longest timeout that a caller gets, whatever it asks for.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);

@@ -86,8 +86,8 @@ impl AuthGrpc {
         if items.len() > MAX_CREDENTIALS_BATCH {
             return Err(AccountError::invalid_request("a batch has at most 256 items").into());
         }
-        // Only trusted callers get an answer. Any other caller could guess cached passwords here, without a
-        // failed login.
+        // Untrusted callers get no answer, because they could guess cached passwords here without a failed
+        // login.
         let is_trusted = is_trusted_caller(&call, &self.trusted);
         let checks = items
             .into_iter()

@@ -64,7 +64,8 @@ pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::
 
 impl From<AuthenticatedUser> for auth_v1::User {
     fn from(authenticated: AuthenticatedUser) -> Self {
-        // The contract has one field for a role without effect, whatever the reason is that it has none.
+        // The contract has a single field for a role without effect, so the message does not say why the role
+        // has none.
         let unknown_role_name = authenticated
             .ineffective_role
             .map(|role| role.to_string())

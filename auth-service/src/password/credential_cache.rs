@@ -162,10 +162,10 @@ impl CredentialCache {
     /// Looks for a cached success for which no line in the audit log is due, and counts a miss as a possible
     /// guess.
     ///
-    /// No login fails and no rate limit counts when a batch asks for credentials that are not cached. The
-    /// misses are therefore counted here: from [`misses::MAX_MISSES`] in a minute on, each of them ends all
-    /// entries of the username. An ended entry is no longer found, so asking for it takes as long as a wrong
-    /// guess.
+    /// A batch that asks for credentials that are not cached fails no login and reaches no rate limit. Misses
+    /// are therefore counted here. The miss with the number [`misses::MAX_MISSES`] in a minute, and each later
+    /// one, ends all entries of the username. An ended entry is no longer found, so asking for it takes as long
+    /// as a wrong guess.
     pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> Recall {
         let Some(entries) = &self.entries else {
             return Recall::Miss;

@@ -21,9 +21,11 @@ use tokio::time::timeout_at;
 /// The value that is stored instead of a hash for a user without a password. No password matches it.
 pub(crate) const NO_PASSWORD: &str = "!";
 
-/// How long a client should wait that has its share of checks in progress. One of them ends soon.
+/// How long a client with its full share of checks in progress should wait before it tries again. One of the
+/// checks ends soon.
 const NO_SLOT_RETRY_AFTER: Duration = Duration::from_millis(100);
-/// How long a client should wait whose deadline has passed. It has usually stopped waiting.
+/// How long a client whose deadline has passed should wait before it tries again. It has usually given up
+/// already.
 const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Hashes and verifies passwords. Clones share the engine.
@@ -183,8 +185,8 @@ impl Hasher {
             input = self.peppers.prepare_stored(hash, password);
             is_pepper_unknown = input.is_none();
         }
-        // Without an input the engine does the same work as for an unknown username, so that the duration does
-        // not tell them apart.
+        // If there is no input, the engine does the same work as for an unknown username, so that the duration
+        // does not tell them apart.
         let text = input.as_ref().map_or("", |input| &input.text).as_bytes();
         let hash = input.as_ref().map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());

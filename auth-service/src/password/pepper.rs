@@ -2,8 +2,10 @@
 //!
 //! A pepper is a secret that is not in the database, so a stolen database alone does not allow guessing. Before
 //! bcrypt, the password is replaced by its HMAC-SHA-256 with the pepper as the key, in base64 (44 bytes). Such
-//! a hash is stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper. Without a pepper, the stored hash
-//! is plain bcrypt. After `none` as the first entry of the setting, new hashes are plain bcrypt too.
+//! a hash is stored as `hmac-sha256:ID:$2b$…`, where the id names the pepper.
+//!
+//! Without a pepper, the stored hash is plain bcrypt. If the setting begins with `none`, new hashes are plain
+//! bcrypt too, and the peppers after it are only accepted.
 //!
 //! WordPress since 6.8 writes hashes as `$wp$2y$…`. They are bcrypt of base64(HMAC-SHA-384) of the trimmed
 //! password, with a public key.
@@ -41,6 +43,7 @@ pub(crate) struct Peppers {
     only_accepts: bool,
 }
 
+/// A pepper as the key of the HMAC, and the id that names it in stored hashes.
 struct Pepper {
     id: String,
     mac: Hmac<Sha256>,
@@ -96,7 +99,7 @@ impl Peppers {
             }
             _ => Self::new(&secret_list::split(source, text)?),
         };
-        // Without this error, new hashes would silently get no pepper.
+        // This is an error, because new hashes would otherwise silently get no pepper.
         if peppers.count() == 0 {
             return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
         }

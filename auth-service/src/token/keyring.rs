@@ -25,7 +25,7 @@ pub(crate) struct Key {
     id: String,
     /// The header of the tokens that this key signs, except for tokens with `marked_until`.
     header: Header,
-    /// The same header as it is encoded in tokens.
+    /// That header in the encoding of a token, by which tokens of this key are recognized.
     encoded_header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
@@ -137,8 +137,8 @@ impl KeySource {
         }
     }
 
-    /// Reads all keys. If one secret is invalid, the whole ring is an error, because a partial ring would
-    /// refuse valid tokens.
+    /// Reads all keys. Fails if any secret is invalid, because a ring without its key would refuse valid
+    /// tokens.
     pub(crate) fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {

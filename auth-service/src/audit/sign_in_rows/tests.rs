@@ -23,7 +23,7 @@ fn refusal(user_id: Option<i64>, from: &str) -> Entry {
     }
 }
 
-/// How many of these refusals get a row.
+/// Returns how many of these refusals get a row.
 fn count_rows(quota: &RowQuota, refusals: impl Iterator<Item = Entry>, now: Instant) -> usize {
     refusals.filter(|refusal| quota.admit(refusal, now)).count()
 }
@@ -97,7 +97,7 @@ fn many_addresses_at_one_account_leave_rows_to_other_accounts() {
 fn the_last_rows_are_for_users_and_networks_without_one() {
     let quota = RowQuota::new(LIMITS);
     let now = Instant::now();
-    // Four clients with ten users each.
+    // There are four clients with ten users each.
     let busy = (0..40).map(|id| refusal(Some(id), &format!("192.0.2.{}", id / 10)));
     assert_eq!(count_rows(&quota, busy, now), 40);
     assert!(

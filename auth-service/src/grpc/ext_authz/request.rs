@@ -108,7 +108,7 @@ impl<'r> RequestAttributes<'r> {
         }
     }
 
-    /// Returns the headers by which a browser tells why it sends the request.
+    /// Returns the headers that tell whether and why a browser sent the request, such as `Cookie` and `Origin`.
     pub(crate) fn browser_headers(self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for name in BROWSER_HEADERS {

@@ -18,6 +18,7 @@ use rolegate_sign_in::{
 use std::time::Duration;
 use tonic::Code;
 
+/// Why a request may not pass. The reason decides which response Envoy sends.
 pub(super) enum Refusal {
     /// The request has no credentials, or malformed ones.
     NotAuthenticated,

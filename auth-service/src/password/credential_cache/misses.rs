@@ -16,7 +16,8 @@ use std::{
 
 /// The number of slots in the table. A slot takes 16 bytes.
 const SLOTS: usize = 16 * 1024;
-/// The number of misses of a name in a window from which on each miss ends the entries of the name.
+/// The number of the first miss in a window that ends the entries of the name. Each later miss in the window
+/// ends them too.
 pub(super) const MAX_MISSES: u32 = 100;
 /// The length of a window, which begins with its first miss.
 const WINDOW_SECONDS: u32 = 60;
@@ -33,7 +34,7 @@ pub(super) struct Misses {
 struct Slot {
     /// How often the entries of the slot have been ended.
     generation: u64,
-    /// The second of the window's first miss, counted from the start of the table.
+    /// When the first miss of the window came, in seconds since the creation of the table.
     opened: u32,
     misses: u32,
 }

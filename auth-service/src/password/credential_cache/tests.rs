@@ -93,7 +93,7 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
     assert!(cache.recall(&key, later).is_hit());
 }
 
-/// Asks `recall` for `count` passwords that are not cached.
+/// Asks `recall` for as many wrong passwords as `guesses` says.
 fn guess(cache: &CredentialCache, username: &str, guesses: u32) {
     for guess in 0..guesses {
         let wrong = cache.key(username, Some("hash"), &format!("guess {guess}"), HERE);

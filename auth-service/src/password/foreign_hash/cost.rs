@@ -1,9 +1,9 @@
-//! Estimates the cost of a check. Compares it with the most that a check may cost, and with the minimum of
-//! OWASP's Password Storage Cheat Sheet.
+//! Estimates the cost of a check, and compares it with two limits: the most that a check may cost, and the
+//! minimum of OWASP's Password Storage Cheat Sheet.
 //!
 //! Work is counted in bcrypt iterations. The factors below are estimates for a machine on which the lanes of
-//! each core do [`ITERATIONS_PER_SECOND`]; the engine knows how fast the actual machine is. If a factor is
-//! wrong, these checks are refused a little too early or too late.
+//! one thread do [`ITERATIONS_PER_SECOND`]; the engine knows how fast the actual machine is. If a factor is
+//! wrong, these checks are refused too early or too late.
 
 use super::pbkdf2::Pbkdf2;
 use crate::password::rejection::HashRejection;
@@ -50,6 +50,7 @@ const SCRYPT_MINIMUMS: [Minimum; 5] = [
     minimum(8_192, 10),
 ];
 
+/// The cost of a check, and the strength of the hash.
 pub(crate) struct Cost {
     memory_kib: u64,
     /// The work in bcrypt iterations, at least 1.

@@ -51,6 +51,7 @@ pub(super) static SHA512: Prf = Prf {
     compute: pbkdf2_hmac::<Sha512>,
 };
 
+/// A parsed PBKDF2 hash.
 pub(super) struct Pbkdf2 {
     pub(super) prf: &'static Prf,
     /// The number of iterations, at least 1.
