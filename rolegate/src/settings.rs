@@ -53,7 +53,7 @@ pub struct Settings {
     #[arg(long, env = "POSTS_DATABASE_URL_FILE", help_heading = "Database")]
     pub posts_database_url_file: Option<PathBuf>,
 
-    /// Make the first tables in a schema of PostgreSQL that has tables of other programs
+    /// Create the tables in a PostgreSQL schema even if it has tables of other programs
     #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 

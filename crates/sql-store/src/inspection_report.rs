@@ -42,7 +42,7 @@ pub fn check_database<F>(
 /// Describes the state of the schema. The error says why a service could not start on this database.
 fn check_schema<F>(inspection: &Inspection<F>) -> Result<String, &'static str> {
     if !inspection.accepts_writes {
-        return Err("accepts no writes (a standby, or a read-only file); use the primary");
+        return Err("does not accept writes (a standby or a read-only file); use the primary");
     }
     Ok(match &inspection.schema {
         Schema::Current => "the schema is up to date".to_owned(),

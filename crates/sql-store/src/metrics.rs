@@ -31,7 +31,8 @@ static POOL_LIMIT: LazyLock<IntGaugeVec> = LazyLock::new(|| {
 });
 
 static WRITABLE: LazyLock<IntGaugeVec> = LazyLock::new(|| {
-    let help = "Whether a store takes writes: 0 while they fail, else 1.";
+    let help =
+        "Whether a store accepts writes: 0 while writes fail or commits get no answer, else 1.";
     gauge_vec("rolegate_store_writable", help, &["store"])
 });
 

@@ -31,7 +31,7 @@ use std::{
 /// The settings of a service with a database of its own.
 #[derive(clap::Args, Debug)]
 pub struct DatabaseSettings {
-    /// Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
+    /// URL of the database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
     #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
     pub database_url: Option<SecretString>,
 
@@ -39,7 +39,7 @@ pub struct DatabaseSettings {
     #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
     pub database_url_file: Option<PathBuf>,
 
-    /// Make the first tables in a schema of PostgreSQL that has tables of other programs
+    /// Create the tables in a PostgreSQL schema even if it has tables of other programs
     #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 }

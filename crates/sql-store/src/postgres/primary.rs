@@ -29,8 +29,8 @@ pub(super) enum Obstacle {
     Standby,
     /// Another server was promoted after this one, and therefore has a higher timeline.
     #[error(
-        "the server is a primary that was superseded: its timeline {timeline} is lower than \
-         {highest}, which was seen; after a restore, restart this service"
+        "the server is a superseded primary: its timeline {timeline} is lower than {highest}, the \
+         highest seen; after a restore, restart this service"
     )]
     Superseded { timeline: i64, highest: i64 },
     /// No standby acknowledges the rows, but the setting requires a quorum.
@@ -79,8 +79,8 @@ impl Timeline {
             let error = error.to_string();
             tracing::warn!(
                 error,
-                "the server tells no timeline, so a primary that was superseded and returns \
-                 is not recognized; see Managed PostgreSQL in docs/scaling-and-availability.md"
+                "the server does not report its timeline, so a superseded primary that comes back is not \
+                 recognized; see Managed PostgreSQL in docs/scaling-and-availability.md"
             );
         });
     }

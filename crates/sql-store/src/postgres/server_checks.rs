@@ -61,9 +61,9 @@ async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFa
     let select = connection.statement(sql);
     let settings: SynchronousSettings = select.fetch_one(&mut connection).await?;
     let problem = if !settings.has_standbys {
-        "quorum requires synchronous_standby_names on the server; use primary without"
+        "quorum requires synchronous_standby_names on the server; without it, use primary"
     } else if !settings.waits_for_standby {
-        "quorum requires synchronous_commit=on on the server, or writes may be lost"
+        "quorum requires synchronous_commit=on on the server; otherwise writes may be lost"
     } else {
         return Ok(());
     };

@@ -30,7 +30,7 @@ const SELECT_IN_SQLITE: &str =
     FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
 
 const SHARED_SCHEMA: &str = "the schema has tables of another program; use a database or a schema of its own, or set \
-    SHARE_DATABASE=on to have the tables beside those";
+    SHARE_DATABASE=on to create the tables beside them";
 
 /// Says whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
 #[derive(Clone, Copy, Debug, Default)]

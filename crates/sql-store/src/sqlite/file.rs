@@ -53,7 +53,7 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
             Ok(locked) => break locked.map_err(io::Error::other).flatten(),
             Err(_elapsed) => tracing::warn!(
                 store = %file.display(),
-                "waiting for the database: another process opens it, and holds its lock file"
+                "waiting for the database: another process is opening it and holds its lock file"
             ),
         }
     };

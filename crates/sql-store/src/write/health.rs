@@ -55,7 +55,7 @@ impl WriteHealth {
             true
         });
         if is_first {
-            tracing::error!(store = %self.store, cause, "the store cannot write; reads go on");
+            tracing::error!(store = %self.store, cause, "the store cannot write; reads continue");
         }
     }
 

@@ -17,7 +17,7 @@ use tracing_subscriber::{
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For a terminal.
+    /// Text for people.
     #[default]
     Pretty,
     /// One JSON object per line.

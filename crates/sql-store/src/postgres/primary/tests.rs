@@ -13,8 +13,8 @@ fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() 
     let error = timeline.observe(1).expect_err("superseded").to_string();
     assert_eq!(
         error,
-        "the server is a primary that was superseded: its timeline 1 is lower than 5, which was \
-         seen; after a restore, restart this service"
+        "the server is a superseded primary: its timeline 1 is lower than 5, the highest seen; after \
+         a restore, restart this service"
     );
     assert!(
         !timeline.is_superseded(Some(5)),

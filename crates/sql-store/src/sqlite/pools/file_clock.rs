@@ -62,8 +62,8 @@ impl Pools {
         let behind = unix_millis() - time;
         if advances && behind < -MAX_AHEAD_MILLIS {
             tracing::warn!(
-                "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
-                 is right, see Clocks in docs/backup-and-recovery.md",
+                "the clock of the SQLite file is {} seconds ahead of the clock of this machine; if the \
+                 machine is right, see Clocks in docs/backup-and-recovery.md",
                 -behind / 1000
             );
         }
