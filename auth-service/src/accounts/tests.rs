@@ -1,4 +1,4 @@
-//! The rules of the use cases, on the in-memory store.
+//! Tests of the rules of the use cases, on the store in memory.
 
 mod imported;
 
@@ -49,10 +49,10 @@ const SESSIONS: SessionLimits = SessionLimits {
     max: 2_592_000,
 };
 
-/// The time of the store at first.
+/// The time at which the clock of the store begins, in Unix seconds.
 const NOW: u64 = 1_800_000_000;
 
-/// The use cases with a seeded admin.
+/// The use cases on a store in memory, with an access token of the seeded admin.
 struct App {
     accounts: Accounts,
     store: Arc<MemoryStore>,
@@ -130,7 +130,7 @@ fn origin(host: u8) -> CallOrigin {
     }
 }
 
-/// A check of a password that may be no API key.
+/// Credentials whose password is not accepted as an API key.
 fn basic_check(username: &str, password: &str, host: u8) -> BasicCredentials {
     BasicCredentials {
         username: username.to_owned(),
@@ -156,7 +156,7 @@ macro_rules! assert_err {
     };
 }
 
-// After the macro, which they use.
+// These modules use the macro, so they stand after it.
 mod additions;
 mod api_keys;
 mod domain_sessions;
@@ -261,7 +261,7 @@ async fn failed_logins_are_limited_per_username_and_address() {
     app.register("ann").await.expect("registered");
     for _ in 0..3 {
         assert_err!(app.login("ann", "wrong").await, CredentialsInvalid);
-        // A success is refunded.
+        // A correct password is refunded, so it does not count as a failure.
         app.login(ADMIN_USERNAME, "sesame")
             .await
             .expect("logged in");

@@ -1,4 +1,4 @@
-//! How much is added to a user in a minute.
+//! Tests of the limit of what is added to a user in a minute.
 
 use super::{App, NOW, origin, second_factor::policy};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;
 
-/// An app with the user ann, and an access token of her.
+/// Creates an app with the user ann, and an access token of ann.
 async fn app() -> (App, String) {
     let app = App::new(policy(Mode::Optional)).await;
     app.register("ann").await.expect("registered");
@@ -38,7 +38,7 @@ impl App {
         deleted.expect("deleted");
     }
 
-    /// Makes and deletes keys, as many as may be.
+    /// Creates and deletes as many keys as the limit allows.
     async fn fill(&self, token: &str) {
         for _ in 0..MAX_ADDITIONS {
             self.create_key(token, None).await.expect("there is room");

@@ -1,4 +1,4 @@
-//! API keys.
+//! Tests of API keys: their rules, roles, expiry and deletion.
 
 use super::{App, NOW, POLICY, bearer, origin, sessions::tokens};
 use crate::{

@@ -1,4 +1,4 @@
-//! Sign-ins whose code is asked for on a page of its own.
+//! Tests of sign-ins whose code is asked for on a page of its own.
 
 use super::{NOW, origin, second_factor::EnrolledUser, sessions::created};
 use crate::{
@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 const PLACE: &str = "https://auth.example.org";
 
-/// A request of a page here, for both sessions.
+/// A request of the page at this place, which asks for two sessions.
 fn at(place: &str, pending: Option<&str>) -> SessionRequest {
     SessionRequest {
         session_use: SessionUse::ApiAndApplication,
@@ -25,7 +25,7 @@ fn at(place: &str, pending: Option<&str>) -> SessionRequest {
 }
 
 impl EnrolledUser {
-    /// Sends a right password from the page.
+    /// Sends the right password from the page, and returns the token of the pending sign-in.
     async fn begin(&self) -> SecretString {
         let request = at(PLACE, None);
         let accounts = &self.app.accounts;
@@ -36,7 +36,7 @@ impl EnrolledUser {
         }
     }
 
-    /// Sends a code from the page of the code. Name and password are those of nobody.
+    /// Sends a code from its page. The username and the password are those of no user.
     async fn send(
         &self,
         request: SessionRequest,
@@ -67,7 +67,7 @@ impl EnrolledUser {
         listed.into_iter().next().expect("ann").last_login_at
     }
 
-    /// The events of the record with their reasons, the oldest first.
+    /// Returns the events of the record with their reasons, the oldest first.
     async fn events(&self) -> Vec<String> {
         while self.app.store.seal().await.expect("sealed") {}
         let filter = AuditFilter {
@@ -89,7 +89,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     let text = token.expose_secret();
     assert!(text.starts_with("rgp_") && text.len() == 47, "{text}");
     assert!(!ann.is_accepted(text).await, "it is no credential");
-    // A wrong code, a blank one and none leave it pending.
+    // A wrong code, a blank one and a missing one leave the sign-in pending.
     for (otp, expected) in [
         (Some("000000"), Reason::OtpInvalid),
         (Some("nonsense"), Reason::OtpInvalid),
@@ -104,7 +104,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     assert_eq!(made.user.username, "ann");
     assert!(ann.is_accepted(made.token.expose_secret()).await);
     assert!(made.application_token.is_some());
-    // It was used, whatever the code is.
+    // The sign-in was used up, so no code is accepted for it any more.
     for otp in [ann.otp(NOW + 60), ann.code(0)] {
         let again = ann.finish(&token, &otp).await;
         assert_eq!(again.map(drop), Err(Reason::TokenInvalid));
@@ -147,7 +147,7 @@ async fn a_pending_sign_in_is_valid_only_where_and_for_what_it_was_made() {
         let refused = ann.send(request.clone(), Some(&otp)).await;
         assert_eq!(refused.map(drop), Err(Reason::TokenInvalid), "{request:?}");
     }
-    // None of them used the code or counted as a wrong one.
+    // None of these requests used up the code, or counted as a wrong one.
     ann.finish(&token, &otp).await.expect("signed in");
 }
 
@@ -166,14 +166,14 @@ async fn only_a_page_gets_pending_sign_ins() {
         let refused = create("wrong", PLACE, otp).await;
         assert_eq!(refused, Err(Reason::CredentialsInvalid));
     }
-    // A page of the previous release sends both at once.
+    // A page of the previous release sends the password and the code together.
     assert_eq!(
         create("sesame", PLACE, Some("000000")).await,
         Err(Reason::OtpInvalid)
     );
     let otp = ann.otp(NOW + 30);
     assert_eq!(create("sesame", PLACE, Some(&otp)).await, Ok(()));
-    // Who has no second factor is signed in at once.
+    // A user without a second factor is signed in at once.
     let made = accounts.create_session("admin", "sesame".into(), at(PLACE, None), None, origin(1));
     created(made.await).expect("signed in");
     let named = SessionRequest {
@@ -192,7 +192,7 @@ async fn wrong_codes_count_over_all_sign_ins_of_a_user_and_block_no_recovery_cod
         let refused = ann.finish(&sign_ins[wrong % 2], "000000").await;
         assert_eq!(refused.map(drop), Err(Reason::OtpInvalid), "{wrong}");
     }
-    // The tenth, where password and code come together.
+    // This is the tenth wrong code, sent together with the password.
     assert_eq!(ann.login(Some("000000")).await, Err(Reason::OtpInvalid));
     let otp = ann.otp(NOW + 30);
     for token in &sign_ins {

@@ -1,4 +1,4 @@
-//! The record of what happened, as admins and users read it.
+//! Tests of the record, as admins and users read it.
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
@@ -31,7 +31,7 @@ impl App {
     }
 }
 
-/// As a request from this address.
+/// Does the work as if a request came from this address.
 async fn from<F: Future>(host: u8, work: F) -> F::Output {
     let request_id = HeaderValue::from_static("r1");
     RequestContext {

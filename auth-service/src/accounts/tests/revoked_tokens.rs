@@ -1,4 +1,4 @@
-//! Logouts and other revocations of access tokens.
+//! Tests of logouts and other revocations of access tokens.
 
 use super::{App, NOW, POLICY, bearer};
 use crate::{
@@ -18,7 +18,7 @@ async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_ar
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let mut old = vec![app.login("ann", "sesame").await.expect("logged in")];
-    // As often as one likes within one second.
+    // There is no limit to the revocations within one second.
     for _ in 0..5 {
         let newest = old.last().expect("one").clone();
         app.accounts
@@ -92,7 +92,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     assert_err!(batch.expect("one outcome"), TokenInvalid);
 }
 
-/// What a clock ten minutes ahead leaves behind.
+/// Tests the traces that a clock ten minutes ahead leaves behind.
 #[tokio::test]
 async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     let app = App::new(POLICY).await;
@@ -131,7 +131,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
                 assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
             }
         }
-        // Issued with the mark of that time; the next lowering gives another.
+        // This token carries the mark of that time. The next lowering gives the user another mark.
         app.store.set_tokens_not_before(ann.id, NOW + 900);
         app.store.set_time(NOW);
         ended.push(new);
@@ -148,7 +148,7 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let ann = app.register("ann").await.expect("registered");
     let store = Arc::clone(&app.store);
     let logout = async {
-        // Between the read of the hash and the end of the check.
+        // The revocations fall between the read of the hash and the end of the check.
         for _ in 0..200 {
             store
                 .revoke_tokens(ann.id, Writer::Admin(1), Write::any())
@@ -183,7 +183,7 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
     let mut login = std::pin::pin!(app.login("ann", "sesame"));
     for now in [NOW, NOW + 2] {
         app.store.set_time(now);
-        // Longer than the hash takes, so it waits for the clock.
+        // This is longer than the hash takes, so the login is waiting for the clock.
         let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
         assert!(waited.is_err(), "{waited:?}");
     }
@@ -214,7 +214,7 @@ async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
     let ann = app.register("ann").await.expect("registered");
     app.store.set_tokens_not_before(ann.id, NOW + 32);
     let mut login = std::pin::pin!(app.login("ann", "sesame"));
-    // Longer than the hash takes, so it waits for the clock.
+    // This is longer than the hash takes, so the login is waiting for the clock.
     let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
     assert!(waited.is_err(), "{waited:?}");
     app.store

@@ -1,4 +1,4 @@
-//! Roles of the operator's own.
+//! Tests of the operator's own roles.
 
 use super::{App, POLICY};
 use crate::{
@@ -72,7 +72,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
 #[tokio::test]
 async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a_decision() {
     let app = app("editor").await;
-    // Even for those who would pass by another name of the list.
+    // It is refused even if the user meets it by another role in the list.
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
         let required = Requirement::Roles(required);
         assert_err!(

@@ -1,4 +1,4 @@
-//! Second factors and password links on the in-memory store.
+//! Tests of second factors and password links, on the store in memory.
 
 use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
@@ -29,7 +29,7 @@ pub(super) fn policy(mode: Mode) -> Policy {
     }
 }
 
-/// A user who is enrolled at [`NOW`], with the secret and the recovery codes.
+/// A user who was enrolled at [`NOW`], with the secret and the recovery codes.
 pub(super) struct EnrolledUser {
     pub(super) app: App,
     token: String,
@@ -37,7 +37,7 @@ pub(super) struct EnrolledUser {
     codes: Vec<SecretString>,
 }
 
-/// What a second factor that is not on yet gives its user.
+/// The secret and the codes of a second factor that is not turned on yet.
 struct Begun {
     secret: Vec<u8>,
     codes: Vec<SecretString>,
@@ -92,12 +92,12 @@ impl EnrolledUser {
             .map_err(|error| error.reason())
     }
 
-    /// A recovery code.
+    /// Returns the recovery code with this number.
     pub(super) fn code(&self, number: usize) -> String {
         self.codes[number].expose_secret().to_owned()
     }
 
-    /// The code of the present time of the store, moved by these seconds.
+    /// Moves the clock of the store to this time, and returns the one-time code for it.
     pub(super) fn otp(&self, at: u64) -> String {
         self.app.store.set_time(at);
         code_at(&self.secret, at)
@@ -179,7 +179,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     for ended in [&other, &token] {
         assert!(!app.is_accepted(ended).await);
     }
-    // It goes on acting for the user, also for what needs the second factor.
+    // The session goes on acting for the user, also where the second factor is needed.
     app.store.set_time(NOW + 30);
     let otp = code_at(&secret, NOW + 30);
     let off = app.accounts.turn_off_second_factor(&own, None, &otp);
@@ -205,7 +205,7 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
     );
 }
 
-/// A code of the form of a recovery code.
+/// A text in the form of a recovery code, which no user has.
 const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
 
 #[tokio::test]

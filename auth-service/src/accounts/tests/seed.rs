@@ -1,4 +1,4 @@
-//! The seeded admin.
+//! Tests of the seeded admin.
 
 use super::{App, POLICY, origin};
 use crate::{
@@ -39,7 +39,8 @@ async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
     );
 }
 
-/// An app whose seed wrote the file with the initial password, the file, and the password.
+/// Creates an app whose seed wrote the file with the initial password. Returns the app, the file
+/// and the password.
 async fn with_file(folder: &Path) -> (App, PathBuf, String) {
     let path = folder.join(InitialPassword::NAME);
     let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
@@ -95,7 +96,8 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     );
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 
-    // As another process sets it: the same, at another cost, and then another one.
+    // Another process sets passwords in this way: first the same one at another cost, and then
+    // another one.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
         app.store
@@ -137,7 +139,7 @@ async fn start_keeps_a_file_that_it_cannot_check() {
 async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let (app, path, _) = with_file(folder.path()).await;
-    // Both found no admin; the other one inserts later.
+    // Both processes found no admin, and the other one inserts later.
     let source = AdminPassword::GeneratedInto(path.clone());
     let is_first = app
         .accounts

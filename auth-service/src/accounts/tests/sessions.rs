@@ -1,4 +1,4 @@
-//! Sessions.
+//! Tests of how sessions begin, act and end.
 
 use super::{App, NOW, POLICY, SESSIONS, origin};
 use crate::{
@@ -17,7 +17,7 @@ use secrecy::ExposeSecret as _;
 const IDLE: u64 = SESSIONS.idle;
 const MAX: u64 = SESSIONS.max;
 
-/// The session of a sign-in that asks for no code on a page of its own.
+/// Returns the session of a sign-in whose outcome must not be [`SessionOutcome::CodeRequired`].
 pub(super) fn created(
     outcome: Result<SessionOutcome, AccountError>,
 ) -> Result<CreatedSession, AccountError> {
@@ -27,7 +27,7 @@ pub(super) fn created(
     }
 }
 
-/// The token with this id, or all.
+/// Selects the token with this id, or all tokens.
 pub(super) fn tokens(id: Option<i64>) -> TokensToDelete {
     id.map_or(TokensToDelete::All, TokensToDelete::One)
 }
@@ -46,19 +46,19 @@ impl App {
         Ok((made.token.expose_secret().to_owned(), made.session))
     }
 
-    /// A session of ann.
+    /// Creates a session of ann.
     pub(super) async fn session(&self) -> (String, OpaqueToken) {
         self.try_session("sesame", SessionRequest::default())
             .await
             .expect("made")
     }
 
-    /// Whether the token is accepted as a bearer token, alone and in a batch.
+    /// Returns true if the token is accepted as a bearer token, alone and in a batch.
     pub(super) async fn is_accepted(&self, token: &str) -> bool {
         self.is_accepted_from(TokenSource::Bearer, token).await
     }
 
-    /// Whether the token is accepted in a cookie, alone and in a batch.
+    /// Returns true if the token is accepted in a cookie, alone and in a batch.
     pub(super) async fn is_accepted_in_cookie(&self, token: &str) -> bool {
         self.is_accepted_from(TokenSource::Cookie, token).await
     }
@@ -262,7 +262,7 @@ async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + IDLE);
     app.store.set_read_only(true);
-    // It had idled out before.
+    // This session was idle for too long before the pause began.
     assert!(!app.is_accepted(&idle).await);
     assert!(app.is_accepted(&used).await);
     let (elsewhere, _) = app.session().await;
@@ -293,7 +293,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     let (app, _) = app().await;
     let (token, _) = app.session().await;
     app.store.set_read_only(true);
-    // Nothing is known of the pause until something could not be written.
+    // The service notices the pause only when something could not be written.
     app.store.set_time(NOW + 1);
     assert!(app.is_accepted(&token).await);
     let listed = async || {
@@ -340,7 +340,7 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     assert!(!app.is_accepted(&three).await);
 }
 
-/// A clock that was ahead leaves a time that later revocations keep or lower.
+/// Tests times that a clock which was ahead has left: later revocations keep or lower them.
 #[tokio::test]
 async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
     let (app, ann) = app().await;
@@ -470,7 +470,7 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     assert_eq!(app.ids(&two).await, [second.id]);
     assert_err!(end(&two, Some(1), None).await, RoleInsufficient);
     assert_err!(end(&app.admin, Some(999), None).await, UserNotFound);
-    // An id of a key is none of a session.
+    // The id of an API key does not name a session.
     let request = ApiKeyRequest {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()

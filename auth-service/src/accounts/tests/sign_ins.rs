@@ -1,4 +1,4 @@
-//! Which sign-ins and refusals are in the record, and the number of the refusals that are not.
+//! Tests which sign-ins and refusals are in the record, and whether the number of all others is.
 
 use super::{App, NOW, POLICY, Policy};
 use crate::{
@@ -16,7 +16,7 @@ use tokio::{
     time::{advance, pause},
 };
 
-/// A user that no store needs to have.
+/// A user who need not be in the store.
 fn user(id: i64) -> User {
     User {
         id,
@@ -30,7 +30,7 @@ fn user(id: i64) -> User {
     }
 }
 
-/// Does something as a request from this address.
+/// Does the work as if a request came from this address.
 async fn from<T>(address: &str, work: impl FnOnce() -> T) -> T {
     let context = RequestContext {
         request_id: HeaderValue::from_static("r1"),
@@ -40,7 +40,7 @@ async fn from<T>(address: &str, work: impl FnOnce() -> T) -> T {
 }
 
 impl App {
-    /// Without a user, so that no password is hashed.
+    /// Creates an app without users, so that no password has to be hashed.
     fn empty() -> Self {
         Self::unseeded(POLICY, InitialPassword::default())
     }
@@ -67,7 +67,7 @@ impl App {
         rows.map(|row| row.content.expect("readable")).collect()
     }
 
-    /// How many refusals have a row, and the numbers of those that have none.
+    /// Returns how many refusals have a row, and the recorded numbers of those without one.
     async fn refusals(&self) -> (usize, Vec<u64>) {
         let recorded = self.recorded().await;
         let is_refusal =
@@ -158,7 +158,7 @@ async fn refusals_that_the_limit_makes_without_a_check_are_counted_too() {
     }
     assert_err!(app.login("admin", "wrong").await, CredentialsInvalid);
     app.accounts.record_refusal_count();
-    // The rows: a wrong password of each, and the first refusal by the limit.
+    // The rows are one wrong password of each user, and the first refusal by the limit.
     assert_eq!(app.refusals().await, (3, vec![11]));
 }
 

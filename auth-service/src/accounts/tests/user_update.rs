@@ -1,4 +1,4 @@
-//! New names of users, and what they end.
+//! Tests of renaming users, and of what a new name ends.
 
 use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
@@ -71,7 +71,7 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     let token = app.login("eve", "sesame").await.expect("logged in");
     assert_eq!(app.name_of(&token).await.expect("valid"), "eve");
 
-    // Whoever registers the old name does not get what was remembered or issued for it.
+    // A user who registers the old name does not get anything that was remembered or issued for it.
     let next = app
         .accounts
         .register("ann", "another".into(), origin(2))
@@ -80,7 +80,7 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     assert_ne!(next.id, ann.id);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
 
-    // A name that comes back revives no token.
+    // A token does not become valid again when its user gets the old name back.
     app.rename(next.id, "nan").await.expect("renamed");
     app.rename(ann.id, "ann").await.expect("renamed");
     assert_err!(app.name_of(&token).await, TokenInvalid);
@@ -204,7 +204,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
         );
         assert_err!(own.await, RoleInsufficient);
     }
-    // By an access token an admin renames themselves; the key stays.
+    // With an access token, an admin may rename themselves. The key stays.
     let own = app.accounts.update_user(
         &token,
         ann.id,

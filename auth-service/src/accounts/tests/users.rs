@@ -1,4 +1,4 @@
-//! Lists of users.
+//! Tests of lists of users.
 
 use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{

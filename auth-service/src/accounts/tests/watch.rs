@@ -1,4 +1,4 @@
-//! Streams of the changes of users.
+//! Tests of streams of the changes of users.
 
 use super::{App, POLICY};
 use crate::{
@@ -20,7 +20,7 @@ impl App {
         Watcher::Bearer(self.admin.clone().into())
     }
 
-    /// With its record sealed in the background.
+    /// Creates an app whose record is sealed in the background.
     async fn kept() -> Self {
         let app = Self::new(POLICY).await;
         app.accounts.maintain_record(90);
@@ -33,7 +33,7 @@ impl App {
     }
 }
 
-/// Behind a revision, or from the beginning.
+/// The start of a stream after this revision, or from the beginning.
 fn behind(revision: Option<i64>) -> WatchStart {
     WatchStart {
         revision,
@@ -222,7 +222,7 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
 }
 
 impl App {
-    /// Makes users whose names are numbers.
+    /// Inserts users whose names end with a number.
     async fn insert_users(&self, count: usize) {
         for number in 0..count {
             let new = NewUser {
@@ -274,7 +274,7 @@ async fn a_demoted_admin_gets_no_item_that_waits() {
     demoted.await.expect("set");
     let mut seen = 1;
     let error = loop {
-        // A reader that is slow enough to have its items wait, and fast enough to take one before each check.
+        // The reader is so slow that items wait, and so fast that it takes one before each check.
         tokio::time::sleep(Duration::from_millis(100)).await;
         match items.recv().await.expect("it ends with an error") {
             Ok(_) => seen += 1,
@@ -299,7 +299,7 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
     changes.await.expect("changes need no snapshot");
     tokio::time::pause();
     let error = loop {
-        // The clock moves on while nobody takes anything.
+        // The clock moves on while the caller takes no item.
         tokio::time::sleep(Duration::from_secs(40)).await;
         if let Err(error) = slow.recv().await.expect("it ends with an error") {
             break error;
@@ -318,7 +318,7 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
 }
 
 impl App {
-    /// A second admin, with an access token.
+    /// Creates a second admin, and returns it with an access token.
     async fn second_admin(&self) -> (User, String) {
         let ann = self.register("ann").await.expect("registered");
         let promoted = self.store.set_role(None, ann.id, Role::ADMIN, Write::any());
@@ -333,7 +333,7 @@ impl App {
     }
 }
 
-/// The error of a stream that has no item to send.
+/// Returns the error of a stream that has no item to send.
 async fn end_within_a_second(items: &mut WatchItems) -> Reason {
     let next = timeout(Duration::from_secs(1), items.recv()).await;
     let error = next.expect("in time").expect("an error");
@@ -348,7 +348,7 @@ async fn a_demoted_admin_is_cut_while_the_stream_waits_for_its_turn_to_read() {
     let watcher = Watcher::Bearer(token.into());
     let stream = app.accounts.watch_users(watcher, behind(Some(from)));
     let mut items = stream.await.expect("an admin");
-    // As if other streams read a record that is locked.
+    // Holding these permits is like other streams reading a locked record.
     let reads = app.accounts.watches.record_reads.acquire_many(2);
     let _reads = reads.await.expect("open");
     tokio::time::pause();
