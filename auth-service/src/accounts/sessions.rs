@@ -107,7 +107,10 @@ impl Accounts {
             && RESTRICTION_WARNING.claim(())
         {
             let error = error_chain(&error);
-            tracing::warn!(error, "cannot restrict sessions from cookies to cookies");
+            tracing::warn!(
+                error,
+                "cannot stop sessions in cookies from working as bearer tokens"
+            );
         }
     }
 
