@@ -1,18 +1,23 @@
-//! The database of users: the trait `UserStore`, for PostgreSQL and for SQLite.
+//! The database of users: the traits of the store, and their implementation in SQL.
 //!
-//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs
-//! everything. Reads return `Option`s and lists, writes return typed errors. SQL stays in this module.
+//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. Only this module
+//! contains SQL. Reads return `Option`s and lists, and writes return a typed `WriteError`.
 //!
-//! - `open`: opens the store of a URL; `sql`: its statements; `list_query`: the longest of them;
-//!   `tables`: its schema.
-//! - `UserStore`: the users; `Writer`: who changes one, and the condition for it, of which `admin_check` is a part;
-//!   `WriteError`: why a write failed.
-//! - `TokenStore`: API keys and sessions; `additions`: how many are made in a minute; `usage_pause`: when
-//!   their uses could not be written.
-//! - `operator_database`: what the commands of an operator do.
-//! - `BatchedReads`: concurrent reads of single users or tokens share statements.
-//! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record. `audit_row`: its rows, which may be
-//!   unreadable (`checked_row`); `seal`: its digests; `user_change`: the changes in it that other services learn of.
+//! A read by key goes from a use case through `batched_reads`, which merges concurrent reads, to the statements in
+//! `sql`. A write locks the rows that its condition depends on (`sql/locked_writes`), checks the condition, changes the
+//! rows, and records the change in the same transaction (`sql/audit`).
+//!
+//! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
+//!   `TokenStore` in `opaque_tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
+//!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
+//! - `writer` says who writes, and what must still hold then. `admin_check` checks an acting admin and keeps the last
+//!   admin. `additions` limits what is added to a user in a minute. `write_error` says why a write failed.
+//! - `sql` implements the traits; `open` opens the store of a URL. `list_query` builds the longest statement, and
+//!   `tables` has the schema.
+//! - `audit_row` is a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of digests
+//!   over the rows. `user_change` is a change of a user that other services follow.
+//! - `usage_pause` decides which sessions are idle after a time in which uses could not be stored.
+//! - `operator_database` has what the commands of an operator do, and `inspection` what `doctor` reads.
 
 pub(crate) mod additions;
 mod admin_check;

@@ -1,27 +1,32 @@
-//! Limits what is added to a user: each API key, session and second factor that is begun is a row of the record,
-//! and its end is another. Whoever made and ended them in a loop could fill the record. Turning a second factor on and
-//! using a recovery code leave a row too, so they count as additions, but are never refused.
+//! Limits how much is added to a user in a minute, because additions fill the record. Each new API key, session and
+//! second-factor enrollment is a row of the record, and its end is another. A client that added and removed in a loop
+//! could fill the record without this limit.
+//!
+//! Turning a second factor on and using a recovery code also leave a row. They count as additions, but are never
+//! refused.
 
 use super::WriteError;
 use rolegate_sql_store::row;
 use std::time::Duration;
 
-/// Additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With the end of each they are 280 rows.
+/// The most additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With the end of
+/// each, they are 280 rows of the record.
 pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 
 row! {
-    /// What was added to a user lately.
+    /// The recent additions to a user.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Additions {
+        /// The number of additions. If it explains a refusal, it may include some that have just stopped counting.
         pub(crate) count: i64,
-        /// How long ago the first was of those that count now, in seconds; `None` without any.
+        /// The age, in seconds, of the oldest addition that still counts; `None` if none counts.
         pub(crate) age_of_first: Option<i64>,
     }
 }
 
 impl Additions {
-    /// Refuses so many more if there is no room for them.
+    /// Fails with [`WriteError::TooManyAdditions`] if there is no room for `added` more.
     pub(crate) fn check(self, added: usize) -> Result<(), WriteError> {
         let added = i64::try_from(added).unwrap_or(MAX_ADDITIONS);
         if self.count.saturating_add(added) <= MAX_ADDITIONS {

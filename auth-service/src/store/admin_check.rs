@@ -1,20 +1,20 @@
-//! Checks that only admins write about others, and that the last admin stays one.
+//! Checks the actor of a write about another user, and keeps the last active admin.
 
 use super::write_error::WriteError;
 use crate::user::User;
 use rolegate_proto::Role;
 
-/// What a write does to the number of admins who are not disabled, of whom one must stay.
+/// Says whether a write lowers the number of admins who are not disabled. At least one of them must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdminCount {
-    /// The write leaves an admin what they are.
+    /// Every active admin remains one.
     Kept,
-    /// An admin is none afterwards.
+    /// The user is not an active admin afterwards: the write demotes, disables or deletes the user.
     Lowered,
 }
 
-/// Checks whether `actor` may write about the user `user_id`; without an actor, the user or an operator writes.
-/// `locked` has the rows of the user, of the actor and of all admins.
+/// Checks that `actor` may write about the user `user_id`. Without an actor, the user or an operator writes. `locked`
+/// contains the rows of the user, of the actor and of all active admins.
 pub(super) fn require_admin(
     locked: &[User],
     actor: Option<i64>,
@@ -30,7 +30,7 @@ pub(super) fn require_admin(
         }
     }
     let user = find(user_id).ok_or(WriteError::UserNotFound)?;
-    // Without an actor, it is an operator who takes an admin away, and who may do that to the last one too.
+    // An operator has no actor, and may remove even the last admin.
     if actor.is_none() || admin_count == AdminCount::Kept || !user.is_active_admin() {
         return Ok(());
     }

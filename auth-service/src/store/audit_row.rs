@@ -1,7 +1,7 @@
-//! A sealed row of the record, and what its seal covers.
+//! A row of the record, and the digest of it that a seal covers.
 //!
-//! A row commits to salted digests of names and addresses. Erasing them leaves the digests and removes the
-//! salts, so that names cannot be guessed and compared.
+//! The seal covers names and addresses only by salted digests. An erasure removes a name with its salt and leaves the
+//! digest. So the seals still match, and nobody can check a guessed name against the digest.
 
 use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
 use rolegate_sql_store::row;
@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 const SALT_BYTES: usize = 16;
 
-/// The events of rows that may follow a gap: those of [`Change::Restored`](crate::audit::Change::Restored) and
-/// [`Change::AllEnded`](crate::audit::Change::AllEnded).
+/// The events whose rows may follow a gap in the revisions: those of
+/// [`Change::Restored`](crate::audit::Change::Restored) and [`Change::AllEnded`](crate::audit::Change::AllEnded).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
 /// The columns of an [`AuditRow`].
@@ -25,10 +25,10 @@ row! {
     /// A row of the record.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub(crate) struct AuditRow {
-        /// In the order in which rows are sealed, which for the rows of one user is that of the commits. Without gaps
-        /// except before a row of the events `restored` and `all_ended`.
+        /// The position of the row in the order of sealing. For the rows of one user, this is the order of the commits.
+        /// Revisions have gaps only before a row of the events `restored` and `all_ended`.
         pub(crate) revision: i64,
-        /// In the order of the inserts, with gaps.
+        /// The position of the row in the order of the inserts. Ids have gaps.
         pub(crate) id: i64,
         /// When the row was written, in Unix seconds.
         pub(crate) at: i64,
@@ -41,18 +41,20 @@ row! {
         pub(crate) actor_session: Option<i64>,
         pub(crate) client_address: Option<String>,
         pub(crate) request_id: Option<String>,
-        /// A JSON object.
+        /// The details of the event, as a JSON object.
         pub(crate) details: String,
+        /// The role of the user after a change, and whether the user is disabled; `None` if the event does not change a
+        /// user.
         pub(crate) state: Option<String>,
-        /// As [`FormerUsername::to_stored`].
+        /// The former name of a renamed user, as [`FormerUsername::to_stored`] encodes it.
         pub(crate) former_username: Option<String>,
-        /// Two commitments with a space between them: to the username, and to the actor's name and address. Each is a
-        /// salt in hex, or `=` and the digests of what was erased.
+        /// Two commitments with a space between them: one to the username, and one to the actor's name and address.
+        /// Each is a salt in hex or, after an erasure, `=` and the digests of the erased values.
         pub(crate) commitments: String,
     }
 }
 
-/// A sign that a row is not as it was written.
+/// Evidence that a row was changed or removed after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("revision {revision}: {problem}")]
 pub(crate) struct Tampering {
@@ -60,7 +62,7 @@ pub(crate) struct Tampering {
     pub(crate) problem: &'static str,
 }
 
-/// The salted digests of what can be erased from a row.
+/// The salted digests of the values that an erasure can remove from a row.
 struct CommittedDigests {
     username: String,
     actor: String,
@@ -68,8 +70,8 @@ struct CommittedDigests {
 }
 
 impl AuditRow {
-    /// Whether the row follows a declared gap: it ended all credentials, and its details name this revision as the last one
-    /// before it.
+    /// Returns whether the row declares that revisions are missing between it and this revision. Such a row ended all
+    /// credentials, and its details name this revision as the last one before it.
     pub(super) fn follows_gap_after(&self, revision: i64) -> bool {
         if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
             return false;
@@ -78,7 +80,7 @@ impl AuditRow {
         details["after_revision"] == revision
     }
 
-    /// Checks the former name of a renaming, which the seal covers by its digest in the details.
+    /// Checks the former name of a renaming. The seal covers only its digest, which is in the details.
     pub(crate) fn check_former_username(&self) -> Result<(), Tampering> {
         let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
         let recorded = details[FORMER_DIGEST].as_str();
@@ -101,7 +103,7 @@ impl AuditRow {
         Err(self.tampering(problem))
     }
 
-    /// The details for readers: those of a renaming have both names, as far as these are not erased.
+    /// Returns the details for readers. Those of a renaming contain both names, unless a name was erased.
     pub(crate) fn readable_details(&self) -> String {
         if self.event != USER_RENAMED {
             return self.details.clone();
@@ -120,7 +122,7 @@ impl AuditRow {
         Value::Object(details).to_string()
     }
 
-    /// Gives the row two new salts, before it is sealed.
+    /// Gives the row two new random salts, before it is sealed.
     pub(super) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
         let mut salts = [[0; SALT_BYTES]; 2];
         for salt in &mut salts {
@@ -130,7 +132,7 @@ impl AuditRow {
         Ok(())
     }
 
-    /// The digest that the seal of the row covers.
+    /// Returns the digest of the row, which its seal covers.
     pub(super) fn digest(&self) -> Result<[u8; 32], Tampering> {
         let committed = self.committed_digests()?;
         let row = json!([
@@ -178,7 +180,8 @@ impl AuditRow {
         })
     }
 
-    /// Whose name is erased, as user and as actor; 0 where nobody is named.
+    /// Returns whose names were erased: the id of the user, then the id of the actor. An id is 0 where the row names
+    /// nobody, and `None` where nothing was erased.
     pub(crate) fn erased_ids(&self) -> [Option<i64>; 2] {
         let (user_commitment, actor_commitment) =
             self.commitments.split_once(' ').unwrap_or_default();
@@ -190,8 +193,8 @@ impl AuditRow {
         .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
     }
 
-    /// Removes the name of this user, and the address from which they acted or somebody unknown acted on
-    /// them; the digests stay.
+    /// Removes the name of this user wherever the row has it, and leaves the digests. Also removes the client address
+    /// if this user acted, or if an unknown client acted on this user.
     pub(super) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
         let digests = self.committed_digests()?;
         let (user_commitment, actor_commitment) =
@@ -220,7 +223,7 @@ impl AuditRow {
     }
 }
 
-/// The digest of a value by the salt in its commitment, or the one that an erasure has left there.
+/// Returns the digest of a value with the salt in its commitment, or the digest that an erasure has left there.
 fn committed_digest(
     commitment: &str,
     value: Option<&str>,

@@ -1,4 +1,4 @@
-//! The part of the store about the record of what happened.
+//! The trait for the record of what happened: writes, seals, reads and removes its rows.
 
 use super::{
     checked_row::CheckedRow,
@@ -11,43 +11,50 @@ use futures_util::stream::BoxStream;
 use rolegate_sql_store::{Store, StoreError};
 use std::time::Duration;
 
-/// How often a service looks for rows to seal. Other services learn of a change within twice this time.
+/// The interval at which a service looks for rows to seal. Other services learn of a change within twice this time.
 pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A day in Unix seconds.
+/// The length of a day in seconds.
 pub(crate) const DAY_SECONDS: i64 = 86_400;
 
 /// Selects a page of the record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditFilter {
+    /// The user whom the rows are about; `None` selects all users.
     pub(crate) user_id: Option<i64>,
+    /// The user who acted; `None` selects all actors.
     pub(crate) actor_id: Option<i64>,
-    /// Empty for all.
+    /// The name of the event; empty selects all events.
     pub(crate) event: String,
-    /// Only revisions below it.
+    /// The revision at which the page ends: the rows have lower ones. `None` selects the newest rows.
     pub(crate) before: Option<i64>,
     pub(crate) limit: i64,
 }
 
 /// All users at one moment.
 pub(crate) struct Snapshot {
-    /// The revision of the last change that they show.
+    /// The revision of the last change that the users show.
     pub(crate) revision: i64,
-    /// The seal of that revision.
+    /// The seal of that revision; `None` for the first seal of a record, which every record has.
     pub(crate) seal: Option<SealReference>,
-    /// By ascending id, in pages.
+    /// The users by ascending id, in pages.
     pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,
 }
 
-/// A record of what happened.
+/// The contract of a record of what happened. Rows wait in the database until they are sealed, and readers see only
+/// sealed rows.
 #[async_trait]
 pub(crate) trait AuditStore: Store {
-    /// Enqueues an event that no transaction records: a sign-in or a refusal. Does not wait; the next sealing writes it.
-    /// While nothing can be written, the oldest are kept, up to a bound.
+    /// Enqueues an event that no transaction records: a sign-in or a refusal.
+    ///
+    /// Returns at once; the next sealing writes the event. While nothing can be written, the oldest events are kept, up
+    /// to a limit.
     fn enqueue_event(&self, entry: Entry);
 
-    /// Writes the queued events, and moves a batch of the rows that are committed behind the last seal.
-    /// Whether there may be more; if not, the record has every row that was committed before the call.
+    /// Writes the queued events, and seals a batch of committed rows behind the last seal.
+    ///
+    /// Returns whether there may be more rows to seal. If it returns false, the record has every row that was committed
+    /// before the call.
     async fn seal(&self) -> Result<bool, StoreError>;
 
     /// Seals until the record has every row that was committed before the call.
@@ -56,35 +63,37 @@ pub(crate) trait AuditStore: Store {
         Ok(())
     }
 
-    /// The last change of a user that is sealed, perhaps in a primary that was superseded: a reason to look, no
-    /// more. 0 for none.
+    /// Returns the revision of the last sealed change of a user, or 0 if there is none. It is only a reason to look
+    /// again, because a primary that was superseded may have returned it.
     async fn newest_change(&self) -> Result<i64, StoreError>;
 
-    /// The oldest and the newest seal.
+    /// Returns the oldest and the newest seal.
     async fn seals(&self) -> Result<SealRange, StoreError>;
 
-    /// The seal of this revision, if a batch ends with it.
+    /// Returns the seal of this revision, if a batch ends with it.
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError>;
 
-    /// Whether the record has everything that followed this revision: it has the row, or begins behind it. It does not
-    /// know a revision that was never given out, such as those that a restore leaves out.
+    /// Returns whether the record has everything that followed this revision: it contains the row, or begins behind it.
+    /// A revision that was never given out is unknown, such as one that a restore skipped.
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError>;
 
-    /// Sealed rows by descending revision.
+    /// Returns sealed rows by descending revision.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
 
-    /// The first changes of users behind this revision, by ascending revision.
+    /// Returns the first changes of users behind this revision, by ascending revision.
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
 
-    /// All users at one moment, which the store keeps until the value is dropped.
+    /// Seals what is committed, and returns all users as of one moment. The database keeps that moment readable until
+    /// the value is dropped.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
-    /// How long the oldest row that is not sealed has waited; `None` if none waits.
+    /// Returns how long the oldest unsealed row has waited; `None` if no row waits.
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError>;
 
-    /// Removes rows that are older than this many days, at most two days of them an hour, and records what was removed.
+    /// Removes rows that are older than this many days, and records what was removed. The rows removed within an hour
+    /// span at most two days.
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError>;
 
-    /// Forgets what no longer counts for the limit of additions.
+    /// Deletes additions that no longer count towards the limit of additions.
     async fn forget_additions(&self) -> Result<(), StoreError>;
 }

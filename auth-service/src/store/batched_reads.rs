@@ -1,4 +1,5 @@
-//! Concurrent reads of single users or opaque tokens share statements: see [`rolegate_sql_store::BatchedReads`].
+//! Merges concurrent reads of single users and opaque tokens into shared statements: see
+//! [`rolegate_sql_store::BatchedReads`].
 
 use super::{NAME, UserStore};
 use crate::{
@@ -9,10 +10,11 @@ use rolegate_sql_store::{BatchLabels, BatchedReads as Reads};
 use std::sync::Arc;
 
 pub(crate) struct BatchedReads {
+    /// Reads users by id.
     pub(crate) users: Reads<dyn UserStore, i64, User>,
-    /// Users by name, with the stored hash.
+    /// Reads users by name, each with the stored password hash.
     pub(crate) credentials: Reads<dyn UserStore, String, Credentials>,
-    /// API keys and sessions by digest, each with its user.
+    /// Reads API keys and sessions by digest, each with its user.
     pub(crate) tokens: Reads<dyn UserStore, String, TokenBearer>,
 }
 

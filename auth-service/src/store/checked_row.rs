@@ -1,4 +1,4 @@
-//! Rows of the record that may be unreadable: anybody with access to the database can write anything into it.
+//! Rows of the record that may be unreadable, because anyone with access to the database can write any value into it.
 
 use super::audit_row::AuditRow;
 use rolegate_sql_store::{Row, TableRow};
@@ -7,14 +7,14 @@ use std::fmt;
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// The last second with a year of four digits, in Unix seconds.
+/// The last second of the year 9999, in Unix seconds.
 pub(crate) const END_OF_9999: i64 = 253_402_300_799;
 
-/// A row of the record, or why it cannot be read. One such row must not hide the others.
+/// A row of the record, or the reason why it cannot be read. One unreadable row must not hide the others.
 #[derive(Debug)]
 pub(crate) struct CheckedRow {
     pub(crate) revision: i64,
-    /// When it was written, in Unix seconds, if that can be read.
+    /// When the row was written, in Unix seconds; `None` if that cannot be read.
     pub(crate) at: Option<i64>,
     pub(crate) content: Result<AuditRow, UnreadableColumn>,
 }
@@ -30,7 +30,7 @@ impl From<AuditRow> for CheckedRow {
 }
 
 impl CheckedRow {
-    /// The row, if clients can be told of it too: its time has a calendar date, and its details are a JSON object.
+    /// Returns the row if clients can represent it: its time has a calendar date, and its details are a JSON object.
     pub(crate) fn into_presentable(self) -> Result<AuditRow, UnreadableColumn> {
         let row = self.content?;
         if !(0..=END_OF_9999).contains(&row.at) {
@@ -51,10 +51,10 @@ impl CheckedRow {
 
 impl TableRow for CheckedRow {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        // The time is not believed if the id before it cannot be read.
+        // The time is not trusted if the id, which precedes it, cannot be read.
         let at = row.get::<i64>("id").and_then(|_| row.get("at"));
         Ok(Self {
-            // The primary key, which has no other type on either engine.
+            // The revision is the primary key, and neither engine lets it have another type.
             revision: row.get("revision")?,
             at: at.ok(),
             content: AuditRow::from_row(row).map_err(UnreadableColumn::from),
@@ -62,7 +62,7 @@ impl TableRow for CheckedRow {
     }
 }
 
-/// A column that does not have what its type says.
+/// A column whose value cannot be used, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnreadableColumn {
     pub(crate) column: String,
@@ -83,7 +83,7 @@ impl From<Error> for UnreadableColumn {
     fn from(error: Error) -> Self {
         match error {
             Error::ColumnDecode { index, source } => Self {
-                // The name of a column is in quotes if sqlx has looked for it.
+                // sqlx puts the name of a column in quotes if it has looked the column up by name.
                 column: index.trim_matches('"').to_owned(),
                 problem: source.to_string(),
             },

@@ -1,4 +1,4 @@
-//! What `doctor` asks a database of users, without changing it.
+//! Reads what `doctor` reports about a database of users, without changing it.
 
 use super::{
     RoleUsage,
@@ -7,18 +7,19 @@ use super::{
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
-/// What the rows of a database show. An older schema, or a file whose clock does not tell the time, shows only a part.
+/// The facts about users that `doctor` reports. Only some of them can be read from an older schema, or from a file
+/// whose clock does not tell the time.
 #[derive(Debug, Default)]
 pub struct UserFacts {
-    /// Whether the user `admin` exists.
+    /// True if the user `admin` exists.
     pub admin_exists: bool,
     /// The stored roles, each with the number of users and of API keys that have it.
     pub roles_in_use: Vec<RoleUsage>,
-    /// The ids of the keys that the secrets of second factors are encrypted with.
+    /// The ids of the keys with which the secrets of second factors are encrypted.
     pub second_factor_key_ids: Vec<String>,
-    /// How many users a time in the future locks out.
+    /// The number of users who cannot sign in because their `tokens_not_before` is too far in the future.
     pub locked_out_users: i64,
-    /// The rows of the record that wait to be sealed; `None` if there are none.
+    /// The rows of the record that wait to be sealed; `None` if no row waits.
     pub unsealed_rows: Option<UnsealedRows>,
 }
 
@@ -26,9 +27,9 @@ rolegate_sql_store::row! {
     /// Rows of the record that wait to be sealed.
     #[derive(Clone, Copy, Debug)]
     pub struct UnsealedRows {
-        /// How long the oldest has waited, in seconds.
+        /// How long the oldest row has waited, in seconds.
         pub oldest_age: i64,
-        /// The time between the oldest and the newest, in seconds.
+        /// The time between the oldest row and the newest, in seconds.
         pub span: i64,
     }
 }
@@ -62,7 +63,7 @@ impl Facts for UserFacts {
     }
 }
 
-/// Inspects the database, which changes nothing.
+/// Inspects the database without changing it.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection<UserFacts>, Failure> {
     url.inspect(&TABLES).await
 }

@@ -1,6 +1,6 @@
-//! Lists users.
+//! Lists users in pages.
 //!
-//! Keyset pagination on an index: the last page costs as much as the first. The query contains only
+//! The pages use keyset pagination on an index, so the last page costs as much as the first. The query contains only
 //! the filters in use, because conditions that are always true mislead query planners.
 
 use super::{
@@ -10,11 +10,11 @@ use super::{
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Row, Statement, TableRow};
 
-/// The number of users that one statement of a search reads, which takes some hundredths of a second. An abandoned
-/// statement runs on in SQLite and occupies one of few connections.
+/// How many users one statement of a search reads, which takes some hundredths of a second. The statements are short
+/// because SQLite runs an abandoned one to its end, on one of few connections.
 const SEARCH_BATCH: i64 = 50_000;
 
-/// Users by ascending id.
+/// Lists users by ascending id.
 pub(super) async fn list(
     database: &Database,
     mut filter: UserFilter,
@@ -37,7 +37,7 @@ pub(super) async fn list(
     }
 }
 
-/// The last id of the users that the next statement of a search reads; `None` if it reads all that are left.
+/// Returns the last id of the users that the next statement of a search reads; `None` if it reads all that are left.
 async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, StoreError> {
     let select = database
         .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
@@ -46,7 +46,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
     Ok(database.read(select).await?.pop())
 }
 
-/// The statement of a page, or of a batch of a search, which ends with the id `last`.
+/// Builds the statement of a page, or that of a batch of a search, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select
         .push(USER_COLUMNS)
@@ -78,12 +78,14 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
     query.push(" ORDER BY id LIMIT ").push_bind(filter.limit)
 }
 
-/// The end of the half-open range of the usernames with a prefix, which begins with the prefix. It is in byte order, so
-/// both engines answer it from the index and no character is special. `None` where no text follows those with the prefix.
+/// Returns the end of the half-open range of usernames that begin with `prefix`; `None` if the range has no end.
+///
+/// The range begins with the prefix itself. It is in byte order, so both engines answer it from the index, and no
+/// character is special.
 fn prefix_end(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {
-        // UTF-8 sorts by code point; the range skips the surrogates.
+        // UTF-8 sorts by code point, and the range of `char` skips the surrogates.
         if let Some(next) = (last..=char::MAX).nth(1) {
             end.push(next);
             return Some(end.into_iter().collect());

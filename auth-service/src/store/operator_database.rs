@@ -1,9 +1,10 @@
 //! The database of users as the commands of an operator read and change it. The use cases of the running service go
 //! through [`UserStore`](super::UserStore) instead.
 //!
-//! - `import`: many users at once; `user_pages`: all users.
-//! - `end_all`: the end of every session and token.
-//! - `sealed_record`: the record at one moment; `record_pages`: in pages; `erasure`: of names in it.
+//! - `import` inserts many users at once, and `user_pages` reads all users.
+//! - `end_all` ends all sessions and tokens, after a theft or a restore.
+//! - `sealed_record` reads the whole record at one moment, and `record_pages` reads it in pages. `erasure` erases names
+//!   in it.
 
 mod end_all;
 mod erasure;
@@ -23,7 +24,7 @@ pub(super) use user_pages::Export;
 
 use rolegate_sql_store::{Database, StoreError};
 
-/// A database of users, as the commands of an operator use it.
+/// Gives the commands of an operator access to a database of users.
 pub(crate) struct OperatorDatabase {
     pub(super) database: Database,
 }
@@ -33,7 +34,7 @@ impl OperatorDatabase {
         self.database.is_postgres()
     }
 
-    /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
+    /// Returns the highest id that was ever assigned, even if its user was deleted; 0 if there is none.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
         let assigned = if self.database.is_postgres() {
             r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#

@@ -1,31 +1,34 @@
-//! The seals of the record: a chain of digests, each of the rows of a batch and of the seal before it.
+//! The seals of the record. They form a chain: each is the digest of the rows of a batch and of the seal before it.
 
 use super::audit_row::{AuditRow, Tampering};
 use rolegate_sql_store::row;
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};
 
-/// How many revisions are skipped when all credentials are ended. After a restore, the lost history may have used the
-/// revisions that follow the backup. A watcher that stored one of them finds it missing from the record, and so learns that
-/// the history was lost. The number exceeds the rows that any record gets between two backups.
+/// How many revisions are skipped when all credentials are ended.
+///
+/// After a restore, the lost history may have used the revisions that follow the backup. A watcher that has stored one
+/// of them then finds it missing from the record, and so learns that the history was lost. The number exceeds the rows
+/// that any record gets between two backups.
 pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 
-/// The events of rows that say which rows are missing before the oldest seal: retention has removed them, or they were
-/// removed before such rows were written.
+/// The events whose rows say which rows are missing before the oldest seal. Either retention has removed those rows, or
+/// they were removed before removals were recorded.
 pub(crate) const REMOVAL_EVENTS: [&str; 2] = ["audit_pruned", "audit_begins"];
 
-/// Begins a `SELECT` of [`Seal`]s.
+/// Begins a statement that selects [`Seal`]s.
 pub(super) const SELECT_SEALS: &str = "SELECT revision, at, digest FROM audit_seal";
 
 row! {
-    /// The seal of a batch.
+    /// The seal of a batch of rows.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct Seal {
-        /// The revision of the last row.
+        /// The revision of the last row of the batch.
         pub(crate) revision: i64,
-        /// When the last row was written, in Unix seconds.
+        /// The latest time at which a row up to this seal was written, in Unix seconds. It never decreases along the
+        /// chain.
         pub(crate) at: i64,
-        /// SHA-256 of the seal before and of the rows since, in hex.
+        /// The SHA-256 of the seal before and of the rows since, in hex; empty for the first seal.
         pub(crate) digest: String,
     }
 }
@@ -33,18 +36,18 @@ row! {
 /// The oldest and the newest seal of a record.
 #[derive(Debug)]
 pub(crate) struct SealRange {
-    /// Behind this seal the record is complete.
+    /// The record is complete behind this seal.
     pub(crate) oldest: Seal,
     pub(crate) newest: Seal,
 }
 
 impl Seal {
-    /// Whether it is the seal before the first row of a record from which nothing was removed.
+    /// Returns whether this is the seal before the first row of a record from which nothing was removed.
     pub(crate) fn is_first(&self) -> bool {
         self.digest.is_empty()
     }
 
-    /// The seal of these rows, which follow this one.
+    /// Returns the seal of these rows, which follow this seal. Fails if a row is missing or was tampered with.
     pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Tampering> {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
         let mut revision = self.revision;
@@ -69,12 +72,13 @@ impl Seal {
     }
 }
 
-/// A seal as it is known outside of the database: `revision:digest`, as in a line `audit_sealed` of the log. Whoever
-/// keeps the last one that they saw recognizes another record, even one with the same revisions.
+/// Names a seal outside of the database, as `revision:digest`, such as in a line `audit_sealed` of the log.
+///
+/// A program that keeps the last seal it saw can recognize another record, even if that record has the same revisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealReference {
     pub(crate) revision: i64,
-    /// 64 hex digits in lower case.
+    /// The digest of the seal: 64 hex digits in lower case.
     pub(crate) digest: String,
 }
 
@@ -85,7 +89,7 @@ impl fmt::Display for SealReference {
 }
 
 impl SealReference {
-    /// The reference of a seal; `None` for the first one of a record, which every record has.
+    /// Returns the reference of a seal; `None` for the first seal of a record, which every record has.
     pub(crate) fn new(seal: &Seal) -> Option<Self> {
         if seal.is_first() {
             return None;
@@ -96,7 +100,7 @@ impl SealReference {
         })
     }
 
-    /// Whether this is the seal that is meant.
+    /// Returns whether this reference names `seal`.
     pub(crate) fn refers_to(&self, seal: &Seal) -> bool {
         self.revision == seal.revision && self.digest == seal.digest
     }

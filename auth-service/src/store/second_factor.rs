@@ -1,40 +1,40 @@
-//! The part of the store about password links and second factors.
+//! The trait for second factors, password links and pending sign-ins.
 
 use super::{StoreError, WriteError};
 use crate::{audit::Write, user::User};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 
-/// How long a password link is good, in seconds.
+/// How long a password link is valid, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
 /// How long the code of a pending sign-in may be presented, in seconds.
 pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
-/// Pending sign-ins of a user. A new one ends the oldest.
+/// The most pending sign-ins of a user. One more ends the oldest.
 pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
-/// Wrong one-time codes in a window, after which none is accepted until it ends.
+/// The number of wrong one-time codes in a window after which none is accepted until the window ends.
 const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
-/// Wrong recovery codes in a window, after which none is accepted until it ends. Nobody guesses 128 bits: the limit only
-/// bounds the work of a caller, so there is room for errors in typing.
+/// The number of wrong recovery codes in a window after which none is accepted until the window ends. A code of 128
+/// bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for typing errors.
 const MAX_WRONG_RECOVERY_CODES: i64 = 100;
-/// The window, in seconds from its first wrong code.
+/// The length of a window, in seconds from its first wrong code.
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
 
-/// What a code is presented for.
+/// The purpose for which a code is presented.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CodePurpose {
     /// The second step of a sign-in, after the right password.
     SignIn,
-    /// A change by somebody who is signed in, perhaps with a stolen session.
+    /// The confirmation of a change by a signed-in user, whose session may be stolen.
     Confirmation,
 }
 
-/// A limit of wrong codes. Each counts apart for each user: a stolen session blocks no code at sign-in, and wrong one-time
-/// codes block no recovery code.
+/// A limit of wrong codes. The limits are counted apart, and for each user. So a stolen session blocks no code at
+/// sign-in, and wrong one-time codes block no recovery code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CodeLimit {
-    /// Counts one-time codes and malformed ones.
+    /// Counts one-time codes, and codes that have no valid form.
     OneTime(CodePurpose),
-    /// Counts codes of the form of a recovery code.
+    /// Counts codes that have the form of a recovery code.
     Recovery(CodePurpose),
 }
 
@@ -42,28 +42,28 @@ pub(crate) enum CodeLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrongCodes {
     pub(crate) count: i64,
-    /// When their window began, in Unix seconds.
+    /// When the window of these codes began, in Unix seconds.
     pub(crate) since: i64,
 }
 
-/// A second factor, on or not yet.
+/// A second factor, which is on or still being enrolled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StoredSecondFactor {
-    /// As [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) sealed it.
+    /// The secret, as [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) has encrypted it.
     pub(crate) secret: String,
-    /// The last step of which a code was used.
+    /// The last time step of which a code was used.
     pub(crate) last_step: i64,
     /// The wrong one-time codes of sign-ins. Programs of the previous release count every wrong code here.
     pub(crate) at_sign_in: WrongCodes,
     pub(crate) recovery_at_sign_in: WrongCodes,
     pub(crate) at_confirmation: WrongCodes,
     pub(crate) recovery_at_confirmation: WrongCodes,
-    /// How many are left.
+    /// The number of recovery codes that are left.
     pub(crate) recovery_codes: i64,
 }
 
 impl CodeLimit {
-    /// How many wrong codes are tried in a window.
+    /// Returns how many wrong codes are checked in a window.
     pub(crate) fn max(self) -> i64 {
         match self {
             Self::OneTime(_) => MAX_WRONG_ONE_TIME_CODES,
@@ -73,12 +73,12 @@ impl CodeLimit {
 }
 
 impl StoredSecondFactor {
-    /// The id of the key that sealed the secret.
+    /// Returns the id of the key that encrypted the secret.
     pub(crate) fn key_id(&self) -> &str {
         self.secret.split_once('.').unwrap_or_default().0
     }
 
-    /// The wrong codes that count towards this limit.
+    /// Returns the wrong codes that count towards this limit.
     pub(crate) fn wrong_codes(&self, limit: CodeLimit) -> WrongCodes {
         match limit {
             CodeLimit::OneTime(CodePurpose::SignIn) => self.at_sign_in,
@@ -88,8 +88,8 @@ impl StoredSecondFactor {
         }
     }
 
-    /// Seconds until a code of this limit is accepted again; `None` if it is now. A window too far in the future is one
-    /// of a clock that was ahead.
+    /// Returns the seconds until a code of this limit is accepted again; `None` if it is accepted now. A window that
+    /// began far in the future was dated by a clock that was ahead, and does not count.
     pub(crate) fn refused_for(&self, limit: CodeLimit, at: u64) -> Option<u64> {
         let wrong = self.wrong_codes(limit);
         let age = i64::try_from(at).unwrap_or(i64::MAX) - wrong.since;
@@ -104,22 +104,23 @@ impl StoredSecondFactor {
 pub(crate) struct OneTimeCodeUse {
     /// The time step of the code.
     pub(crate) step: i64,
-    /// The sealed secret with which the code was checked.
+    /// The encrypted secret with which the code was checked.
     pub(crate) secret: String,
-    /// Replaces the secret: the same one, perhaps sealed with a newer key.
+    /// The secret that replaces it: the same one, perhaps encrypted with a newer key.
     pub(crate) new_secret: String,
 }
 
-/// A password link that was neither used nor replaced.
+/// A password link that was neither used nor replaced. It may have expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredPasswordLink {
     pub(crate) user: User,
-    /// Unix seconds.
+    /// When the link expires, in Unix seconds.
     pub(crate) expires_at: u64,
 }
 
 impl StoredPasswordLink {
-    /// Why it sets no password at this time, in Unix seconds, as the record names it; `None` if it does.
+    /// Returns why the link sets no password at this time, in Unix seconds; `None` if it does. The reason is the name
+    /// that the record uses.
     pub(crate) fn refusal(&self, at: u64) -> Option<&'static str> {
         if self.user.disabled {
             return Some("disabled");
@@ -128,24 +129,26 @@ impl StoredPasswordLink {
     }
 }
 
-/// A database of second factors and password links, each of one user. A code or a link counts once, for the write that
-/// comes first.
+/// The contract of a database of second factors, password links and pending sign-ins, each of one user.
+///
+/// If two writes use the same code or link at once, it counts only for the first.
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
-    /// Begins a sign-in of this user, whose password was verified at this time, if `tokens_not_before` is still the one
-    /// that was read and the second factor is on.
+    /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Fails unless the
+    /// second factor is on, and `tokens_not_before` is still the one in `user`.
     async fn insert_pending_sign_in(
         &self,
         user: &Timed<User>,
         digest: String,
     ) -> Result<(), WriteError>;
 
-    /// The user of the pending sign-in with this digest. It is good for [`PENDING_SIGN_IN_SECONDS`], until it is used,
-    /// the tokens of the user are revoked, or the second factor is off or turned on anew.
+    /// Returns the user of the pending sign-in with this digest; `None` if no code can complete it. It ends after
+    /// [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are revoked, and when the second
+    /// factor is turned off or enrolled again.
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
 
-    /// Replaces the password link of a user by the one with this digest, if `actor` is an admin, or without an
-    /// actor, for the operator. Returns when it ends, in Unix seconds.
+    /// Replaces the password link of a user by one with this digest. `actor` must be an admin; without an actor, the
+    /// operator makes the link. Returns when the link expires, in Unix seconds.
     async fn insert_password_link(
         &self,
         actor: Option<i64>,
@@ -154,20 +157,23 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<u64, WriteError>;
 
-    /// The link with this digest, also if it has ended or its user is disabled.
+    /// Returns the link with this digest, even if it has expired or its user is disabled.
     async fn password_link(
         &self,
         digest: &str,
     ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
 
+    /// Returns the second factor of a user, even if it is still being enrolled.
     async fn second_factor(
         &self,
         user_id: i64,
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
 
-    /// Begins a second factor: a secret and digests of recovery codes, in place of those before, if the tokens of
-    /// `user` are those that were seen and it is not on. At most
-    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a minute.
+    /// Begins to enroll a second factor: stores a secret and digests of recovery codes, in place of earlier ones.
+    ///
+    /// Fails if the second factor is already on, or if the tokens of the user were revoked since `user` was read. Each
+    /// enrollment is an addition: a user can have at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a
+    /// minute.
     async fn begin_second_factor(
         &self,
         user: &User,
@@ -176,8 +182,10 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Turns it on by a code of this step, under the same conditions and if this is still the secret, and ends
-    /// tokens and sessions. The session by which the user acts must not have ended, and stays.
+    /// Turns the second factor on, after a code of this step was verified, and revokes tokens and ends sessions.
+    ///
+    /// The conditions of [`Self::begin_second_factor`] apply, and the secret must still be this one. The session by
+    /// which the user acts must not have ended, and stays.
     async fn turn_on_second_factor(
         &self,
         user: &User,
@@ -187,7 +195,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Turns it off and forgets it, if `actor` is an admin, or without an actor: for the user, and the operator.
+    /// Turns the second factor off and deletes it. `actor` must be an admin; without an actor, the user or the operator
+    /// acts.
     async fn turn_off_second_factor(
         &self,
         actor: Option<i64>,
@@ -195,8 +204,9 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Stores that a one-time code was used. Returns false if the step of the code or a later one was used before, the
-    /// secret was replaced meanwhile, or there were too many wrong one-time codes of this purpose.
+    /// Stores that a one-time code was used, and returns whether it is accepted. It is refused if the step of the code
+    /// or a later one was used before, the secret was replaced meanwhile, or there were too many wrong one-time codes
+    /// of this purpose.
     async fn use_one_time_code(
         &self,
         user_id: i64,
@@ -204,8 +214,8 @@ pub(crate) trait SecondFactorStore: Store {
         code: OneTimeCodeUse,
     ) -> Result<bool, StoreError>;
 
-    /// Removes a recovery code and returns true, unless it is not there or there were too many wrong recovery codes of
-    /// this purpose.
+    /// Uses up a recovery code, and returns whether it is accepted. It is refused if it does not exist, or if there
+    /// were too many wrong recovery codes of this purpose.
     async fn use_recovery_code(
         &self,
         user: &User,
@@ -214,10 +224,10 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<bool, StoreError>;
 
-    /// Counts a wrong code towards this limit; false if there were too many before.
+    /// Counts a wrong code towards this limit. Returns false if the limit was already reached.
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
 
-    /// The ids of the keys with which the secrets of those that are on are sealed.
+    /// Returns the ids of the keys with which the secrets of second factors are encrypted, as far as these are on.
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
 }
 

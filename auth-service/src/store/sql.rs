@@ -1,11 +1,15 @@
-//! The store in an SQL database: its statements, for both engines.
+//! Implements the traits of the store in SQL, for PostgreSQL and SQLite.
 //!
-//! - `sql_store`: the value that implements the traits; `users`, `opaque_tokens`, `second_factor`, `audit`: their methods;
-//!   `password_links`, `pending_sign_ins`: statements of several of them.
-//! - `user_rows`: users, as the rows of statements have them; `encoding`: numbers in columns.
-//! - `locked_writes`: writes behind a lock; `revocation`: how one moves `tokens_not_before`; `additions`: the limit of what
-//!   is added to a user.
-//! - `usage_writer`: when tokens and passwords were used last; `usage_pauses`: when that could not be written.
+//! `open` makes the value that implements the traits (`sql_store`). Most writes lock rows first, so that their
+//! conditions see what others have committed (`locked_writes`), and record the change in the same transaction
+//! (`audit`).
+//!
+//! - `users`, `opaque_tokens`, `second_factor` and `audit` each implement one trait. `password_links` and
+//!   `pending_sign_ins` have statements that several of them use.
+//! - `user_rows` decodes users from rows, and `encoding` converts the numbers in columns.
+//! - `revocation` moves `tokens_not_before`, and `additions` limits what is added to a user.
+//! - `usage_writer` stores in the background when tokens and passwords were last used, and `usage_pauses` stores when
+//!   that was impossible.
 
 mod additions;
 pub(super) mod audit;
@@ -39,7 +43,7 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
     Ok(SqlStore::start(database, Process::Service))
 }
 
-/// Opens the store for a command, perhaps beside a service.
+/// Opens the store for a command, which may run beside a service.
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,

@@ -1,4 +1,4 @@
-//! The schema, as migrations.
+//! The schema of the database of users, as a list of migrations.
 
 use rolegate_sql_store::{Migration, Tables};
 
@@ -13,7 +13,8 @@ macro_rules! migrations {
     };
 }
 
-/// The tables of auth-service. Applied migrations must not change, not even their comments.
+/// The tables of auth-service. Applied migrations must not change, not even their comments, because their digests are
+/// stored.
 pub(super) const TABLES: Tables = Tables {
     owner: "auth-service",
     marker_table: "user",
@@ -38,10 +39,10 @@ pub(super) const TABLES: Tables = Tables {
     ),
 };
 
-/// Selects rows of `RoleUsage`.
+/// Selects the rows of `RoleUsage`.
 pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*) AS users, 0 AS api_keys FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
 
-/// The ids of the keys that the secrets of second factors are encrypted with.
+/// Selects the ids of the keys with which the secrets of second factors are encrypted. The second factor must be on.
 pub(super) const SECOND_FACTOR_KEY_IDS: &str = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
     WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;

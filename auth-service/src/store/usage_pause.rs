@@ -1,24 +1,32 @@
-//! When uses of sessions could not be written, and what that means for a session that seems idle.
+//! Usage pauses, and how they affect sessions that seem idle.
+//!
+//! A session ends if it is idle for too long, which its stored last use shows. While no process can store uses, even a
+//! session in use seems idle. So the time of such a pause does not count.
 
 use std::{cmp::Reverse, ops::Range};
 
-/// Seconds by which the end of a pause may be later than the time of the database: a clock that was set back a little,
-/// or differs between replicas. What is later is by a clock that was ahead. It does not count, and is forgotten.
+/// How far the end of a pause may be ahead of the time of the database, in seconds.
+///
+/// So much may come from a clock that was set back a little, or that differs between replicas. A pause that ends later
+/// was dated by a clock that was ahead: it does not count, and is deleted.
 pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
 
-/// A time during which no process could write what was used, in Unix seconds. A session may have been in use at any of
-/// them meanwhile, so this time does not count as time without use.
+/// A time during which no process could store uses, in Unix seconds. A session may have been in use at any moment of
+/// it, so it does not count as time without use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsagePause {
     pub(crate) began: u64,
     pub(crate) ended: u64,
 }
 
-/// A session is idle at this time if its last use is outside this range. `limit` is the number of seconds without use
-/// after which a session ends. The seconds of `pauses` until now do not count. A use that is later than `limit` from
-/// now is by a clock that was ahead, as is a pause that ends later than [`MAX_PAUSE_AHEAD`]: neither keeps a session.
-/// The bound for uses is longer, because each session has one: a clock that is set back by some minutes must not end
-/// all those in use.
+/// Returns the range of last uses with which a session is still active at the time `at`.
+///
+/// A session whose last use is outside the range is idle. `limit` is the number of seconds without use after which a
+/// session ends. The seconds of `pauses` up to `at` do not count towards it, so they move the start of the range back.
+///
+/// A clock that was ahead must not keep a session alive. So a last use later than `limit` after `at` is outside the
+/// range, and a pause that ends later than [`MAX_PAUSE_AHEAD`] after `at` is ignored. The bound for uses is longer,
+/// because every session has a last use: if a clock is set back by some minutes, the sessions in use must not all end.
 pub(crate) fn active_last_use_range(
     at: u64,
     limit: u64,
@@ -29,13 +37,13 @@ pub(crate) fn active_last_use_range(
     });
     pauses.sort_unstable_by_key(|pause| Reverse(pause.ended));
     let mut left = limit;
-    // Everything later has been counted.
+    // The time from here to `at` has already been counted.
     let mut counted_from = at;
     for pause in pauses {
         if pause.began >= counted_from {
             continue;
         }
-        // Zero for a pause that ends in the future.
+        // This is zero if the pause ends in the future, or overlaps a pause that ends later.
         let after_pause = counted_from.saturating_sub(pause.ended);
         if after_pause >= left {
             break;

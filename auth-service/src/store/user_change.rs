@@ -1,4 +1,4 @@
-//! The changes of users that the record tells other services.
+//! The changes of users that the record tells other services, such as posts-service.
 
 use super::{checked_row::UnreadableColumn, seal::SealReference};
 use crate::audit::UserState;
@@ -7,27 +7,27 @@ use rolegate_sql_store::{Row, TableRow};
 use serde_json::Value;
 use sqlx::{Error, error::BoxDynError};
 
-/// Follows the role, in the column `state` of a user who is disabled.
+/// Follows the role in the column `state` if the user is disabled.
 const DISABLED: &str = " disabled";
 
-/// The state of a user after a change.
+/// The state of a user after a change, or in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UserChange {
-    /// 0 in a snapshot.
+    /// The revision of the change; 0 in a snapshot.
     pub(crate) revision: i64,
-    /// The seal of the batch of the revision; `None` in a snapshot.
+    /// The seal of the batch that has the revision; `None` in a snapshot.
     pub(crate) seal: Option<SealReference>,
     pub(crate) user_id: i64,
     pub(crate) username: String,
     pub(crate) role: Role,
     pub(crate) disabled: bool,
     pub(crate) deleted: bool,
-    /// When the user was made, in Unix seconds, 0 if it was not kept; only of a deletion, and in a snapshot. `None` for
-    /// a deletion that an older replica recorded.
+    /// When the user was created, in Unix seconds; 0 if that is not known. Only deletions and snapshots have it, and
+    /// not the deletions that an older replica recorded.
     pub(crate) created_at: Option<u64>,
 }
 
-/// A change in the record, or why it cannot be read. The changes before it can be taken even so.
+/// A change in the record, or the reason why it cannot be read. The changes before it can be used even so.
 #[derive(Debug)]
 pub(crate) struct CheckedChange {
     pub(crate) revision: i64,
@@ -59,7 +59,7 @@ impl TableRow for UserChange {
             revision: row.get("revision")?,
             seal: seal.and_then(|seal| seal.parse().ok()),
             user_id,
-            // The name may have been erased since.
+            // An erasure may have removed the name since.
             username: username.unwrap_or_default(),
             role: state.role,
             disabled: state.disabled,
@@ -69,7 +69,7 @@ impl TableRow for UserChange {
     }
 }
 
-/// The text of the column `state`.
+/// Returns the text of the column `state`.
 pub(super) fn encode_state(state: UserState) -> String {
     let suffix = if state.disabled { DISABLED } else { "" };
     format!("{}{suffix}", state.role)

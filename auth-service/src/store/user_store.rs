@@ -1,4 +1,7 @@
-//! The store of users: what it inserts, changes and lists.
+//! The contract of the store of users: how users are inserted, read, changed, deleted and listed.
+//!
+//! `sql/users.rs` implements it for PostgreSQL and SQLite. The tests of the use cases run on a store in memory,
+//! `tests/memory.rs`, and one conformance suite runs on all of them.
 
 use super::{
     AuditStore, opaque_tokens::TokenStore, second_factor::SecondFactorStore,
@@ -16,86 +19,97 @@ use secrecy::SecretString;
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
 
-/// A user to insert; the database assigns the id.
+/// A user to insert. The database assigns the id.
 #[derive(Debug)]
 pub struct NewUser {
-    /// Validated.
+    /// The username, which is already validated.
     pub username: String,
-    /// A bcrypt hash.
+    /// The bcrypt hash of the password.
     pub password_hash: SecretString,
-    /// The role.
+    /// The role of the user from the beginning.
     pub role: Role,
-    /// The link by which the user sets the first password.
+    /// The link by which the user sets the first password; `None` to make no link.
     pub link: Option<NewPasswordLink>,
 }
 
-/// A password link to insert with its user.
+/// A password link to insert, with its user or for an existing one.
 #[derive(Debug)]
 pub struct NewPasswordLink {
-    /// The digest of its token.
+    /// The digest of the token in the link. The token itself is not stored.
     pub digest: String,
-    /// When it ends, in Unix seconds.
+    /// When the link expires, in Unix seconds.
     pub expires_at: u64,
 }
 
-/// What changes of a user.
+/// A change of a user: a new name, disabling or enabling, or both.
 #[derive(Debug)]
 pub struct UserUpdate {
-    /// The new name; `None` for the stored one.
+    /// The new name; `None` keeps the stored one.
     pub rename: Option<Rename>,
-    /// Whether the user is disabled; `None` for what is stored.
+    /// True disables the user, and false enables the user; `None` keeps the stored value.
     pub disabled: Option<bool>,
 }
 
-/// A new name for a user who has not changed since they were read; otherwise there is no such user.
+/// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
+/// user.
 #[derive(Debug)]
 pub struct Rename {
-    /// The name that was read.
+    /// The name of the user when they were read.
     pub from: String,
-    /// Validated.
+    /// The new name, which is already validated.
     pub to: String,
-    /// As it was read.
+    /// The `tokens_not_before` of the user when they were read.
     pub tokens_not_before: u64,
 }
 
-/// Selects a page of users.
+/// Selects a page of users. A user must match all filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
-    /// Only greater ids.
+    /// The id behind which the page begins; 0 begins with the first user.
     pub after: i64,
-    /// At most this many.
+    /// The most users on the page.
     pub limit: i64,
-    /// Only usernames that start with these characters, taken literally; empty for all.
+    /// The text with which the usernames begin, taken literally; empty selects all users.
     pub username_prefix: String,
-    /// Only this role; `None` for all.
+    /// The stored role; `None` selects all roles.
     pub role: Option<Role>,
-    /// Only users who are, or are not, disabled; `None` for all.
+    /// True selects disabled users, and false selects the others; `None` selects both.
     pub disabled: Option<bool>,
-    /// Only usernames that contain this text, taken literally but for the case of its letters; empty for all.
+    /// A text that the usernames contain, taken literally except for upper and lower case; empty selects all users.
     pub search: String,
 }
 
 row! {
-    /// How many users and API keys have a role. A role may come twice: once for its users, once for its keys.
+    /// The number of users or of API keys that have a role. A role may have two of these rows: one for its users, and
+    /// one for its keys.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct RoleUsage {
-        /// Its name, perhaps of a role that the settings do not have any more.
+        /// The name of the role. The settings may no longer have a role of this name.
         pub role: String,
-        /// The number of users.
+        /// The number of users who have the role.
         pub users: i64,
-        /// The number of API keys.
+        /// The number of API keys that have the role.
         pub api_keys: i64,
     }
 }
 
-/// A database of users.
+/// The contract of a store of users, their credentials and the record.
 ///
-/// Reads by key take many keys, for `BatchedReads`; they return rows in any order and omit unknown
-/// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change. Their last argument is
-/// what the transaction records about them.
+/// Reads by key take many keys, so that `BatchedReads` can merge concurrent reads. They return rows in any order, and
+/// omit unknown keys.
+///
+/// Most writes follow these rules:
+///
+/// - `actor` is the admin who makes the change. The write checks in its transaction that this user is still an admin;
+///   otherwise it fails with [`WriteError::ActorNotFound`] or [`WriteError::NotAdmin`]. Without an actor, the operator
+///   makes the change, and no role is checked.
+/// - `writer` takes the place of `actor` where users can make the change themselves, and says what must hold then.
+/// - `write` is what the transaction records about the change.
+/// - If the user to change does not exist, the write fails with [`WriteError::UserNotFound`].
 #[async_trait]
 pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
-    /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
+    /// Inserts a user for `actor`. Without an actor, a registration or the operator inserts the user. Fails with
+    /// [`WriteError::UsernameTaken`] if another user has the name.
     async fn insert(
         &self,
         actor: Option<i64>,
@@ -103,23 +117,23 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// The users with these ids.
+    /// Reads the users with these ids.
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
 
-    /// The users with these names, with their hashes.
+    /// Reads the users with these names, with their password hashes.
     async fn credentials_by_username(
         &self,
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError>;
 
-    /// The highest cost of the bcrypt hashes. Reads all users.
+    /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. It reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
-    /// The stored roles in order, each with the number of users and of API keys that have it.
+    /// Returns the stored roles in order, each with the number of users and of API keys that have it.
     async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError>;
 
-    /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
-    /// operator.
+    /// Sets the role of a user for `actor`. Fails with [`WriteError::LastAdmin`] if no admin would be left, unless the
+    /// operator makes the change.
     async fn set_role(
         &self,
         actor: Option<i64>,
@@ -128,9 +142,10 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Renames a user, disables or enables the user, or both, under the conditions of `set_role`. Disabling also revokes
-    /// tokens and ends sessions as `revoke_tokens` does. A new name revokes access tokens, which have the old one; sessions
-    /// and API keys go on.
+    /// Renames a user, disables or enables the user, or does both, under the conditions of [`Self::set_role`].
+    ///
+    /// Disabling also revokes the user's tokens and ends the sessions, as [`Self::revoke_tokens`] does for an admin. A
+    /// new name revokes access tokens, because they contain the old name, whereas sessions and API keys stay valid.
     async fn update(
         &self,
         actor: Option<i64>,
@@ -139,7 +154,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Disables or enables a user.
+    /// Disables or enables a user, as [`Self::update`] does.
     async fn set_disabled(
         &self,
         actor: Option<i64>,
@@ -154,10 +169,14 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         self.update(actor, id, update, write).await
     }
 
-    /// Revokes the tokens of a user and deletes the sessions but that of the writer. `tokens_not_before` becomes a time shortly after the present, or
-    /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
-    /// it, it stays, and an operator lowers it; an owner's always grows, so of many logouts by one token
-    /// only the first moves the next login into the future.
+    /// Revokes the access tokens of a user, and deletes the user's sessions except the one by which the writer acts.
+    ///
+    /// `tokens_not_before` becomes a time shortly after the present. If it is not earlier than that already, it grows
+    /// by one. A value so late that no token can have been issued at it is an exception:
+    ///
+    /// - An admin leaves such a value as it is, and the operator lowers it.
+    /// - A user's own logout always increases the value. A second logout by the same token then fails, so only the
+    ///   first of them can move the user's next login into the future.
     async fn revoke_tokens(
         &self,
         id: i64,
@@ -165,12 +184,16 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Deletes and returns a user, with the API keys and sessions, under the conditions of `set_role`. Ids are never
-    /// reused.
+    /// Deletes a user with the API keys and sessions, under the conditions of [`Self::set_role`]. Returns the deleted
+    /// user. The id is never given out again.
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError>;
 
-    /// Sets a password, of which this is the hash, revokes the tokens, and deletes the sessions but that of
-    /// the writer. `tokens_not_before` always grows. An admin's condition is part of the statement: unless it holds, there is no such user.
+    /// Stores the hash of a new password, revokes the access tokens, and deletes the sessions except the one by which
+    /// the writer acts.
+    ///
+    /// `tokens_not_before` always grows, because it also identifies the version of the password. The statement itself
+    /// has the condition of the writer, even that of an admin. So the write fails with [`WriteError::UserNotFound`] if
+    /// the condition does not hold.
     async fn set_password(
         &self,
         id: i64,
@@ -179,8 +202,8 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Replaces the hash `old` with another one of the same password; whether it still was `old`. Nothing
-    /// changes for anybody, so it is not recorded.
+    /// Replaces the hash `old` with another hash of the same password, and returns whether `old` was still stored. The
+    /// change affects nobody, so it is not recorded.
     async fn replace_password(
         &self,
         id: i64,
@@ -188,6 +211,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         new: SecretString,
     ) -> Result<bool, StoreError>;
 
-    /// Users by ascending id. A search reads all users behind [`UserFilter::after`], until the page is full.
+    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users behind [`UserFilter::after`]
+    /// until the page is full.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
 }

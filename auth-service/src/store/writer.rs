@@ -1,4 +1,4 @@
-//! Who writes, and the condition under which they may.
+//! The writer of a change, and the condition under which the change is allowed.
 
 use super::{
     admin_check::{AdminCount, require_admin},
@@ -8,35 +8,38 @@ use crate::user::{Credentials, User};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// Who changes a password, ends tokens or makes one, and the condition that the write checks.
+/// The writer who changes a password, revokes tokens or makes a token. The write checks the condition of each kind of
+/// writer.
 #[derive(Clone, Debug)]
 pub enum Writer {
-    /// The user with this id, who is an admin.
+    /// An admin with this id, who must still be one.
     Admin(i64),
-    /// The user themselves, whose password and tokens have not changed since they were verified.
+    /// The user themselves, whose password and tokens must not have changed since the credential was verified.
     Owner {
-        /// As it was at the time of the verification.
+        /// The `tokens_not_before` of the user when the credential was verified.
         tokens_not_before: u64,
-        /// The session by which they act, which must not have ended. A new password does not end it.
+        /// The session by which the user acts; `None` for another credential. It must not have ended, and a new
+        /// password does not end it.
         session_id: Option<i64>,
     },
-    /// The user, who is not disabled and has these credentials, as they were verified.
+    /// The user, who must not be disabled and must still have the credentials that were verified.
     Login {
-        /// As it was at that time.
+        /// The `tokens_not_before` of the user when the password was verified.
         tokens_not_before: u64,
-        /// The stored hash.
+        /// The stored hash with which the password was verified.
         password_hash: SecretString,
     },
-    /// The user, who is not disabled and has the password link with this digest, which is used then.
+    /// The user, who must not be disabled and must have the password link with this digest. The write uses up the link.
     Link(String),
-    /// The user, who is not disabled and has shown the code of a pending sign-in, which is used then.
+    /// The user, who must not be disabled and has presented the code of a pending sign-in. The write uses up the
+    /// pending sign-in.
     PendingSignIn {
-        /// As it was when the sign-in was found.
+        /// The `tokens_not_before` of the user when the pending sign-in was found.
         tokens_not_before: u64,
         /// The digest of the pending sign-in.
         digest: String,
     },
-    /// A person with access to the database; no condition.
+    /// A person with access to the database, for whom no condition applies.
     Operator,
 }
 
@@ -49,7 +52,7 @@ impl Writer {
         }
     }
 
-    /// The `tokens_not_before` that the user must still have.
+    /// Returns the `tokens_not_before` that the user must still have; `None` if the writer does not depend on it.
     pub(super) fn expected_tokens_not_before(&self) -> Option<u64> {
         match self {
             Self::Owner {
@@ -81,7 +84,8 @@ impl Writer {
         }
     }
 
-    /// Checks the condition of an insert of a token of this user, whose row is among the locked ones.
+    /// Checks the condition of the writer before a token of this user is inserted. `locked` contains the row of the
+    /// user, and that of an admin who writes.
     pub(super) fn check_new_token(
         &self,
         locked: &[Credentials],
@@ -94,7 +98,7 @@ impl Writer {
         if let Self::Admin(admin_id) = self {
             let users: Vec<User> = locked.iter().map(|row| row.user.clone()).collect();
             require_admin(&users, Some(*admin_id), user_id, AdminCount::Kept)?;
-            // Admins make no keys of admins.
+            // Admins cannot make keys for other admins.
             return if row.user.role == Role::ADMIN {
                 Err(WriteError::UserIsAdmin)
             } else {

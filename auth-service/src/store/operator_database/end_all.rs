@@ -1,5 +1,7 @@
-//! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all users,
-//! and API keys on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
+//! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all
+//! users, and their API keys on request.
+//!
+//! An operator does so after a theft, or after a restore, because a backup brings back sessions that had ended.
 
 use super::OperatorDatabase;
 use crate::{
@@ -19,37 +21,38 @@ use crate::{
 use rolegate_sql_store::{LongTransaction, StoreError, row, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
-/// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was made;
-/// there are fewer of those.
+/// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was
+/// made; there are fewer than these.
 const SKIPPED_IDS: i64 = 1_000_000;
 
 /// The number of users whose tokens one statement revokes.
 const REVOCATION_BATCH: i64 = 50_000;
 
-/// The rows of second factors that their users began to turn on and have not confirmed.
+/// The condition of second factors that users have begun to enroll and not confirmed.
 const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
 
-/// The highest ids and revision that a database has given out which a backup replaces; 0 where they cannot be read.
+/// The highest ids and the highest revision that a database has given out, before a backup replaces it. A number is 0
+/// if it cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HighWaterMarks {
     pub(in crate::store) user_id: i64,
     pub(in crate::store) token_id: i64,
     pub(in crate::store) revision: i64,
-    /// A time in Unix milliseconds that the clock of an SQLite file has not passed.
+    /// A time in Unix milliseconds that the clock of the SQLite file has not passed; `None` if it cannot be read.
     pub(in crate::store) clock: Option<i64>,
 }
 
-/// What becomes of API keys when everything else ends: programs cannot log in again by themselves.
+/// Says whether API keys end with everything else. They can be kept because programs cannot log in again by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApiKeys {
     Keep,
     Delete,
 }
 
-/// How the end of all credentials went.
+/// The result of ending all credentials.
 pub(crate) struct EndOfAll {
     pub(crate) ended: EndedCredentials,
-    /// API keys that have not expired and whose user is not disabled.
+    /// The number of API keys that still work: they have not expired, and their user is not disabled.
     pub(crate) live_api_keys: i64,
 }
 
@@ -69,8 +72,10 @@ impl HighWaterMarks {
 }
 
 impl OperatorDatabase {
-    /// Ends the credentials of all users in one transaction and records it as `write`. Also skips ids and revisions, beyond
-    /// those of a database that was replaced, so that none is given out twice.
+    /// Ends the credentials of all users in one transaction, and records it as `write`.
+    ///
+    /// It also skips ids and revisions, beyond those of the database that the backup replaced, so that none is given
+    /// out twice.
     pub(crate) async fn end_all(
         &self,
         api_keys: ApiKeys,
@@ -104,15 +109,16 @@ impl OperatorDatabase {
     }
 }
 
-/// Locks the tables until the commit: this waits for writes in progress and keeps new ones waiting. Without it, rows would
-/// be locked in another order than other writes lock them, which can deadlock.
+/// Locks the tables until the commit, so that writes in progress end first and new ones wait.
+///
+/// Without these locks, the transaction would lock rows in another order than other writes do, which can deadlock.
 async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     if !transaction.is_postgres() {
         return Ok(());
     }
     for lock in [
         r#"LOCK TABLE "user", api_key IN EXCLUSIVE MODE"#,
-        // The lock that sealing takes, so that no batch is sealed meanwhile.
+        // Sealing takes the same lock, so no batch is sealed meanwhile.
         "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1 FOR UPDATE",
     ] {
         transaction.execute(transaction.statement(lock)).await?;
@@ -186,7 +192,7 @@ async fn end_credentials(
     revoke_tokens(transaction).await
 }
 
-/// Revokes the tokens of all users, in statements of as many as one can change in time.
+/// Revokes the tokens of all users, in statements that each change as many users as there is time for.
 async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     let mut after = 0;
     while let Some(last) = last_of_page(transaction, after).await? {
@@ -202,7 +208,7 @@ async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The last id of the users that the next statement changes; `None` at the end.
+/// Returns the last id of the users that the next statement changes; `None` at the end.
 async fn last_of_page(
     transaction: &mut LongTransaction,
     after: i64,
@@ -229,8 +235,8 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
     Ok(count.unwrap_or_default())
 }
 
-/// Writes the row of the end, and seals it at once and alone. Rows of the backup that still wait for a revision are sealed
-/// behind it, because they may have had other revisions in the history that was lost.
+/// Writes the row that records the end, and seals it at once and alone. Unsealed rows of the backup are sealed behind
+/// it, because they may have had other revisions in the history that was lost.
 async fn record(
     transaction: &mut LongTransaction,
     last: &Seal,

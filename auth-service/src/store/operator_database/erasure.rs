@@ -1,4 +1,4 @@
-//! Erases the name of a deleted user, in batches between which other writers get their turn.
+//! Erases the name of a deleted user from the record. It works in batches, between which other writers get their turn.
 
 use super::OperatorDatabase;
 use crate::{
@@ -12,18 +12,18 @@ use crate::{
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// The number of rows that one transaction changes. On SQLite every other writer waits for its end.
+/// How many rows one transaction changes. On SQLite, every other writer waits until it ends.
 const BATCH_ROWS: i64 = 1000;
 
-/// Rows about the user with the id `$1`, in which something is left to erase.
+/// The condition of rows about the user `$1` in which something is left to erase.
 const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_username IS NOT NULL
     OR coalesce(actor_id, $1) = $1 AND (actor IS NOT NULL OR client_address IS NOT NULL))";
 
-/// Other rows of what this user did, in which something is left to erase.
+/// The condition of all other rows in which the user `$1` is the actor and something is left to erase.
 const ABOUT_OTHERS: &str = "actor_id = $1 AND coalesce(user_id <> $1, TRUE)
     AND (actor IS NOT NULL OR client_address IS NOT NULL)";
 
-/// The columns that an erasure changes, behind that of the row, and their types in PostgreSQL.
+/// The revision of a row and the columns that an erasure changes, with their types in PostgreSQL.
 const UPDATED_COLUMNS: [(&str, &str); 6] = [
     ("revision", "bigint"),
     ("username", "text"),
@@ -33,26 +33,28 @@ const UPDATED_COLUMNS: [(&str, &str); 6] = [
     ("commitments", "text"),
 ];
 
-/// An erasure that the record knows of. It can end at any time: another one erases what is left.
+/// An erasure that is already recorded. It can stop at any time, because a repeated erasure erases what is left.
 pub(crate) struct Erasure {
     database: Database,
     user_id: i64,
-    /// The conditions of the rows that are left, each read along its own index.
+    /// The conditions of the rows that are left to erase. Each is read along its own index, the last condition first.
     conditions: Vec<&'static str>,
-    /// The last revision of the last of the conditions that was read.
+    /// The last revision that was read with the last of the conditions.
     position: i64,
-    /// The rows to erase, as they were counted before the first batch.
+    /// The number of rows to erase, counted before the first batch.
     pub(crate) counted: usize,
+    /// The number of rows that were erased.
     pub(crate) erased: usize,
-    /// Why rows kept what they have: they were tampered with, so that no digest of it can be left in its place.
+    /// The reasons why rows kept their names: they were tampered with, so that the digest that replaces a name cannot
+    /// be computed.
     pub(crate) kept: Vec<String>,
 }
 
 impl OperatorDatabase {
-    /// The ids of the deleted users for whom the record still has this name.
+    /// Returns the ids of the deleted users whom the record still has under this name.
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
-        // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
-        // that an interrupted erasure has left.
+        // This reads the whole record, which can take longer than a request may, and therefore uses a long transaction.
+        // The search includes actors, because an interrupted erasure may have left the name only there.
         let mut snapshot = self.database.begin_snapshot().await?;
         let select = snapshot
             .statement(
@@ -66,8 +68,8 @@ impl OperatorDatabase {
         snapshot.fetch(select).await
     }
 
-    /// Records that the name of a deleted user is erased, and the addresses from which they acted. From then on a row
-    /// without them is no sign of tampering.
+    /// Records that the name of a deleted user is erased, and the addresses from which the user acted. From then on, a
+    /// row without them is no sign of tampering.
     pub(crate) async fn begin_erasure(
         &self,
         user_id: i64,
@@ -94,8 +96,8 @@ impl OperatorDatabase {
         })
     }
 
-    /// Erases this name from the API keys that an admin of this name made for other users, unless a user has the name
-    /// now. Returns the number of keys.
+    /// Erases this name from the API keys that an admin of this name created for other users. Does nothing if an
+    /// existing user has the name. Returns the number of changed keys.
     pub(crate) async fn erase_key_creator(&self, username: &str) -> Result<usize, StoreError> {
         let mut transaction = self.database.begin().await?;
         let update = transaction
@@ -124,20 +126,20 @@ async fn count_rows(
 }
 
 impl Erasure {
-    /// Erases all rows that are left.
+    /// Erases the name from all rows that are left.
     pub(crate) async fn run(&mut self) -> Result<(), StoreError> {
         loop {
             let began = Instant::now();
             if !self.erase_batch().await? {
                 return Ok(());
             }
-            // Leaves as much time to other writers: one that waits for a file of SQLite is not told when it is free,
-            // but tries again and again.
+            // Other writers get as much time as the batch has taken. A writer that waits for an SQLite file is not told
+            // when it is free, but tries again and again.
             sleep(began.elapsed()).await;
         }
     }
 
-    /// Erases the next rows; false at the end.
+    /// Erases the name from the next batch of rows. Returns false when none is left.
     pub(crate) async fn erase_batch(&mut self) -> Result<bool, StoreError> {
         let Some(&condition) = self.conditions.last() else {
             return Ok(false);
@@ -165,7 +167,7 @@ impl Erasure {
         transaction: &mut LongTransaction,
         condition: &'static str,
     ) -> Result<Vec<CheckedRow>, StoreError> {
-        // Two erasures may change the same row: that of the user, and that of the actor.
+        // Two erasures may change the same row: one because of its user, the other because of its actor.
         let lock = if transaction.is_postgres() {
             " FOR UPDATE"
         } else {
@@ -189,7 +191,7 @@ impl Erasure {
 #[derive(Default)]
 struct Batch {
     erased: Vec<AuditRow>,
-    /// Why the others kept what they have.
+    /// The reasons why the other rows kept their names.
     kept: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Inserts users with everything that is stored about them.
+//! Inserts users together with everything that is stored about them, such as ids, hashes and times.
 
 use super::OperatorDatabase;
 use crate::{
@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The columns of a row to insert, and their types in PostgreSQL.
+/// The columns of a row to insert, with their types in PostgreSQL.
 const INSERTED_COLUMNS: [(&str, &str); 8] = [
     ("id", "bigint"),
     ("username", "text"),
@@ -25,10 +25,10 @@ const INSERTED_COLUMNS: [(&str, &str); 8] = [
     ("created_at", "bigint"),
 ];
 
-/// A user to insert with everything that is stored, as the statement reads it.
+/// A user to insert, with everything that is stored. It is serialized as a row for the statement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
-    /// Assigned by the database if `None`.
+    /// The id; `None` if the database is to assign one.
     pub(crate) id: Option<i64>,
     pub(crate) username: String,
     #[serde(rename = "password", serialize_with = "serialize_exposed")]
@@ -36,16 +36,18 @@ pub(crate) struct UserRecord {
     #[serde(serialize_with = "serialize_name")]
     pub(crate) role: Role,
     pub(crate) disabled: bool,
-    /// Unix seconds.
+    /// The time before which issued tokens are revoked, in Unix seconds.
     pub(crate) tokens_not_before: i64,
-    /// Unix seconds.
+    /// The stored part of `User::marked_until`, in Unix seconds.
     pub(crate) tokens_marked_until: i64,
-    /// Unix seconds; `None` for a user who is moved with the tokens that were issued before: none of these was issued
-    /// before the user was made. A user who had the same id and was deleted here takes precedence over both.
+    /// When the user was created, in Unix seconds.
+    ///
+    /// It is `None` for a user who is moved with their tokens: a token from before the time of creation would be
+    /// refused. If a user with the same id was deleted here, the insert replaces either value by a later time.
     pub(crate) created_at: Option<i64>,
 }
 
-/// A transaction that inserts users. Dropped, it has inserted none.
+/// A transaction that inserts users. If it is dropped without a commit, no user is inserted.
 pub(crate) struct Import {
     transaction: LongTransaction,
 }
@@ -67,8 +69,7 @@ impl OperatorDatabase {
 }
 
 impl Import {
-    /// Inserts and records users, except those whose username or id is taken; returns the names of the
-    /// inserted.
+    /// Inserts and records users, except those whose username or id is taken. Returns the names of the inserted users.
     pub(crate) async fn insert(
         &mut self,
         users: &[UserRecord],
@@ -78,7 +79,7 @@ impl Import {
         }
         let mut users = users.to_vec();
         self.date_after_deletions(&mut users).await?;
-        // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
+        // Users without an id come last. Otherwise SQLite could assign them an id that a later row has.
         users.sort_by_key(|user| user.id.is_none());
         let inserted = self.insert_rows(&users).await?;
         self.record(&inserted).await?;
@@ -117,7 +118,8 @@ impl Import {
         Ok(())
     }
 
-    /// Makes each user later than a deleted user who had the same id, even within a second: that tells them apart.
+    /// Dates each user after a deleted user who had the same id, even if both fall within one second. The time of
+    /// creation tells the two apart.
     async fn date_after_deletions(&mut self, users: &mut [UserRecord]) -> Result<(), StoreError> {
         let ids: Vec<i64> = users.iter().filter_map(|user| user.id).collect();
         let deletions = self.latest_deleted(&ids).await?;
@@ -133,7 +135,7 @@ impl Import {
         Ok(())
     }
 
-    /// When the latest of the deleted users with each of these ids was made, in Unix seconds.
+    /// Returns when the latest deleted user with each of these ids was created, in Unix seconds.
     async fn latest_deleted(&mut self, ids: &[i64]) -> Result<HashMap<i64, i64>, StoreError> {
         let select = self
             .transaction
@@ -151,16 +153,18 @@ impl Import {
         Ok(latest)
     }
 
-    /// The time of the database in Unix seconds.
+    /// Returns the time of the database in Unix seconds.
     async fn now(&mut self) -> Result<i64, StoreError> {
         let now = self.transaction.statement("SELECT ").push_now();
         let now = self.transaction.fetch(now).await?.pop();
         Ok(now.unwrap_or_default())
     }
 
-    /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
-    /// sequence does not follow the transaction. SQLite does so by itself. A jump of a thousand leaves room
-    /// for ids that are assigned while the statement runs; shorter distances take one id after the other.
+    /// Keeps the database from assigning ids up to `highest`, even to users who register during the import.
+    ///
+    /// Only PostgreSQL needs this, because its sequence is not part of the transaction. A jump of a thousand or more
+    /// leaves room for ids that are assigned while the statement runs. For a shorter distance, the statement takes one
+    /// id after the other.
     async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
         if !self.transaction.is_postgres() {
             return Ok(());

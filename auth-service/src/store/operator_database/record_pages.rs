@@ -1,17 +1,17 @@
-//! The record in pages.
+//! Reads the record in pages.
 //!
-//! Each page is one statement, and nothing is open between two pages: who reads the output of a command may be slow,
-//! and a transaction that waits for them would keep old rows, and let the log of SQLite grow.
+//! Each page is one statement, and nothing is open between two pages. The reader of a command's output may be slow, and
+//! a transaction that waited for the reader would keep old rows and let the log of SQLite grow.
 
 use super::OperatorDatabase;
 use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
 
-/// The rows of a page.
+/// The number of rows on a full page.
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
 
 row! {
-    /// The revisions between which there are rows; `None` without any seal.
+    /// The revisions of the oldest and the newest seal, which enclose the rows; `None` if there is no seal.
     struct RevisionBounds {
         oldest: Option<i64>,
         newest: Option<i64>,
@@ -19,30 +19,30 @@ row! {
 }
 
 row! {
-    /// A row of a page, with the oldest seal at the moment of the page.
+    /// A row of a page, with the revision of the oldest seal when the page was read.
     struct PageRow {
         ..checked: CheckedRow,
         oldest_seal: Option<i64>,
     }
 }
 
-/// Reads the sealed rows by ascending revision, up to the last that was sealed when the reading began.
+/// Reads the sealed rows by ascending revision, up to the one that was the last when the reading began.
 pub(crate) struct RecordPages {
     database: Database,
-    /// The last revision that was read, or left out.
+    /// The last revision that was read or skipped.
     position: i64,
     last: i64,
 }
 
-/// The next rows of the record.
+/// A page of the record.
 #[derive(Debug)]
 pub(crate) struct RecordPage {
     pub(crate) rows: Vec<CheckedRow>,
-    /// What retention removed before this page was read.
+    /// The revisions that retention has removed since the last page; `None` if it has removed none.
     pub(crate) removed: Option<RemovedRevisions>,
 }
 
-/// Revisions that the record does not have any more.
+/// Revisions that the record no longer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemovedRevisions {
     pub(crate) first: i64,
@@ -50,7 +50,7 @@ pub(crate) struct RemovedRevisions {
 }
 
 impl OperatorDatabase {
-    /// The sealed rows, from the oldest to the one that is the newest now.
+    /// Begins to read the sealed rows, from the oldest row to the one that is the newest now.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
         let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
         let select = self.database.statement(select);
@@ -71,7 +71,8 @@ impl OperatorDatabase {
 }
 
 impl RecordPages {
-    /// The next page; `None` at the end. Rows that retention has removed since the last page are named in the next one.
+    /// Returns the next page; `None` at the end. If retention has removed rows since the last page, this one says
+    /// which.
     pub(crate) async fn next(&mut self) -> Result<Option<RecordPage>, StoreError> {
         if self.position >= self.last {
             return Ok(None);
@@ -113,7 +114,7 @@ impl RecordPages {
         Ok(oldest.flatten())
     }
 
-    /// The revisions behind the position that the record does not have, because this is its oldest seal.
+    /// Returns the revisions behind the position that the record no longer has, because its oldest seal is behind them.
     fn removed_through(&self, oldest_seal: i64) -> Option<RemovedRevisions> {
         if oldest_seal <= self.position {
             return None;

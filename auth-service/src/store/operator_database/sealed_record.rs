@@ -1,4 +1,4 @@
-//! The whole record at one moment, for the command that verifies it.
+//! Reads the whole record at one moment, for the command that verifies it.
 
 use super::OperatorDatabase;
 use crate::store::{
@@ -8,7 +8,7 @@ use crate::store::{
 use rolegate_sql_store::{LongTransaction, StoreError, row};
 use serde_json::Value;
 
-/// The number of seals whose rows are read at once.
+/// The number of seals that are read at once with their rows.
 const PAGE_SEALS: i64 = 20;
 
 const SEALED_AT: &str = "SELECT at FROM audit_seal WHERE revision = $1";
@@ -18,7 +18,7 @@ const UNCOVERED: &str = "SELECT count(*) FROM audit
     WHERE revision <= (SELECT min(revision) FROM audit_seal)
         OR revision > (SELECT max(revision) FROM audit_seal)";
 
-/// The record at one moment.
+/// The record as of one moment. The transaction keeps that moment readable.
 pub(crate) struct SealedRecord {
     snapshot: LongTransaction,
 }
@@ -31,24 +31,25 @@ impl OperatorDatabase {
     }
 }
 
-/// What a row of the record says about rows that are not there any more.
+/// A row of the record that says which rows were removed.
 #[derive(Debug)]
 pub(crate) struct RecordedRemoval {
-    /// When it was written, in Unix seconds.
+    /// When the row was written, in Unix seconds.
     pub(crate) at: i64,
-    /// What retention removed; `None` if the rows were removed before removals were recorded.
+    /// The rule by which retention removed the rows; `None` if they were removed before removals were recorded.
     pub(crate) retention: Option<RecordedRetention>,
     /// When the seal of the last removed row was made, in Unix seconds; `None` if there is no such seal.
     pub(crate) sealed_at: Option<i64>,
-    /// When the first row behind that seal was written, in Unix seconds.
+    /// When the first row behind that seal was written, in Unix seconds; `None` if there is no row.
     pub(crate) next_at: Option<i64>,
 }
 
+/// The rule of a removal by retention, as the record has it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.
     pub(crate) removed_before: i64,
-    /// The setting `AUDIT_RETENTION_DAYS`.
+    /// The setting `AUDIT_RETENTION_DAYS` when the rows were removed.
     pub(crate) days: i64,
 }
 
@@ -61,18 +62,18 @@ impl RecordedRetention {
     }
 }
 
-/// The numbers of what tells an emptied record from a new one.
+/// The counts that tell a record that was emptied from a new one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordContents {
-    /// The sealed rows.
+    /// The number of sealed rows.
     pub(crate) rows: i64,
-    /// The rows that wait for a seal.
+    /// The number of rows that wait for a seal.
     pub(crate) pending: i64,
-    /// The users that exist.
+    /// The number of existing users.
     pub(crate) users: i64,
 }
 
-/// Seals that follow each other, and the rows that they cover.
+/// Consecutive seals, and the rows that they cover.
 pub(crate) struct SealedPage {
     pub(crate) seals: Vec<Seal>,
     pub(crate) rows: Vec<AuditRow>,
@@ -86,7 +87,7 @@ row! {
 }
 
 impl SealedRecord {
-    /// The removals that the record says of the rows up to this revision, the newest first.
+    /// Returns the recorded removals that reach up to this revision or further, the newest first.
     pub(crate) async fn removals(
         &mut self,
         revision: i64,
@@ -117,7 +118,7 @@ impl SealedRecord {
         Ok(removals)
     }
 
-    /// When the oldest row was written that is there, in Unix seconds.
+    /// Returns when the oldest row that is left was written, in Unix seconds.
     pub(crate) async fn begins_at(&mut self) -> Result<Option<i64>, StoreError> {
         self.first_at(NEXT_AT, -1).await
     }
@@ -131,7 +132,8 @@ impl SealedRecord {
         Ok(self.snapshot.fetch(select).await?.pop())
     }
 
-    /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
+    /// Returns the oldest seal. `None` means that somebody has removed every seal, because the migration makes the
+    /// first one.
     pub(crate) async fn oldest_seal(&mut self) -> Result<Option<Seal>, StoreError> {
         let select = self
             .snapshot
@@ -140,12 +142,12 @@ impl SealedRecord {
         Ok(self.snapshot.fetch(select).await?.pop())
     }
 
-    /// The number of rows that no seal covers.
+    /// Returns the number of rows that no seal covers.
     pub(crate) async fn uncovered_rows(&mut self) -> Result<i64, StoreError> {
         self.count(UNCOVERED).await
     }
 
-    /// What the database has beside the seals.
+    /// Counts what the database has beside the seals.
     pub(crate) async fn contents(&mut self) -> Result<RecordContents, StoreError> {
         Ok(RecordContents {
             rows: self.count("SELECT count(*) FROM audit").await?,
@@ -160,7 +162,8 @@ impl SealedRecord {
         Ok(count.unwrap_or_default())
     }
 
-    /// The first seals behind this revision, and the rows up to the last of them; none at the end.
+    /// Returns the first seals behind this revision, and the rows up to the last of them. At the end, the page is
+    /// empty.
     pub(crate) async fn next_page(&mut self, revision: i64) -> Result<SealedPage, StoreError> {
         let select = self
             .snapshot

@@ -1,4 +1,4 @@
-//! All users, in pages by ascending id.
+//! Reads all users in pages, by ascending id.
 
 use super::OperatorDatabase;
 use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
@@ -15,11 +15,11 @@ pub(crate) struct Export {
     last_id: i64,
 }
 
-/// How far the record is sealed at that moment.
+/// How far the record is sealed at the moment of the export.
 pub(in crate::store) struct SealState {
-    /// The last revision that is sealed.
+    /// The last sealed revision.
     pub(in crate::store) last_revision: i64,
-    /// The ids of the rows that are not sealed.
+    /// The ids of the rows that are not sealed yet.
     pub(in crate::store) unsealed_ids: Vec<i64>,
 }
 
@@ -38,8 +38,8 @@ impl OperatorDatabase {
         })
     }
 
-    /// The first users behind this id, by ascending id, or those who have this role or a key with it; none
-    /// at the end.
+    /// Returns the first users behind this id, by ascending id; none at the end. With a role, returns only users who
+    /// have the role, or who have an API key with it.
     pub(crate) async fn users_after(
         &self,
         id: i64,
@@ -49,7 +49,8 @@ impl OperatorDatabase {
         self.database.read(select_page(select, id, role)).await
     }
 
-    /// When these users last signed in with a password, in Unix seconds by their ids.
+    /// Returns when these users last signed in with a password, in Unix seconds by user id. Users who never did are
+    /// left out.
     pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
         let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
         let select = self.database.statement(select).push_any(ids);
@@ -73,7 +74,7 @@ impl Export {
         })
     }
 
-    /// The next users by ascending id; none at the end.
+    /// Returns the next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
         let select = self.transaction.statement("SELECT ");
         let page = select_page(select, self.last_id, None);
@@ -85,7 +86,8 @@ impl Export {
     }
 }
 
-/// The statement of the first users behind this id, who have this role or a key with it if there is one.
+/// Builds the statement that reads the first users behind this id. With a role, it reads only users who have the role,
+/// or who have an API key with it.
 fn select_page(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select
         .push(USER_COLUMNS)
