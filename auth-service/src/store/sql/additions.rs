@@ -1,5 +1,4 @@
-//! Counts what was added to a user in an SQL database, so that all replicas count together and a restart forgets
-//! nothing.
+//! Counts additions in the database, so that all replicas count together and a restart forgets nothing.
 
 use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::store::{
@@ -8,12 +7,12 @@ use crate::store::{
 };
 use rolegate_sql_store::{Database, Statement};
 
-/// How long an addition still explains that a write found no room, although it does not count any more: the limit may
-/// pass between the write and the reading of the reason.
+/// How long an addition can explain that a write found no room, although it no longer counts. It may stop counting
+/// between the write and the read of the reason.
 const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
 
-/// Continues a statement by the rows of what was added to a user in the last `seconds`, as `recent (at, now)`. One in the
-/// future is by a clock that was ahead.
+/// Continues a statement with the additions to a user in the last `seconds`, as `recent (at, now)`. It leaves out
+/// additions in the future, which a clock that was ahead has dated.
 fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
         .push(" FROM (SELECT at, now FROM addition, (SELECT ")
@@ -25,8 +24,8 @@ fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Stat
         .push(") AS recent")
 }
 
-/// Continues a statement by the condition that there is room for so many more additions to this user. It holds only
-/// behind a lock of the user.
+/// Continues a statement with the condition that there is room for `added` more additions to this user. The condition
+/// is reliable only while the user is locked.
 pub(super) fn push_has_room(statement: Statement, user_id: i64, added: usize) -> Statement {
     let count = statement.push("(SELECT count(*)");
     push_from_additions(count, user_id, ADDITION_SECONDS)
@@ -35,7 +34,7 @@ pub(super) fn push_has_room(statement: Statement, user_id: i64, added: usize) ->
 }
 
 impl SqlStore {
-    /// Counts an addition to this user, in its transaction.
+    /// Returns the statement that counts an addition to this user, for the transaction of the addition.
     pub(super) fn count_addition(&self, user_id: i64) -> Statement {
         self.database
             .statement("INSERT INTO addition (user_id, at) SELECT $1, ")
@@ -43,8 +42,8 @@ impl SqlStore {
             .bind(user_id)
     }
 
-    /// Forgets additions that neither count nor explain anything any more. Those in the future go too: the clock that made
-    /// them was ahead.
+    /// Deletes additions that neither count nor explain a refusal any more. It also deletes those in the future,
+    /// because the clock that dated them was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = push_is_forgotten(old).push(" LIMIT 1");
@@ -57,7 +56,7 @@ impl SqlStore {
     }
 }
 
-/// What was added to a user lately, to say why a write with [`push_has_room`] wrote nothing.
+/// Reads the recent additions to a user, to explain why a write with [`push_has_room`] wrote nothing.
 pub(super) async fn recent_additions(
     database: &Database,
     user_id: i64,
@@ -71,7 +70,7 @@ pub(super) async fn recent_additions(
     Ok(additions.unwrap_or_default())
 }
 
-/// Continues a statement by the condition that an addition may be forgotten.
+/// Continues a statement with the condition that an addition may be deleted.
 fn push_is_forgotten(statement: Statement) -> Statement {
     statement
         .push("at <= ")

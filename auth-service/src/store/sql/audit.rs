@@ -1,7 +1,9 @@
-//! The record of what happened in an SQL database.
+//! Implements `AuditStore`: the record of what happened, in an SQL database.
 //!
-//! - `pending_rows`: the rows of changes, in their transactions; `pending_events`: the events that no transaction records.
-//! - `sealing`, `sealed_batch`: the way of both into the record; `retention`: the way out of it.
+//! A change writes its row in its own transaction, into `audit_pending` (`pending_rows`). Events that no transaction
+//! records, such as sign-ins, wait in memory until the next sealing writes them (`pending_events`). `sealing` moves
+//! committed rows into the record, in batches that a seal covers (`sealed_batch`). `retention` removes old rows from
+//! the record.
 
 mod pending_events;
 pub(in crate::store) mod pending_rows;
@@ -30,10 +32,10 @@ use rolegate_sql_store::{FollowUp, Statement, StoreError, TableRow, Timed};
 use sealing::MAX_BATCH;
 use std::time::Duration;
 
-/// The number of changes that one statement reads.
+/// The most changes that one statement reads.
 const MAX_CHANGES: i64 = 500;
 
-/// Ends a `SELECT` of rows of the record with the conditions of a page, the newest first.
+/// Ends a `SELECT` of rows of the record with the conditions and the order of a page: the newest row comes first.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
     let before = filter.before.unwrap_or(i64::MAX);
     let mut select = select.push("revision < ").push_bind(before);
@@ -52,12 +54,13 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 }
 
 impl SqlStore {
-    /// Follows a write with these statements, and records the change of each user whom the write returns.
+    /// Returns a follow-up of a write, which runs these statements and records the change of each user whom the write
+    /// returns.
     pub(super) fn record_users(&self, write: Write, statements: Vec<Statement>) -> FollowUp<User> {
         self.record(move |user| write.entries_for_user(user), statements)
     }
 
-    /// Does the same for tokens.
+    /// Does the same as [`Self::record_users`] for the tokens that a write returns.
     pub(super) fn record_tokens(
         &self,
         write: Write,
@@ -69,6 +72,8 @@ impl SqlStore {
         )
     }
 
+    /// Returns a follow-up of a write, which runs these statements and records the entries of each row that the write
+    /// returns.
     pub(super) fn record<R: TableRow>(
         &self,
         entries: impl Fn(&R) -> Vec<Entry> + Send + Sync + 'static,
@@ -167,7 +172,8 @@ impl AuditStore for SqlStore {
             let count = state.unsealed_ids.len();
             let is_sealed = match count {
                 0 => true,
-                // Behind the last seal come exactly the changes that the users show, or another replica was faster.
+                // The users show exactly the changes up to these unsealed rows, so no other row may be sealed with
+                // them. If another replica has sealed first, the loop begins again.
                 1..=MAX_BATCH => self.sealer.seal_exactly(last, &state.unsealed_ids).await? > 0,
                 _ => false,
             };
@@ -197,7 +203,7 @@ impl AuditStore for SqlStore {
 }
 
 impl SqlStore {
-    /// The users of an export, which show every change up to this revision.
+    /// Returns the users of an export, who show every change up to this revision.
     async fn snapshot_at(&self, revision: i64, export: Export) -> Result<Snapshot, StoreError> {
         let seal = self.seal_at(revision).await?;
         let pages = try_unfold(export, |mut export| async move {

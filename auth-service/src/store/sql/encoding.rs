@@ -1,4 +1,4 @@
-//! Numbers of this program, as the columns of the database hold them.
+//! Converts times and counts to the signed integers in the columns of the database, and back.
 
 /// Encodes Unix seconds.
 pub(in crate::store) fn encode_seconds(seconds: u64) -> i64 {
@@ -17,7 +17,7 @@ pub(in crate::store) fn decode_optional_seconds(stored: Option<i64>) -> sqlx::Re
     stored.map(decode_seconds).transpose()
 }
 
-/// Encodes a number of things.
+/// Encodes a count.
 pub(in crate::store) fn encode_count(count: usize) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
 }

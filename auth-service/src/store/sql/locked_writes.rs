@@ -1,4 +1,4 @@
-//! Writes of users whose conditions hold for what others have committed, because rows are locked first.
+//! Writes about users that first lock rows, so that their conditions see what other transactions have committed.
 
 use super::{sql_store::SqlStore, user_rows::SELECT_USERS};
 use crate::{
@@ -10,13 +10,13 @@ use crate::{
 };
 use rolegate_sql_store::{FollowUp, Statement, TableRow};
 
-/// Selects the rows of the user, of the actor and of every admin, to lock them. They are always locked
-/// in the same order, so that admins who act on each other cannot deadlock, and admins who leave at the same time see each
-/// other leave.
+/// Selects the rows of the user, of the actor and of every active admin, to lock them. All writes lock them in the same
+/// order. So admins who act on each other cannot deadlock, and of admins who leave at the same time, the later one sees
+/// the other leave.
 const WITH_ADMINS: &str = " WHERE id IN ($1, $2) OR (role = 'admin' AND NOT disabled) ORDER BY id";
 
 impl SqlStore {
-    /// Writes behind a lock of the row of this user, so that the conditions of the write see what others have committed.
+    /// Locks the row of this user and writes, so that the conditions of the write see what others have committed.
     pub(super) async fn write_locked<R: TableRow>(
         &self,
         user_id: i64,
@@ -31,7 +31,7 @@ impl SqlStore {
         Ok(self.database.write_locked(lock, write, follow_up).await?)
     }
 
-    /// Writes about a user if `actor` may, behind a lock of both and of all admins.
+    /// Locks the rows of the user, of the actor and of all active admins, and writes if the actor may.
     pub(super) async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,

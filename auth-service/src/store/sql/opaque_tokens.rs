@@ -1,8 +1,9 @@
-//! Opaque tokens in an SQL database. `rows`: what statements return; `insertion`: new tokens; `user_changes`: what changes
-//! of users do to their tokens.
+//! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
-//! The table is named after API keys, which came first. A session has `session_user_id` in place of
-//! `user_id`, so that replicas of the previous release do not take it for a key.
+//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` ends or keeps tokens when their user changes.
+//!
+//! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
+//! that replicas of the previous release do not take it for a key.
 
 mod insertion;
 mod rows;
@@ -27,7 +28,7 @@ use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
 use std::ops::Range;
 
-/// The condition for the tokens of this kind of the user `$1`.
+/// Returns the condition that selects the tokens of this kind of the user `$1`.
 fn belong_to_user(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::ApiKey => "user_id = $1",
@@ -84,7 +85,7 @@ impl TokenStore for SqlStore {
     }
 
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {
-        // Rows are locked by ascending id, as by other writes, so that they do not deadlock.
+        // All writes lock rows by ascending id, so that they do not deadlock.
         let lock = self
             .database
             .statement("SELECT id FROM api_key WHERE id")
@@ -136,7 +137,8 @@ impl TokenStore for SqlStore {
             self.write_as_admin(actor, user_id, AdminCount::Kept, delete, record)
                 .await?
         } else {
-            // After the user's row, so that what the session has begun to write is done or does not happen.
+            // The user's row is locked first, so that a change which the session has begun is either done or does not
+            // happen.
             self.write_locked(user_id, delete, record).await?
         };
         Ok(sort_by_id(deleted))
@@ -148,7 +150,8 @@ impl TokenStore for SqlStore {
         extent: SessionEnd,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        // The rows of the users first, so that what the sessions have begun to write is done or does not happen.
+        // The rows of the users are locked first, so that a change which a session has begun is either done or does not
+        // happen.
         let lock = self
             .database
             .statement(SELECT_USERS)
@@ -187,8 +190,8 @@ impl TokenStore for SqlStore {
             self.token_usage.note_failure(&self.database).await;
         }
         deleted?;
-        // The deletion alone does not tell: another request may have deleted some of them, and it leaves those of which
-        // another replica has noted a use.
+        // The deletion alone does not tell which sessions are gone. Another request may have deleted some, and the
+        // deletion leaves those of which another replica has stored a use.
         self.missing_tokens(ids).await
     }
 
@@ -233,7 +236,7 @@ impl SqlStore {
         self.database.execute(delete).await.map(drop)
     }
 
-    /// The ids among these of tokens that do not exist.
+    /// Returns those of these ids that no token has.
     async fn missing_tokens(&self, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
         let select = self
             .database

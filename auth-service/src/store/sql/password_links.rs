@@ -12,7 +12,7 @@ const REPLACE: &str = "INSERT INTO password_link (user_id, digest, expires_at) V
             SET digest = excluded.digest, expires_at = excluded.expires_at";
 
 impl SqlStore {
-    /// Inserts the link of the user of this name, who is inserted in the same transaction.
+    /// Returns the statement that inserts the link of the user with this name, who is inserted in the same transaction.
     pub(super) fn insert_link_of_new_user(
         &self,
         username: &str,
@@ -25,7 +25,7 @@ impl SqlStore {
             .bind(encode_seconds(link.expires_at))
     }
 
-    /// Inserts a link of a user in place of the one before.
+    /// Returns the statement that inserts a link of a user, in place of an earlier one.
     pub(super) fn replace_link(&self, user_id: i64, link: NewPasswordLink) -> Statement {
         self.database
             .statement(REPLACE)

@@ -1,19 +1,20 @@
-//! Statements about pending sign-ins, which wait for the code of a second factor.
+//! Statements about pending sign-ins, whose password was right and which wait for the code of a second factor.
 
 use rolegate_sql_store::Statement;
 
-/// Begins a sign-in of the user `$1`, until `$4`.
+/// Inserts a pending sign-in of the user `$1`, which expires at `$4`.
 pub(super) const INSERT_PENDING: &str = r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
     SELECT $2, id, tokens_not_before, $4 FROM "user"
     WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#;
 
-/// Ends the sign-ins of the user for which there is no room beside the one with the digest `$2`.
+/// Ends the pending sign-ins of the user that have expired, and the oldest for which there is no room beside the new
+/// one with the digest `$2`.
 pub(super) const END_PENDING: &str =
     "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
     AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
         WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))";
 
-/// Continues a `SELECT` by the user of the pending sign-in with this digest, if a code can still complete it.
+/// Continues a `SELECT` with the user of the pending sign-in that has this digest, if a code can still complete it.
 pub(super) fn push_from_pending_sign_in(select: Statement, digest: &str) -> Statement {
     select
         .push(

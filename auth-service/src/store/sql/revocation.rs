@@ -1,18 +1,21 @@
-//! How a revocation moves the time before which tokens are not good.
+//! The ways in which a revocation moves `tokens_not_before`, the time before which tokens are not valid.
 
 use super::encoding::encode_seconds;
 use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
-/// The new value of a revocation, whose times [`push_revocation_times`] appends. It always grows.
+/// Sets a new value that is always greater. [`push_revocation_times`] appends the times `soon` and `latest`.
 pub(super) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
-/// The same, except that a value after every token stays.
+/// Sets a new value as [`GROW`] does, but leaves a value that is later than every token.
 pub(in crate::store) const REVOKE: &str =
     "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
     WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
-/// The same, except that it is lowered. Tokens issued since by a clock that was ahead have no mark, or an
-/// earlier one. The mark ends a day after the old value, because logins by that clock follow it.
+/// Sets a new value as [`GROW`] does, but lowers a value that is later than every token.
+///
+/// It also sets `tokens_marked_until`, so that tokens which a clock that was ahead has issued stay revoked: they have
+/// no mark, or an earlier one. The mark ends a day after the old value, because logins by that clock got times at the
+/// old value or later.
 pub(super) const LOWER: &str =
     "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
         THEN tokens_not_before + 1 ELSE soon END,
@@ -20,8 +23,8 @@ pub(super) const LOWER: &str =
         WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
         ELSE tokens_marked_until + 1 END";
 
-/// Appends the times of a revocation: `soon` is later than every token issued at the present time,
-/// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
+/// Appends the times of a revocation. `soon` is later than every token issued so far, and `latest` is the latest time
+/// at which any token can have been issued. The clock is read once, so that the two do not contradict each other.
 pub(in crate::store) fn push_revocation_times(update: Statement) -> Statement {
     let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
     let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);

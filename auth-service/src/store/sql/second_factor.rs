@@ -1,4 +1,5 @@
-//! Password links and second factors in an SQL database. `rows`: what statements return; `code_limits`: wrong codes.
+//! Implements `SecondFactorStore`: second factors, password links and pending sign-ins in an SQL database. `rows`
+//! decodes them, and `code_limits` limits wrong codes.
 
 mod code_limits;
 mod rows;
@@ -30,10 +31,10 @@ use rolegate_sql_store::{FollowUp, Statement, Timed};
 use rows::SELECT_SECOND_FACTOR;
 use serde::Serialize;
 
-/// Changes nothing of a user, but locks the row and returns it, for the statements that follow.
+/// Changes nothing of a user, but locks the row and returns it, so that other statements can follow in the transaction.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 
-/// The condition that nobody turned it on or ended the tokens meanwhile.
+/// The condition that the second factor was not turned on, and the tokens were not revoked, since the user was read.
 const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
 
 const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
@@ -46,13 +47,13 @@ const TURN_OFF: &str = r#"UPDATE "user" SET second_factor = FALSE,
 const DELETE_SECOND_FACTOR: &str = "DELETE FROM second_factor WHERE user_id = $1";
 const DELETE_RECOVERY_CODES: &str = "DELETE FROM recovery_code WHERE user_id = $1";
 
-/// A row to insert of a recovery code.
+/// A recovery code, as a row to insert.
 #[derive(Serialize)]
 struct NewRecoveryCode {
     digest: String,
 }
 
-/// Continues a statement by the time of the database, as `now`.
+/// Continues a statement with the time of the database, as `now`.
 fn push_from_clock(statement: Statement) -> Statement {
     statement
         .push(" FROM (SELECT ")
@@ -195,7 +196,7 @@ impl SecondFactorStore for SqlStore {
             .bind(user.id)
             .bind(encode_seconds(user.tokens_not_before))
             .bind(session);
-        // A secret that is replaced meanwhile is another.
+        // If the secret was replaced meanwhile, it differs from the one that the code was checked with.
         let update = push_revocation_times(set)
             .push(" WHERE id = $1")
             .push(UNCHANGED)

@@ -1,4 +1,4 @@
-//! The store in an SQL database, and what it writes behind the requests that caused it.
+//! The value that implements the traits of the store, and the writers that work in the background.
 
 use super::{
     audit::sealing::Sealer,
@@ -10,7 +10,7 @@ use rolegate_sql_store::{Database, Statement, Store, StoreStatus, TableRow, Time
 use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 
-/// The store, and what waits to be written behind the requests that caused it.
+/// The store in an SQL database. Uses and events wait here until they are written, after the requests that caused them.
 pub(super) struct SqlStore {
     pub(super) database: Database,
     /// Writes when tokens were used last.
@@ -37,7 +37,7 @@ impl SqlStore {
         }
     }
 
-    /// Reads the row of a key, with the time of the database.
+    /// Reads the only row of a statement, if there is one, with the time of the database.
     pub(super) async fn read_one<R: TableRow>(
         &self,
         select: Statement,

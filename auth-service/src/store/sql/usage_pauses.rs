@@ -1,13 +1,13 @@
-//! Statements about pauses: times during which no process could write what was used.
+//! Statements about usage pauses: times during which no process could store uses.
 
 use super::encoding::{decode_seconds, encode_seconds};
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause};
 use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 
-/// How long a pause is kept, in seconds: the longest `SESSION_IDLE_SECONDS`.
+/// How long a pause is kept, in seconds: the longest possible `SESSION_IDLE_SECONDS`.
 const PAUSE_TTL: i64 = 31_536_000;
 
-/// How many pauses count at most: the latest.
+/// The most pauses that count. These are the latest ones.
 const MAX_PAUSES: i64 = 1000;
 
 impl TableRow for UsagePause {
@@ -19,7 +19,7 @@ impl TableRow for UsagePause {
     }
 }
 
-/// Reads the pauses that are over, of which the latest count. Negative times are those of no pause.
+/// Reads the pauses that are over, at most the latest [`MAX_PAUSES`]. A row with a negative time is not a pause.
 pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, StoreError> {
     let select = database
         .statement(
@@ -30,7 +30,8 @@ pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, 
     database.read(select).await
 }
 
-/// Records a pause that ends now, in place of those within it, which other processes recorded.
+/// Returns the statements that record a pause which ends now. They replace the pauses within it, which other processes
+/// have recorded.
 pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     let began = encode_seconds(began);
     let forget = database
@@ -45,7 +46,8 @@ pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     [forget, insert]
 }
 
-/// Forgets pauses that do not count: those that are too old, and those of a clock that was ahead.
+/// Returns the statement that deletes pauses which do not count: those that are too old, and those that a clock that
+/// was ahead has dated.
 pub(super) fn forget_pauses(database: &Database) -> Statement {
     database
         .statement("DELETE FROM usage_pause WHERE ended < ")

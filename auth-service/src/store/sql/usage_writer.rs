@@ -1,6 +1,7 @@
-//! Writes `last_used_at` of opaque tokens, and `last_login_at` of users: all that were used, together, once a
-//! minute. Each process of the service also writes that it could: when it could not, sessions that nobody seems to use
-//! may be in use at another process.
+//! Writes when tokens and passwords were last used: `last_used_at` of opaque tokens, and `last_login_at` of users.
+//!
+//! Uses are collected in memory and written together once a minute. Each process of the service also stores that it
+//! could write. While it cannot, a session that seems unused may be in use at another process: see `usage_pause`.
 
 use super::{
     encoding::encode_seconds,
@@ -15,27 +16,28 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 const INTERVAL: Duration = Duration::from_mins(1);
-/// The interval after a write that failed. The pause should be known soon after its end, also to a process that has just
-/// started.
+/// The interval after a failed write. It is short so that the pause is known soon after its end, even to a process that
+/// has just started.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// Uses of a statement.
+/// The most uses that one statement writes.
 const MAX_BATCH: usize = 1000;
 
-/// Writes that must succeed before all other replicas have written the uses that they could not write.
+/// How many writes must succeed until an outage is over. By then, the other replicas have written the uses that they
+/// could not write before.
 const SUCCESSES: u8 = 2;
 
-/// Limits how often a failure is logged, because it is repeated every few seconds.
+/// Limits how often a failure is logged, because failed writes are repeated every few seconds.
 static FAILED: LogLimiter<UsageKind> = LogLimiter::silent_when_full(2, INTERVAL);
 
-/// The process that has opened the store.
+/// The kind of process that has opened the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Process {
     Service,
-    /// A command uses no token, so it writes nothing about whether uses can be written.
+    /// A command, which uses no token and therefore does not store whether uses can be written.
     Command,
 }
 
-/// The uses of this kind that are not written yet.
+/// Collects the uses of one kind that are not written yet, and writes them.
 #[derive(Debug)]
 pub(super) struct UsageWriter {
     kind: UsageKind,
@@ -45,34 +47,34 @@ pub(super) struct UsageWriter {
 
 #[derive(Debug, Default)]
 struct Unwritten {
-    /// The last use of each token, or login of each user, in Unix seconds.
+    /// The last use of each token, or the last login of each user, in Unix seconds by id.
     last: BTreeMap<i64, u64>,
-    /// When this process last wrote that it could write uses, in Unix seconds.
+    /// When this process last stored that it could write uses, in Unix seconds.
     written_at: Option<u64>,
     outage: Option<Outage>,
 }
 
-/// Uses cannot be written, or could not a while ago.
+/// A time during which uses cannot be written, until several writes have succeeded again.
 #[derive(Clone, Copy, Debug)]
 struct Outage {
-    /// The last time, in Unix seconds, at which they could be written.
+    /// When uses could be written for the last time, in Unix seconds.
     since: u64,
     successes_left: u8,
 }
 
-/// A use to write, as the statement reads it.
+/// A use to write. It is serialized as a row for the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Use {
     used_id: i64,
-    /// Unix seconds.
+    /// The time of the use, in Unix seconds.
     used_at: i64,
 }
 
 const USE_COLUMNS: [(&str, &str); 2] = [("used_id", "bigint"), ("used_at", "bigint")];
 
-/// How uses of a kind are written.
+/// The parts of the statements that write the uses of one kind.
 struct UsageStatements {
-    /// Selects the rows by the ids that follow.
+    /// Selects the rows to lock. Their ids follow.
     lock: &'static str,
     update: &'static str,
     condition: &'static str,
@@ -99,14 +101,14 @@ impl UsageWriter {
         }
     }
 
-    /// Writes to this database until the value is dropped.
+    /// Starts a task that writes to this database until the returned value is dropped.
     pub(super) fn start(kind: UsageKind, process: Process, database: &Database) -> Arc<Self> {
         let writer = Arc::new(Self::new(kind, process));
         let weak = Arc::downgrade(&writer);
         let database = database.clone();
         tokio::spawn(async move {
             let mut wait = match process {
-                // The first write comes at once, so that a process that starts while nothing can be written knows it.
+                // The first write comes at once, so that a process notices if it starts while nothing can be written.
                 Process::Service => Duration::ZERO,
                 Process::Command => INTERVAL,
             };
@@ -134,22 +136,24 @@ impl UsageWriter {
         *last = at.max(*last);
     }
 
-    /// The last use of this id that is not written yet.
+    /// Returns the last use of this id that is not written yet, in Unix seconds.
     pub(super) fn unwritten(&self, id: i64) -> Option<u64> {
         self.unwritten.lock().last.get(&id).copied()
     }
 
+    /// Returns when uses could be written for the last time before the outage, in Unix seconds; `None` if there is no
+    /// outage.
     pub(super) fn failing_since(&self) -> Option<u64> {
         self.unwritten.lock().outage.map(|outage| outage.since)
     }
 
-    /// Whether this writer also records that uses can be written.
+    /// Returns whether this writer also stores that uses can be written.
     fn reports_writes(&self) -> bool {
         self.kind == UsageKind::Token && self.process == Process::Service
     }
 
-    /// Writes what was noted, and in a service that tokens' uses can be written. What cannot be written stays for the next
-    /// time.
+    /// Writes the uses that were noted. In a service, the writer of tokens also stores that uses can be written. Uses
+    /// that cannot be written stay for the next time.
     pub(super) async fn write(&self, database: &Database) {
         let uses = self.uses();
         let mut result = Ok(());
@@ -179,12 +183,12 @@ impl UsageWriter {
         }
     }
 
-    /// The uses that are not written yet, by ascending id.
+    /// Returns the uses that are not written yet, by ascending id.
     fn uses(&self) -> Vec<Use> {
         self.unwritten.lock().last.iter().map(new_use).collect()
     }
 
-    /// Forgets uses that are written, unless there was a later one meanwhile.
+    /// Forgets uses that were written, unless there was a later one meanwhile.
     fn forget(&self, written: &[Use]) {
         self.unwritten
             .lock()
@@ -192,7 +196,8 @@ impl UsageWriter {
             .retain(|id, at| written.binary_search(&new_use((id, at))).is_err());
     }
 
-    /// Writes that uses could be written now, and the pause that this ends, or ended a while ago.
+    /// Stores that uses could be written now. During an outage, also stores the pause that ends now, or that an earlier
+    /// success has ended.
     async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
         let record = database
             .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")
@@ -201,7 +206,7 @@ impl UsageWriter {
                 ") ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
                 RETURNING written_at",
             );
-        // No row has this id. It fails where the table of the uses is locked, or cannot be written.
+        // No row has this id. The update fails if the table of the uses is locked or cannot be written.
         let touch = "UPDATE api_key SET last_used_at = last_used_at WHERE id = -1";
         let mut then = vec![database.statement(touch), forget_pauses(database)];
         if let Some(since) = self.failing_since() {
@@ -220,8 +225,8 @@ impl UsageWriter {
         Ok(())
     }
 
-    /// Notes that uses cannot be written, since this process, or for one that has written nothing yet, any process last
-    /// could.
+    /// Notes that uses cannot be written. The outage begins when this process could last write them. For a process that
+    /// has written nothing yet, it begins when any process could last write them.
     pub(super) async fn note_failure(&self, database: &Database) {
         if !self.reports_writes() {
             return;
@@ -230,7 +235,7 @@ impl UsageWriter {
             Some(since) => Some(since),
             None => stored_write(database).await,
         };
-        // If that time cannot be read, no session can be read either, so none is taken for idle.
+        // If that time cannot be read, sessions cannot be read either, so none is considered idle.
         let Some(since) = since else { return };
         self.unwritten.lock().outage = Some(Outage {
             since,
@@ -238,7 +243,7 @@ impl UsageWriter {
         });
     }
 
-    /// When this process could write uses for the last time before the outage, as far as it knows.
+    /// Returns when this process could write uses for the last time before the outage, as far as it knows.
     fn last_write(&self) -> Option<u64> {
         let unwritten = self.unwritten.lock();
         match unwritten.outage {
@@ -256,7 +261,7 @@ impl UsageWriter {
             UsageKind::Token => TOKEN_USAGE,
             UsageKind::Password => LOGIN_USAGE,
         };
-        // Rows are locked by ascending id, as by other writes, so that they do not deadlock.
+        // All writes lock rows by ascending id, so that they do not deadlock.
         let ids: Vec<i64> = uses.iter().map(|used| used.used_id).collect();
         let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
         let update = database
@@ -276,7 +281,7 @@ fn new_use((id, at): (&i64, &u64)) -> Use {
     }
 }
 
-/// When any process last wrote that it could write uses.
+/// Returns when any process last stored that it could write uses.
 async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
     let written_at: i64 = database.read(select).await.ok()?.pop()?;

@@ -1,4 +1,4 @@
-//! Users, as the rows of statements have them.
+//! Decodes users from rows.
 
 use super::encoding::{decode_optional_seconds, decode_seconds};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use rolegate_sql_store::{Row, TableRow};
 
-/// The columns of a user, in the order in which they are decoded. What else a statement selects comes behind them.
+/// The columns of a user, in the order in which they are decoded. Other columns of a statement come behind them.
 macro_rules! user_columns {
     () => {
         "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at"
@@ -18,7 +18,7 @@ pub(in crate::store) const USER_COLUMNS: &str = user_columns!();
 pub(super) const SELECT_USERS: &str = concat!("SELECT ", user_columns!(), r#" FROM "user""#);
 pub(super) const SELECT_CREDENTIALS: &str =
     concat!("SELECT ", user_columns!(), r#", password FROM "user""#);
-/// Ends a statement that writes users.
+/// Ends a statement that writes users, so that it returns them.
 pub(super) const RETURNING_USER: &str = concat!(" RETURNING ", user_columns!());
 
 /// Decodes by position, because almost every request reads a user.
@@ -43,7 +43,8 @@ impl TableRow for User {
 impl TableRow for Credentials {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let password: String = row.get("password")?;
-        // While the second factor is on, a prefix makes the hash invalid for processes that do not know the column.
+        // While the second factor is on, a prefix makes the hash invalid for processes of a release that does not know
+        // the second factor.
         let hash = password.strip_prefix("otp:").unwrap_or(&password);
         Ok(Self {
             user: User::from_row(row)?,
@@ -52,7 +53,8 @@ impl TableRow for Credentials {
     }
 }
 
-/// The user whom a write has changed; without one, there is none, or a condition of the write did not hold.
+/// Returns the user whom a write has changed. If the write has returned no row, there is no such user, or a condition
+/// of the write did not hold.
 pub(super) fn changed_user(mut rows: Vec<User>) -> Result<User, WriteError> {
     rows.pop().ok_or(WriteError::UserNotFound)
 }

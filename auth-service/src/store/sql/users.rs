@@ -1,4 +1,4 @@
-//! Users in an SQL database.
+//! Implements `UserStore`: users in an SQL database.
 
 use super::{
     audit::pending_rows::record_written,
@@ -24,8 +24,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
 const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
-/// Comes before a hash: while the second factor is on, a prefix makes the hash invalid for processes that do not know the
-/// second factor, so that they refuse the password.
+/// Precedes a hash in a statement. While the second factor is on, the prefix `otp:` makes the hash invalid for
+/// processes that do not know the second factor, so that they refuse the password.
 const HASH_PREFIX: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
 
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
@@ -92,8 +92,8 @@ impl UserStore for SqlStore {
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
-        // The cost has two digits, as in `$2b$12$`.
-        // A hash of bcrypt ends the text and has 60 characters; the name of a pepper may precede it.
+        // A bcrypt hash has 60 characters and ends the text, in front of which the name of a pepper may stand. The cost
+        // has two digits, as in `$2b$12$`.
         let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
@@ -209,7 +209,8 @@ impl UserStore for SqlStore {
     ) -> Result<User, WriteError> {
         let change = match writer {
             Writer::Admin(_) => REVOKE,
-            // Their token was issued at the stored value or later.
+            // The credential of these writers was issued at the stored value or later, so only a greater value revokes
+            // it.
             Writer::Owner { .. }
             | Writer::Login { .. }
             | Writer::PendingSignIn { .. }
@@ -260,7 +261,7 @@ impl UserStore for SqlStore {
             .statement(SET_PASSWORD)
             .push(HASH_PREFIX)
             .push("$2, ")
-            // It always grows, because it is the version of the password too.
+            // The value always grows, because it also identifies the version of the password.
             .push(GROW)
             .bind(id)
             .bind(hash.expose_secret());
@@ -269,7 +270,7 @@ impl UserStore for SqlStore {
         let mut then = self.end_sessions(id, writer.session_id());
         then.push(self.end_link(id));
         let follow_up = self.record_users(write, then);
-        // Behind the lock, the second of two simultaneous uses of a link finds it used.
+        // The lock lets the second of two simultaneous uses of a link find it used.
         changed_user(if writer.link_digest().is_some() {
             self.write_locked(id, update, follow_up).await?
         } else {
@@ -302,7 +303,7 @@ impl UserStore for SqlStore {
     }
 }
 
-/// Continues a statement by the condition of a new password, which is that of its writer.
+/// Continues the update of a password with the condition of its writer.
 fn push_password_condition(mut update: Statement, writer: &Writer) -> Statement {
     if let Some(tokens_not_before) = writer.expected_tokens_not_before() {
         update = update

@@ -1,4 +1,4 @@
-//! Inserts opaque tokens, under the conditions of who makes them and as far as there is room.
+//! Inserts opaque tokens, if the condition of the writer holds and there is room for them.
 
 use super::{
     rows::{RETURNING_TOKEN, last_use},
@@ -26,7 +26,7 @@ use rolegate_proto::{
 use rolegate_sql_store::Statement;
 use serde_json::{Value, json};
 
-/// The columns of a new token, and their types in PostgreSQL.
+/// The columns of a new token, with their types in PostgreSQL.
 const NEW_COLUMNS: [(&str, &str); 14] = [
     ("user_id", "bigint"),
     ("session_user_id", "bigint"),
@@ -49,9 +49,10 @@ const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefi
                 SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
                     expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
 
-/// Ends the sessions of the user `$1` for which there is no room, after an insert: those that have ended by themselves at
-/// the time `$2`, and those that have been idle longest, so that `$3` are left. The `$4` that were just inserted stay. The
-/// `LIMIT` is there because SQLite knows no `OFFSET` alone.
+/// Makes room for the sessions that were just inserted for the user `$1`.
+///
+/// It ends the sessions that have expired at the time `$2`, and those that have been idle longest, so that `$3` are
+/// left. The `$4` new sessions stay. The `LIMIT` is there because SQLite accepts no `OFFSET` without one.
 const MAKE_ROOM: &str = concat!(
     "DELETE FROM api_key WHERE session_user_id = $1 AND (expires_at <= $2
         OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $4)
@@ -60,12 +61,12 @@ const MAKE_ROOM: &str = concat!(
     " DESC, id DESC LIMIT 2147483647 OFFSET $3))"
 );
 
-/// New tokens, which are all of one kind and user.
+/// New tokens, all of one kind and one user.
 struct NewTokens {
     tokens: Vec<NewToken>,
     user_id: i64,
     kind: TokenKind,
-    /// Unix seconds.
+    /// When the tokens were created, in Unix seconds.
     created_at: u64,
 }
 
@@ -105,7 +106,7 @@ impl SqlStore {
         if !inserted.is_empty() {
             return Ok(sort_by_id(inserted));
         }
-        // One of the conditions of the insert did not hold.
+        // Nothing was inserted, so one of the conditions did not hold.
         if let Some(session_id) = session_id {
             self.require_session(session_id).await?;
         }
@@ -119,8 +120,9 @@ impl SqlStore {
         })
     }
 
-    /// Inserts the tokens if there is room for them and the condition of the writer holds. The statement is one of its own
-    /// after the lock, because it counts what the transaction before has committed.
+    /// Returns the statement that inserts the tokens if there is room for them and the condition of the writer holds.
+    ///
+    /// It is a statement of its own after the lock, because it counts what earlier transactions have committed.
     fn insert_if_allowed(&self, new: &NewTokens, writer: &Writer) -> Statement {
         let rows: Vec<Value> = new.tokens.iter().map(new_row).collect();
         let key_user_id = match new.kind {
@@ -153,8 +155,8 @@ impl SqlStore {
         insert.push(RETURNING_TOKEN)
     }
 
-    /// Counts the tokens as additions, and ends the pending sign-in of which they are, and sessions for which there is no
-    /// room.
+    /// Returns the statements that follow the insert. They count the tokens as additions, end the pending sign-in that
+    /// was completed, and end sessions for which there is no room.
     fn statements_after_insert(&self, new: &NewTokens, writer: &Writer) -> Vec<Statement> {
         let mut statements = Vec::new();
         for _ in &new.tokens {
@@ -193,12 +195,12 @@ impl SqlStore {
     }
 }
 
-/// Whether the writer can add only as much as there is room for in a minute.
+/// Returns whether the limit of additions in a minute applies to the writer.
 fn is_limited(writer: &Writer) -> bool {
     !matches!(writer, Writer::Operator)
 }
 
-/// A row of [`NEW_COLUMNS`].
+/// Returns a token as a row with the columns [`NEW_COLUMNS`].
 fn new_row(new: &NewToken) -> Value {
     let stored = &new.stored;
     let user_id_of = |kind| {

@@ -1,4 +1,4 @@
-//! Opaque tokens, as the rows of statements have them.
+//! Decodes opaque tokens from rows.
 
 use crate::{
     opaque_token::{OpaqueToken, TokenBearer},
@@ -17,7 +17,7 @@ macro_rules! token_columns {
     };
 }
 
-/// When a token was last used, or created.
+/// The time of the last use of a token, or of its creation if it was never used.
 macro_rules! last_use {
     () => {
         "coalesce(last_used_at, created_at)"
@@ -26,7 +26,7 @@ macro_rules! last_use {
 pub(super) use last_use;
 
 pub(super) const SELECT_TOKENS: &str = concat!("SELECT ", token_columns!(), " FROM api_key");
-/// Ends a statement that writes tokens.
+/// Ends a statement that writes tokens, so that it returns them.
 pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!());
 
 impl TableRow for OpaqueToken {
@@ -50,7 +50,8 @@ impl TableRow for OpaqueToken {
     }
 }
 
-/// What follows the columns of a user in a `SELECT` of the bearers of tokens, up to the digests of the tokens.
+/// Continues a `SELECT` of the bearers of tokens. The columns of a user come before it, and the digests of the tokens
+/// behind it.
 pub(super) const BEARERS: &str = concat!(
     ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
@@ -76,7 +77,8 @@ impl TableRow for TokenBearer {
     }
 }
 
-/// Decodes the highest role that a token grants. One that cannot be read is an error: without it the key would grant more.
+/// Decodes the highest role that a token grants. A role that cannot be read is an error, because the key would grant
+/// more without it.
 fn decode_role(stored: Option<String>) -> sqlx::Result<Option<Role>> {
     stored
         .map(|role| role.parse())

@@ -1,4 +1,4 @@
-//! What a change of a user does to their tokens, in the same transaction.
+//! Statements that end or keep the tokens of a user, in the transaction that changes the user.
 
 use crate::store::{
     Rename,
@@ -6,29 +6,30 @@ use crate::store::{
 };
 use rolegate_sql_store::Statement;
 
-/// Ends the sessions of the user `$1` except `$2`, if that is given, and the other one of its sign-in.
+/// Ends the sessions of the user `$1`. If `$2` is given, that session stays, and so does the other one of its sign-in.
 const END_SESSIONS: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
             OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))";
 
-/// Lets the session `$2` and the other one of its sign-in follow the new `tokens_not_before` of the user `$1`.
+/// Keeps the session `$2` and the other one of its sign-in valid, by giving them the new `tokens_not_before` of the
+/// user `$1`.
 const KEEP_SESSION: &str = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1
                 AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#;
 
-/// Lets the valid sessions of the user `$1` follow the new `tokens_not_before`, which was `$2` before.
+/// Keeps the valid sessions of the user `$1` valid, by giving them the new `tokens_not_before`, which was `$2` before.
 const CONTINUE_SESSIONS: &str = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1 AND not_before = $2"#;
 
-/// Replaces the name `$2` of who made API keys for others by `$3`. Keys from before the user `$1` was made are those of
-/// another user, who had the name.
+/// Replaces the name `$2` of the admin who created API keys for other users by `$3`. Keys that are older than the user
+/// `$1` are left, because another user had the name when they were created.
 const RENAME_KEY_CREATOR: &str = r#"UPDATE api_key SET created_by = $3 WHERE created_by = $2
             AND created_at >= coalesce((SELECT created_at FROM "user" WHERE "user".id = $1), 0)"#;
 
 impl SqlStore {
-    /// Ends the sessions of the user, except one and the other one of its sign-in, which follow the user's new
-    /// `tokens_not_before`.
+    /// Returns the statements that end the sessions of the user. The session `except` and the other one of its sign-in
+    /// stay, and get the user's new `tokens_not_before`.
     pub(in crate::store::sql) fn end_sessions(
         &self,
         user_id: i64,
@@ -42,7 +43,8 @@ impl SqlStore {
         statements
     }
 
-    /// Lets the valid sessions of a renamed user follow the user's new `tokens_not_before`.
+    /// Returns the statement that keeps the valid sessions of a renamed user, by giving them the user's new
+    /// `tokens_not_before`.
     pub(in crate::store::sql) fn continue_sessions(
         &self,
         user_id: i64,
@@ -54,7 +56,7 @@ impl SqlStore {
             .bind(encode_seconds(old_not_before))
     }
 
-    /// Renames the user in the keys that they made for others.
+    /// Returns the statement that renames the user in the API keys that they created for other users.
     pub(in crate::store::sql) fn rename_key_creator(
         &self,
         user_id: i64,

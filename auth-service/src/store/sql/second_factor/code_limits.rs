@@ -1,4 +1,4 @@
-//! The limits of wrong codes in statements: a code counts only while its limit accepts codes.
+//! The limits of wrong codes, as parts of statements. A code counts only while its limit accepts codes.
 
 use crate::store::second_factor::{CodeLimit, CodePurpose, WRONG_CODES_WINDOW};
 use rolegate_sql_store::Statement;
@@ -31,8 +31,8 @@ impl LimitColumns {
         }
     }
 
-    /// Continues a statement by the condition that the window of the wrong codes is over, by `clock`. A window too far in
-    /// the future is of a clock that was ahead.
+    /// Continues a statement with the condition that the window of the wrong codes is over at `now`. It is also over if
+    /// it began far in the future, because a clock that was ahead has dated it.
     pub(super) fn push_is_over(&self, statement: Statement) -> Statement {
         statement
             .push("abs(now - ")
@@ -42,7 +42,7 @@ impl LimitColumns {
     }
 }
 
-/// Continues a statement by the condition that codes of this limit are accepted, by `clock`.
+/// Continues a statement with the condition that codes of this limit are accepted at `now`.
 pub(super) fn push_is_accepting(statement: Statement, limit: CodeLimit) -> Statement {
     let columns = LimitColumns::new(limit);
     let is_below = statement

@@ -1,4 +1,4 @@
-//! Second factors and password links, as the rows of statements have them.
+//! Decodes second factors and password links from rows.
 
 use super::code_limits::LimitColumns;
 use crate::{
