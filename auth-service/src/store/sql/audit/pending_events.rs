@@ -1,13 +1,13 @@
-//! Keeps the events that no transaction records, until they are written. Refusals that cannot be kept or written are
-//! counted, so that their number reaches the record.
+//! Keeps the events that no transaction records until they are written. Refusals that cannot be kept or written are
+//! counted, so that the record has at least their number.
 
 use crate::audit::{Entry, unrecorded_refusals};
 use parking_lot::Mutex;
 use std::{collections::VecDeque, mem};
 
-/// The number of events that are kept while nothing can be written.
+/// How many events are kept while nothing can be written.
 const MAX_EVENTS: usize = 10_000;
-/// Sign-ins leave the rest of the room to refusals.
+/// How many events may be waiting when a sign-in is kept. The rest of the room is for refusals.
 const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;
 
 /// The events of one process that are not in the database yet, the oldest first.
@@ -19,13 +19,13 @@ pub(super) struct PendingEvents {
 #[derive(Default)]
 struct Queue {
     events: VecDeque<Entry>,
-    /// The number of refusals that were neither kept nor certainly written.
+    /// The number of refusals that were not kept, or that may not have been written.
     lost_refusals: u64,
 }
 
 impl PendingEvents {
-    /// Keeps an event if there is room for it. The number of refusals without a row always finds room: there is at most
-    /// one such event a minute.
+    /// Keeps an event if there is room for it. An event that says how many refusals have no row is always kept, because
+    /// there is at most one a minute.
     pub(super) fn add(&self, event: Entry) {
         let mut queue = self.queue.lock();
         let room = match event.refusals() {
@@ -40,7 +40,7 @@ impl PendingEvents {
         }
     }
 
-    /// Takes the oldest events, behind the number of the refusals that were lost.
+    /// Takes the oldest events. If refusals were lost, the first event says how many.
     pub(super) fn take(&self, count: usize) -> Vec<Entry> {
         let mut queue = self.queue.lock();
         let lost = mem::take(&mut queue.lost_refusals);
@@ -55,7 +55,7 @@ impl PendingEvents {
         taken
     }
 
-    /// Puts back events that were taken and not written.
+    /// Puts back events that were taken and not written, at the front.
     pub(super) fn put_back(&self, events: Vec<Entry>) {
         let mut queue = self.queue.lock();
         for event in events.into_iter().rev() {
@@ -63,8 +63,8 @@ impl PendingEvents {
         }
     }
 
-    /// Gives up events that may have been written: a second row of one would be false. Their refusals are counted as not
-    /// recorded, so the number is never too small.
+    /// Drops events that may have been written, because a second row of one event would be false. Their refusals are
+    /// counted as not recorded, so the number is never too small.
     pub(super) fn give_up(&self, events: &[Entry]) {
         let refusals: u64 = events.iter().map(Entry::refusals).sum();
         self.queue.lock().lost_refusals += refusals;

@@ -1,4 +1,4 @@
-//! Inserts rows of the record that are not sealed yet, in the transactions of what they record.
+//! Inserts unsealed rows of the record, in the transaction of the change that they record.
 
 use crate::{
     audit::{Entry, FormerUsername},
@@ -8,7 +8,7 @@ use rolegate_sql_store::Statement;
 use serde::Serialize;
 use std::{net::IpAddr, slice};
 
-/// The columns of a row that is not sealed, and their types in PostgreSQL.
+/// The columns of an unsealed row, with their types in PostgreSQL.
 pub(super) const PENDING: [(&str, &str); 12] = [
     ("event", "text"),
     ("user_id", "bigint"),
@@ -24,7 +24,7 @@ pub(super) const PENDING: [(&str, &str); 12] = [
     ("former_username", "text"),
 ];
 
-/// An entry, by the names of its columns.
+/// An entry as a row. The fields have the names of the columns.
 #[derive(Serialize)]
 struct PendingRow<'e> {
     event: &'e str,
@@ -67,13 +67,14 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
     }
 }
 
-/// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
+/// Appends the insert of unsealed rows to a statement, which returns their ids. `start` is empty, unless the insert is
+/// a part of a longer statement.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     insert(start, entries, " state").push(" RETURNING id")
 }
 
-/// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user: records
-/// the entry if there is one, with the name and the state of that row.
+/// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user. If that row
+/// exists, the statement records the entry with the name and the state in the row.
 pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> Statement {
     let start = start.push("), recorded AS (");
     let state = "
@@ -82,7 +83,8 @@ pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> State
         .push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
-/// Inserts rows. A name that is missing is looked up among the users. `state` is the expression for their state.
+/// Appends an insert of rows. It looks up a missing name among the users. `state` is the SQL expression for the state
+/// of each user.
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
     start

@@ -1,15 +1,15 @@
-//! Removes what is older than `AUDIT_RETENTION_DAYS` from the record, and says so in the record.
+//! Removes rows of the record that are older than `AUDIT_RETENTION_DAYS`, and records each removal.
 //!
-//! Clocks are not trusted more than necessary:
+//! Clocks are trusted as little as possible:
 //!
-//! - Rows are removed that are older than a cutoff, which is kept in the database (`removed_before`). It moves towards
-//!   the target, the time that is `AUDIT_RETENTION_DAYS` ago, by at most two days an hour, whichever process moves it.
-//!   So a clock that is ahead does not cost the record.
-//! - Only a prefix of the record is removed, up to a seal, because `audit verify` checks what remains from there on. The
-//!   prefix ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a clock that was
-//!   ahead or behind for a moment does not keep the rows around it for ever.
-//! - Rows from before 2020 or from the future are not looked at, however many they are. They leave with the rows around
-//!   them.
+//! - A cutoff decides which rows are old, and is stored in the database (`removed_before`). It moves towards its
+//!   target, the time `AUDIT_RETENTION_DAYS` ago, by at most two days an hour, whichever process moves it. So a clock
+//!   that is ahead does not cost the record.
+//! - Rows are removed only from the beginning up to a seal, because `audit verify` checks what remains from there on.
+//!   The removal ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a clock that
+//!   was ahead or behind for a moment does not keep the rows around it forever.
+//! - Rows from before 2020 or from the future do not count, however many there are. They are removed with the rows
+//!   around them.
 
 mod progress;
 
@@ -27,14 +27,14 @@ use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, 
 use serde_json::Value;
 use std::slice;
 
-/// Rows from before 2020 are by a clock that was not set.
+/// The beginning of 2020, in Unix seconds. A clock that was not set has dated the rows from before.
 const YEAR_2020: i64 = 1_577_836_800;
-/// The number of the oldest rows with a time to believe that are looked at together.
+/// How many of the oldest rows with a credible time are read together.
 const PAGE_ROWS: i64 = 20_000;
 /// The number of seals whose rows one statement removes.
 const BATCH_SEALS: i64 = 20;
 
-/// Appends the `SELECT` of the oldest rows whose time can be believed.
+/// Appends the `SELECT` of the oldest rows with a credible time.
 fn push_aged_rows(statement: Statement, now: i64) -> Statement {
     statement
         .push(
@@ -47,7 +47,7 @@ fn push_aged_rows(statement: Statement, now: i64) -> Statement {
 
 /// The last revision that was removed, as a row of the record says.
 struct RemovedThrough {
-    /// `None` if the row cannot be read, which must not stop retention.
+    /// The revision; `None` if the row cannot be read, which must not stop retention.
     revision: Option<i64>,
 }
 
@@ -91,7 +91,7 @@ impl SqlStore {
         Ok(())
     }
 
-    /// The cutoff, if this process is to remove rows now. Moves it once an hour.
+    /// Returns the cutoff if this process is to remove rows now. Moves the cutoff once an hour.
     async fn due_cutoff(
         &self,
         progress: Progress,
@@ -99,13 +99,13 @@ impl SqlStore {
         now: i64,
     ) -> Result<Option<i64>, StoreError> {
         if progress.moved_at > now {
-            // The clock was ahead at the last move.
+            // The clock was ahead when the cutoff was last moved.
             self.store_progress(progress, progress.restart(target, now))
                 .await?;
             return Ok(None);
         }
         if progress.has_moved_lately(now) {
-            // Nothing more is removed in this hour, except what an interrupted removal has left.
+            // Nothing more is removed in this hour, except the rows that an interrupted removal has left.
             let cutoff = progress.removed_before.min(target);
             let is_left = self.has_removable_batch(cutoff).await?;
             return Ok(is_left.then_some(cutoff));
@@ -113,7 +113,8 @@ impl SqlStore {
         self.move_cutoff(progress, target, now).await
     }
 
-    /// Moves the cutoff, at most to the target. `None` if nothing is old enough, or another process has moved it.
+    /// Moves the cutoff, at most to the target, and returns it. Returns `None` if nothing is old enough, or if another
+    /// process has moved the cutoff.
     async fn move_cutoff(
         &self,
         progress: Progress,
@@ -126,14 +127,15 @@ impl SqlStore {
         let Some(next) = progress.next(oldest_at, target, now) else {
             return Ok(None);
         };
-        // Another process may have been first; the next look is in a minute.
+        // Another process may have moved the cutoff first. Then this process looks again in a minute.
         let is_stored = self.store_progress(progress, next).await?;
         Ok(is_stored.then_some(next.removed_before))
     }
 
-    /// Whether all rows of the oldest batch are from before the cutoff. Later seals are never older.
+    /// Returns whether all rows of the oldest batch are from before the cutoff. Later seals are never older.
     async fn has_removable_batch(&self, cutoff: i64) -> Result<bool, StoreError> {
-        // The oldest seal is that of rows that were removed, or begins the record: the second one ends a batch.
+        // The oldest seal covers only rows that were removed, or none at the beginning of the record. So the second
+        // seal is the first one that ends a batch of existing rows.
         let second_seal = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
@@ -141,7 +143,7 @@ impl SqlStore {
         Ok(sealed_at.is_some_and(|at| at < cutoff))
     }
 
-    /// The time of the oldest row. The database looks for it, and returns no page.
+    /// Returns the time of the oldest row. Only the time leaves the database, not a page of rows.
     async fn oldest_at(&self, now: i64) -> Result<Option<i64>, StoreError> {
         let oldest = self.database.statement("SELECT min(at) FROM (");
         let oldest = push_aged_rows(oldest, now).push(") AS oldest");
@@ -149,7 +151,7 @@ impl SqlStore {
         Ok(oldest.flatten())
     }
 
-    /// The oldest rows whose time can be believed.
+    /// Returns the oldest rows with a credible time.
     async fn aged_rows(&self, now: i64) -> Result<Vec<AgedRow>, StoreError> {
         let select = push_aged_rows(self.database.statement(""), now);
         self.database.read(select).await
@@ -164,7 +166,7 @@ impl SqlStore {
         Ok(Timed { at, value })
     }
 
-    /// Stores the progress if it is still what it was. Returns whether it was.
+    /// Stores the progress `to` if `from` is still stored, and returns whether it was.
     async fn store_progress(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
         let update = self
             .database
@@ -179,7 +181,7 @@ impl SqlStore {
         Ok(self.database.execute(update).await? > 0)
     }
 
-    /// Removes the rows of some seals. Returns whether there may be more.
+    /// Removes the old rows among the oldest ones, which are read as one page. Returns whether there may be more.
     async fn remove_page(&self, cutoff: i64, now: i64, days: u32) -> Result<bool, StoreError> {
         let rows = self.aged_rows(now).await?;
         let removable = &rows[..count_removable(&rows, cutoff)];
@@ -190,7 +192,7 @@ impl SqlStore {
             return Ok(false);
         };
         if !self.has_other_rows_than_removals(last).await? {
-            // Removing rows about removals would add another such row, without an end.
+            // All old rows are about removals. Removing them would add another such row, without an end.
             return Ok(false);
         }
         let removal = Removal {
@@ -207,8 +209,8 @@ impl SqlStore {
         Ok(is_full && removable.len() == rows.len())
     }
 
-    /// The last seal up to this revision that is older than the cutoff, or newer than the row after it, because its clock
-    /// was ahead. `audit verify` accepts either as the beginning of the record.
+    /// Returns the last seal up to the revision `end` at which the record may begin: `audit verify` accepts a seal that
+    /// is older than the cutoff. It also accepts one that is newer than the row after it, because its clock was ahead.
     async fn last_removable(&self, end: i64, cutoff: i64) -> Result<Option<i64>, StoreError> {
         let last = self
             .database
@@ -224,7 +226,7 @@ impl SqlStore {
         Ok(self.database.read(last).await?.pop())
     }
 
-    /// Whether any row up to this revision says something else than that rows were removed.
+    /// Returns whether any row up to this revision is about something else than a removal.
     async fn has_other_rows_than_removals(&self, through: i64) -> Result<bool, StoreError> {
         let other = self
             .database
@@ -251,7 +253,8 @@ impl SqlStore {
         Ok(())
     }
 
-    /// A process of an older release removes rows without saying so. If all that is missing is old enough, this says it.
+    /// Records a removal by a process of an older release, which does not record it. Does so only if all missing rows
+    /// are old enough.
     async fn record_unrecorded_removal(
         &self,
         oldest: &Seal,
@@ -265,7 +268,7 @@ impl SqlStore {
             .database
             .statement("SELECT details FROM (SELECT details FROM audit WHERE event")
             .push_any(&REMOVAL_EVENTS)
-            // Each removal reaches further than the one before.
+            // Each removal reaches further than the one before, so the newest one is enough.
             .push(" ORDER BY revision DESC LIMIT 1) AS newest UNION ALL SELECT details FROM audit_pending WHERE event")
             .push_any(&REMOVAL_EVENTS);
         let recorded: Vec<RemovedThrough> = self.database.read(select).await?;
@@ -283,10 +286,10 @@ impl SqlStore {
         .await
     }
 
-    /// Removes the rows of the oldest seals up to this revision, and these seals but for the last one, from which the
+    /// Removes the rows of the oldest seals up to this revision, and these seals except the last one, from which the
     /// record goes on. Returns whether there may be more.
     async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
-        // Without seals the last revision is -1, up to which there are no rows to delete.
+        // If there are no seals, the last revision is -1, and no row has one that low.
         let select = self
             .database
             .statement(

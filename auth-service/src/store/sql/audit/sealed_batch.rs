@@ -1,4 +1,4 @@
-//! A batch of rows that a transaction takes from those that wait, and puts behind the last seal.
+//! A batch of rows that one transaction takes from the unsealed rows and puts behind the last seal.
 
 use super::pending_rows::PENDING;
 use crate::store::{
@@ -7,7 +7,7 @@ use crate::store::{
 };
 use rolegate_sql_store::Statement;
 
-/// The columns of a sealed row that the record adds, and their types in PostgreSQL.
+/// The columns that sealing adds to a row, with their types in PostgreSQL.
 const SEALED: [(&str, &str); 4] = [
     ("revision", "bigint"),
     ("id", "bigint"),
@@ -15,22 +15,22 @@ const SEALED: [(&str, &str); 4] = [
     ("commitments", "text"),
 ];
 
-/// Rows with their revisions and salts, and their seal.
+/// A batch of rows with their revisions and salts, and the seal that covers them.
 pub(in crate::store) struct SealedBatch {
     rows: Vec<AuditRow>,
     seal: Seal,
 }
 
 impl SealedBatch {
-    /// The batch of rows that [`push_returning_taken`] has returned. `None` without rows, without randomness, or without the
-    /// seal before them.
+    /// Makes the batch of the rows that a statement has taken with [`push_returning_taken`]. Returns `None` if there
+    /// are no rows, no random numbers, or no seal before the rows.
     pub(super) fn of_taken(taken: &[AuditRow]) -> Option<Self> {
         let last = parse_last_seal(&taken.first()?.commitments)?;
         let first_revision = last.revision + 1;
         Self::behind(&last, taken, first_revision)
     }
 
-    /// The batch behind a given seal, where the first row gets this revision.
+    /// Makes the batch behind a given seal. The first row gets the revision `first_revision`.
     pub(in crate::store) fn behind(
         last: &Seal,
         taken: &[AuditRow],
@@ -46,7 +46,7 @@ impl SealedBatch {
         Some(Self { rows, seal })
     }
 
-    /// The statements that insert the batch. `start` is `INSERT INTO`.
+    /// Returns the statements that insert the batch. `start` is `INSERT INTO`.
     pub(in crate::store) fn insert(&self, start: &Statement) -> Vec<Statement> {
         let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
         let rows = start
@@ -66,7 +66,7 @@ impl SealedBatch {
     }
 }
 
-/// Takes rows that are not sealed yet, by their ids.
+/// Takes unsealed rows by their ids.
 pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
     push_returning_taken(
         start
@@ -75,7 +75,7 @@ pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement
     )
 }
 
-/// Returns the rows that a statement takes, with the last seal in place of commitments.
+/// Ends a statement that takes rows, so that it returns them with the last seal in the column of the commitments.
 pub(super) fn push_returning_taken(take: Statement) -> Statement {
     take.push(
         " RETURNING CAST(0 AS bigint) AS revision, id, at, event, user_id, username, actor_id, actor, actor_key,

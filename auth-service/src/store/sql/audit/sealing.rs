@@ -1,4 +1,7 @@
-//! Moves committed rows into the sealed record.
+//! Writes pending events, and moves committed rows into the sealed record.
+//!
+//! A batch takes unsealed rows, gives them the revisions behind the last seal, and inserts them with a new seal, in one
+//! transaction.
 
 use super::{
     pending_events::PendingEvents,
@@ -21,12 +24,12 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The number of rows that one transaction seals if the database is fast.
+/// How many rows one transaction seals if the database is fast.
 pub(super) const MAX_BATCH: usize = 1000;
 /// A batch that took longer than this is not followed by a larger one.
 const FAST_BATCH: Duration = Duration::from_secs(1);
 
-/// One sealing at a time in a process. Callers wait for their turn without a connection, and those who wait together
+/// Limits a process to one sealing at a time. Callers wait for their turn without a connection. Those who wait together
 /// share the next sealing, which begins after they have asked.
 const ONE_AT_A_TIME: Limits = Limits {
     max_batch_size: usize::MAX,
@@ -35,8 +38,11 @@ const ONE_AT_A_TIME: Limits = Limits {
     max_in_flight_stalled: 1,
 };
 
-/// Takes the first rows that are not of an import, the rows of the imports of the same users, and then the first rows of
-/// all: what people do meanwhile does not wait for the many rows of an import, and the rows of each user keep their order.
+/// Takes the next rows to seal: rows that are not of an import, the imported rows of the same users, and then the
+/// oldest rows of all.
+///
+/// So what people do meanwhile does not wait for the many rows of an import, and the rows of each user keep their
+/// order.
 const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
         SELECT id FROM (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS urgent
         UNION SELECT id FROM audit_pending WHERE event = 'user_imported' AND user_id IN (SELECT user_id FROM
@@ -45,8 +51,10 @@ const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
                 (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS last)
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest)";
 
-/// Takes the same rows. PostgreSQL expects that an import has most rows of each user, and would read all of them, so it is
-/// told to look for those of one user after the other: `OFFSET 0` keeps the lookup apart.
+/// Takes the same rows in PostgreSQL.
+///
+/// Its planner assumes that most rows of each user are imported, and would read all imported rows. `OFFSET 0` keeps the
+/// lookup apart, so that it finds the rows of one user after the other.
 const TAKE_NEXT_IN_POSTGRES: &str = "WITH urgent AS MATERIALIZED (
             SELECT id, user_id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1),
         changed AS MATERIALIZED (SELECT DISTINCT user_id FROM urgent)
@@ -57,28 +65,31 @@ const TAKE_NEXT_IN_POSTGRES: &str = "WITH urgent AS MATERIALIZED (
                 AND it.id < (SELECT max(id) FROM urgent) OFFSET 0) AS imported
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest))";
 
-/// One replica at a time; the key of a revision would stop a second one too.
+/// Locks the oldest seal, so that one replica seals at a time. The primary key of a revision would stop a second
+/// replica too.
 const LOCK: &str = "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1";
 
-/// Does the same. Mostly nothing is pending, and PostgreSQL would keep a plan that reads the whole table, which takes half
-/// a second for each batch of a million rows. In this transaction it plans for what is there.
+/// Takes the same lock, and makes PostgreSQL plan the statements of this transaction for the rows that there are.
+///
+/// Usually nothing is pending, so PostgreSQL would keep a plan that reads the whole table. With a million pending rows,
+/// that would take half a second for each batch.
 const LOCK_IN_POSTGRES: &str =
     "SELECT revision, set_config('plan_cache_mode', 'force_custom_plan', true)
     FROM audit_seal ORDER BY revision LIMIT 1";
 
-/// Seals the record of one process.
+/// Seals the record for one process.
 pub(in crate::store) struct Sealer {
     work: Arc<SealingWork>,
     sealings: Batcher<(), Result<bool, StoreError>>,
 }
 
-/// What a sealing works on.
+/// The state that the sealings of a process share.
 struct SealingWork {
     database: Database,
     /// Sign-ins and refusals that are not in the record yet.
     pending_events: PendingEvents,
-    /// The number of rows of the next batch. It is halved while batches do not end in time, so that a slow database
-    /// seals something.
+    /// The number of rows of the next batch. It is halved after each failure, such as a timeout, so that even a slow
+    /// database seals something.
     batch_size: AtomicUsize,
 }
 
@@ -97,12 +108,12 @@ impl Sealer {
         Self { work, sealings }
     }
 
-    /// Writes pending events and seals a batch; whether there may be more.
+    /// Writes pending events and seals a batch. Returns whether there may be more.
     pub(in crate::store) async fn seal(&self) -> Result<bool, StoreError> {
         self.sealings.submit(()).await?
     }
 
-    /// Keeps an event for the next sealing, up to a bound.
+    /// Keeps an event for the next sealing, up to a limit.
     pub(super) fn enqueue_event(&self, entry: Entry) {
         self.work.pending_events.add(entry);
     }
@@ -113,7 +124,7 @@ impl Sealer {
         Ok(())
     }
 
-    /// Seals exactly these rows, if the last seal is still that of this revision; their number.
+    /// Seals exactly these rows, if `last` is still the revision of the last seal. Returns the number of sealed rows.
     pub(super) async fn seal_exactly(&self, last: i64, ids: &[i64]) -> Result<usize, StoreError> {
         let take = self
             .work
@@ -148,7 +159,7 @@ impl SealingWork {
         if self.database.read_hint::<i64>(pending).await?.is_empty() {
             return Ok(has_more_events);
         }
-        // A batch of one is the oldest row of all.
+        // A batch of one row takes the oldest row of all.
         let urgent = if size == 1 { 0 } else { size };
         let oldest = (size / 2).max(1);
         let take_next = if self.database.is_postgres() {
@@ -165,7 +176,8 @@ impl SealingWork {
         Ok(has_more_events || count >= oldest)
     }
 
-    /// Writes the first pending events; whether there are more. Those that cannot be written stay pending.
+    /// Writes the first pending events, and returns whether there are more. Events that were not written stay pending,
+    /// unless it is unknown whether they were.
     async fn write_pending_events(&self, count: usize) -> Result<bool, StoreError> {
         let events = self.pending_events.take(count);
         if events.is_empty() {
@@ -183,7 +195,7 @@ impl SealingWork {
         Ok(!self.pending_events.is_empty())
     }
 
-    /// Moves the rows that this statement takes behind the last seal; their number.
+    /// Moves the rows that this statement takes behind the last seal, and returns their number.
     async fn seal_taken(&self, take: Statement) -> Result<usize, StoreError> {
         let lock = self.database.statement(if self.database.is_postgres() {
             LOCK_IN_POSTGRES
