@@ -1,5 +1,6 @@
-//! The commands of posts-service. Each reads the settings of `serve`. [`migrate`], [`skip_ids`] and [`accept_history`]
-//! need the database only, so that rolegate has them too.
+//! The program posts-service and its commands. Each command reads the settings of `serve`.
+//!
+//! [`migrate`], [`skip_ids`] and [`accept_history`] need only the database, so rolegate offers them too.
 
 use crate::{
     host::{self, HostOptions},
@@ -24,7 +25,7 @@ use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
 use std::{net::SocketAddr, sync::Arc};
 
-/// What posts-service can do besides serving.
+/// The commands of posts-service beside serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit
@@ -55,7 +56,7 @@ impl Program for Settings {
         ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
     }
 
-    /// Readiness follows the store and not auth-service: callers get an error that names the outage, not a
+    /// Readiness follows the store and not auth-service. So callers get an error that names the outage, and not a
     /// refused connection.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();
@@ -137,7 +138,7 @@ pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Skips ids of posts: a backup does not have the posts that were written since it was made.
+/// Skips ids of posts after a restore, because the backup does not have the posts that were written since it was made.
 pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let skipped = store::skip_ids(&store, 0).await;
@@ -149,7 +150,7 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets posts-service follow the users of auth-service from a new snapshot, whatever history it followed before.
+/// Lets posts-service follow the users of auth-service from a new snapshot on, whatever history it followed before.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let accepted = store::deleted_authors::accept_next_history(&store).await;
@@ -162,13 +163,13 @@ pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the store for a command.
+/// Opens the store for a command, if the schema is up to date.
 async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     require_current(database).await?;
     store::open(database).await
 }
 
-/// Fails unless a command may open the database.
+/// Fails unless the schema is up to date, which a command needs to open the database.
 pub async fn require_current(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(database.require_current(&store::inspect(database).await?.schema)?)
 }

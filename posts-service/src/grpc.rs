@@ -1,4 +1,7 @@
-//! The transport: maps messages to use cases, and outcomes to messages and statuses.
+//! Serves the use cases over gRPC. It maps requests to use cases, and maps their results and errors to responses and
+//! statuses.
+//!
+//! It also reserves memory for responses, because posts are long and a client may read slowly.
 
 mod message;
 
@@ -18,14 +21,15 @@ use secrecy::SecretString;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// Bytes reserved for a batch without asking for the sizes of its posts, which takes a statement.
+/// The largest batch, in bytes, for which memory is reserved without reading the sizes of its posts, which takes a
+/// statement.
 const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
-/// Bytes reserved for a page, twice: the posts, and their message.
+/// The most bytes that are reserved for a page. They count it twice: as posts and as the message.
 const MAX_PAGE: usize = 5 * 1024 * 1024;
-/// Bytes of a response that nothing stays reserved for.
+/// The largest response, in bytes, for which nothing stays reserved while it is written.
 const MAX_UNRESERVED: usize = 4 * 1024;
 
-/// `rolegate.posts.v1.PostService` over the use cases.
+/// Implements `rolegate.posts.v1.PostService` with the use cases.
 #[derive(Clone)]
 pub(crate) struct PostsGrpc {
     posts: Posts,
@@ -33,18 +37,18 @@ pub(crate) struct PostsGrpc {
 }
 
 impl PostsGrpc {
-    /// Serves these use cases. Responses take at most `memory`.
+    /// Serves these use cases. Responses take no more memory than `memory` allows.
     pub(crate) fn new(posts: Posts, memory: MemoryBudget) -> Self {
         Self { posts, memory }
     }
 
-    /// Reserves so many bytes for a response that is not built yet.
+    /// Reserves memory for a response that is not built yet. Fails if none becomes free in time.
     async fn reserve(&self, bytes: usize) -> Result<Reservation, PostError> {
         self.memory.reserve(bytes).await.ok_or(PostError::BUSY)
     }
 }
 
-/// A response with this message, whose bytes stay reserved until they are written.
+/// Returns a response with this message, whose bytes stay reserved until they are written.
 async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
     let size = message.encoded_len();
     let mut response = Response::new(message);
@@ -93,7 +97,7 @@ impl PostService for PostsGrpc {
         let size = if longest <= MAX_SMALL_BATCH {
             longest
         } else {
-            // Twice: the posts, and their message.
+            // The posts are in memory twice: as rows and as the message.
             2 * self.posts.size_of_all(&ids).await?
         };
         let memory = self.reserve(size).await?;
@@ -110,7 +114,7 @@ impl PostService for PostsGrpc {
             after,
             author_id,
         } = request.into_inner();
-        // 0 stands for the default, and the use case refuses a negative size.
+        // The size 0 stands for the default, and the use case refuses a negative size.
         let max_posts = match usize::try_from(page_size) {
             Ok(0) | Err(_) => usize::MAX,
             Ok(max_posts) => max_posts,

@@ -1,4 +1,4 @@
-//! The service on its host, for this program and for rolegate.
+//! Opens the service and its watcher of deleted users, for the program posts-service and for rolegate.
 
 use crate::{
     grpc::PostsGrpc,
@@ -27,30 +27,33 @@ use std::{
 };
 use tonic::service::Routes;
 
-/// How long a response waits for free memory: less than its caller waits.
+/// How long a response waits for free memory. It is shorter than the time that its caller waits.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The methods whose requests have a post.
+/// The methods whose requests contain a post, so that they may be longer than others.
 const METHODS_WITH_POSTS: [&str; 2] = [
     "/rolegate.posts.v1.PostService/CreatePost",
     "/rolegate.posts.v1.PostService/UpdatePost",
 ];
 
-/// What a program sets of the service.
+/// The options of the service, which a program sets.
 #[derive(Debug)]
 pub struct HostOptions {
-    /// The peers whose word for the address of a client counts.
+    /// The peers that are trusted to name the address of a client.
     pub trusted_gateways: CidrSet,
-    /// MiB that responses with posts take at most.
+    /// The most MiB that responses with posts may take.
     pub response_memory_mib: usize,
-    /// What becomes of the posts of deleted users.
+    /// The policy for the posts of deleted users.
     pub posts_of_deleted_users: PostsOfDeletedUsers,
-    /// The API key to which auth-service tells deletions of users, unless it tells this program without.
+    /// The API key for which auth-service reports deletions of users; `None` if auth-service reports them to this
+    /// program without a key.
     pub user_changes_key: Option<SecretSource>,
 }
 
-/// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
-/// it. Binds no socket. Until `shutdown`, a task watches deletions of users.
+/// Opens the database, migrates it, and returns the service.
+///
+/// Waits for a PostgreSQL that does not accept connections yet. Binds no socket. Until `shutdown`, a task watches
+/// deletions of users.
 #[must_use]
 pub fn open<'a>(
     database: &'a DatabaseUrl,
@@ -59,10 +62,10 @@ pub fn open<'a>(
     shutdown: &Shutdown,
 ) -> Pin<Box<dyn Future<Output = Result<GrpcServer, Failure>> + 'a>> {
     let lame_duck = shutdown.lame_duck();
-    // Boxed, so that no other crate compiles the service again.
+    // The future is boxed so that no other crate compiles the service again.
     Box::pin(async move {
         let store = store::open(database).await?;
-        // Metrics of the batched calls to auth-service, before the first call.
+        // The metrics of the batched calls to auth-service are registered before the first call.
         LazyLock::force(&DECISIONS);
         LazyLock::force(&USERNAMES);
         rolegate_sql_store::register_metrics(store::NAME, &store);
@@ -72,7 +75,7 @@ pub fn open<'a>(
             options.user_changes_key,
         );
         let posts = Posts::new(Arc::clone(&store), auth.clone());
-        // Not the name that the gateway uses: rolegate has both.
+        // The gateway uses another name, because rolegate has both budgets in one process.
         let response_memory = options.response_memory_mib * 1024 * 1024;
         let memory = MemoryBudget::new("posts", response_memory, WAIT_TIMEOUT);
         let grpc = |max_message| {
@@ -84,7 +87,8 @@ pub fn open<'a>(
             &grpc(MAX_LONG_MESSAGE),
             &METHODS_WITH_POSTS,
         );
-        // Beside the service, whose readiness does not depend on it. Dropped, it withdraws its write.
+        // The watcher runs beside the service, whose readiness does not depend on it. When it is dropped, its
+        // unfinished write is rolled back.
         tokio::spawn(async move {
             tokio::select! {
                 () = lame_duck => {}

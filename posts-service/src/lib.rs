@@ -1,14 +1,17 @@
-//! Posts over gRPC: authors write them, everybody reads them.
+//! Stores posts and serves them over gRPC: authors write posts, and everybody reads them.
 //!
-//! auth-service authorizes every write anew; this service stores neither roles nor usernames.
-//! A call passes three layers: transport → use case → store.
+//! This service stores neither roles nor usernames. It asks auth-service before each write whether the user may write,
+//! and for the usernames of authors when posts are read.
 //!
-//! - [`commands`]: the program and its commands; [`host`]: the service for other programs.
-//! - [`settings`]: flags and environment.
-//! - `grpc`: maps messages to use cases, and outcomes to statuses.
-//! - `posts`: the use cases and their rules; knows neither tonic nor SQL.
-//! - [`store`]: posts in SQL, on two engines.
-//! - `post`: a stored post, and the content of one to write.
+//! A call passes three layers. `grpc` maps the request to a use case, reserves memory for the response, and maps an
+//! error to a status. `posts` has the use cases and their rules, and knows neither tonic nor SQL. [`store`] has the
+//! SQL, for PostgreSQL and SQLite.
+//!
+//! - [`commands`] is the program with its commands, and [`settings`] its flags and environment variables.
+//! - [`host`] opens the service, for this program and for rolegate.
+//! - `post` is a stored post, and the rules for its title and content.
+//! - `posts/deleted_authors` follows the changes of users in the background, and deletes or detaches the posts of
+//!   deleted users.
 
 pub mod commands;
 mod grpc;

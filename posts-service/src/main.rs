@@ -1,4 +1,4 @@
-//! The program `posts-service`.
+//! The program `posts-service`. Everything that it does is in the library, so that rolegate can run the service too.
 
 use rolegate_posts_service::settings::Settings;
 use rolegate_program::program;
@@ -9,6 +9,6 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Read here, so that another commit compiles nothing else again.
+    // The commit is read here, so that a new commit compiles nothing else again.
     program::run::<Settings>(option_env!("GIT_COMMIT"), |_settings| {})
 }

@@ -1,4 +1,4 @@
-//! Posts, the rules of their contents, and what becomes of them without their author.
+//! Posts, the rules for titles and contents, and the policies for posts whose author was deleted.
 
 use rolegate_proto::{
     has_invisible, is_emoji, is_invisible,
@@ -10,25 +10,25 @@ row! {
     /// A post. It holds only the id of its author: auth-service owns usernames.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct Post {
-        /// Assigned by the database, at least 1, never reused.
+        /// The id, which is at least 1. The database assigns it and never reuses it.
         pub(crate) id: i64,
-        /// [`DELETED`], or never changed.
+        /// The id of the author, which never changes; [`DELETED`] after the author was deleted.
         pub(crate) author_id: i64,
-        /// As written.
+        /// The title exactly as it was sent.
         pub(crate) title: String,
-        /// As written.
+        /// The content exactly as it was sent.
         pub(crate) content: String,
-        /// Time of creation, in milliseconds since 1970-01-01T00:00:00Z.
+        /// When the post was created, in milliseconds since 1970-01-01T00:00:00Z.
         pub(crate) created_at: i64,
-        /// Time of the last update, in milliseconds likewise; increases with every update.
+        /// When the post was last updated, in milliseconds since 1970-01-01T00:00:00Z. It increases with every update.
         pub(crate) updated_at: i64,
     }
 }
 
-/// The author of a post whose author was deleted. Users have ids of at least 1.
+/// The author id of a post whose author was deleted. No user has it, because the ids of users begin at 1.
 pub(crate) const DELETED: i64 = 0;
 
-/// What becomes of the posts of a deleted user.
+/// The policy for the posts of a deleted user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PostsOfDeletedUsers {
     /// They stay, without an author
@@ -39,7 +39,7 @@ pub enum PostsOfDeletedUsers {
 }
 
 row! {
-    /// An author, whom the time tells from another user who had the same id.
+    /// An author. The time of creation tells the author from another user who had the same id.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(crate) struct PostAuthor {
         pub(crate) id: i64,
@@ -48,10 +48,11 @@ row! {
     }
 }
 
+/// A post with the username of its author.
 #[derive(Debug)]
 pub(crate) struct PostWithAuthor {
     pub(crate) post: Post,
-    /// `None` if the author was deleted.
+    /// The current username of the author; `None` if the author was deleted.
     pub(crate) author: Option<String>,
 }
 
@@ -68,17 +69,17 @@ impl PostContent {
         if !is_length_valid(&title, MAX_TITLE_CHARS) {
             Err("Title must have 1 to 200 characters.")
         } else if title.chars().any(char::is_control) {
-            // It is one line, without NUL, line breaks, tabs or escapes.
+            // A title is one line, without NUL, line breaks, tabs or escapes.
             Err("Title must not contain control characters.")
         } else if title.trim().is_empty() {
             Err("Title must not be all white space.")
         } else if has_invisible(&title, joins) {
-            // Such as a change of direction: displayed, it would look like another title.
+            // An invisible character, such as a change of direction, can make a title look like another one.
             Err("Title must not contain invisible or unassigned characters.")
         } else if !is_length_valid(&content, MAX_CONTENT_CHARS) {
             Err("Content must have 1 to 50000 characters.")
         } else if content.contains('\0') {
-            // PostgreSQL cannot store it.
+            // PostgreSQL cannot store NUL.
             Err("Content must not contain NUL.")
         } else {
             Ok(Self { title, content })
@@ -90,8 +91,10 @@ fn is_length_valid(text: &str, max: usize) -> bool {
     !text.is_empty() && text.chars().nth(max).is_none()
 }
 
-/// Joiners make emoji, and shape letters of scripts from Arabic to Sinhala, of Myanmar, Khmer and
-/// Mongolian. Elsewhere they show nothing.
+/// Returns whether an invisible joiner changes how this character is shown.
+///
+/// Joiners combine emoji, and shape letters of the scripts from Arabic to Sinhala, of Myanmar, Khmer and Mongolian.
+/// Beside other characters, they show nothing.
 fn joins(character: char) -> bool {
     let is_shaped = matches!(
         character,

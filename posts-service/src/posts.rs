@@ -1,4 +1,9 @@
-//! The use cases. They know neither tonic nor SQL, and fail with a [`PostError`].
+//! The use cases of posts, and all rules for them. They know neither tonic nor SQL.
+//!
+//! - `reads` reads posts, and asks auth-service for the usernames of their authors.
+//! - `writes` creates, updates and deletes posts, after auth-service has authorized the user.
+//! - `deleted_authors` follows deletions of users, and deletes or detaches their posts.
+//! - `error` has [`PostError`], with which all use cases fail.
 
 mod deleted_authors;
 mod error;
@@ -17,17 +22,17 @@ use rolegate_sql_store::{BatchLabels, BatchedReads, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
-/// The use cases over one store. Clones share everything.
+/// The use cases over one store. Clones share the store and the client of auth-service.
 #[derive(Clone)]
 pub(crate) struct Posts {
     store: Arc<Database>,
-    /// Concurrent lookups of single posts share a statement.
+    /// Merges concurrent lookups of single posts into shared statements.
     reads: Arc<BatchedReads<Database, i64, Post>>,
     auth: AuthClient,
 }
 
 impl Posts {
-    /// The posts of `store`; `auth` authorizes writes.
+    /// Makes the use cases for the posts of `store`. `auth` authorizes writes.
     pub(crate) fn new(store: Arc<Database>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
             BatchLabels {
@@ -35,7 +40,7 @@ impl Posts {
                 key: "id",
             },
             &store,
-            // Nothing depends on the time.
+            // The reads of posts do not depend on the time, so it is not read.
             |store, ids| {
                 Box::pin(async {
                     Ok(Timed {
@@ -54,8 +59,8 @@ impl Posts {
     }
 }
 
-/// Passes the client address and the request id on to auth-service. A batch of several requests has
-/// no id of its own.
+/// Returns the client address and the request id to pass on to auth-service. A batch of several requests has no id of
+/// its own.
 fn call_context() -> CallContext {
     let request_id = |current: &RequestContext| current.request_id.to_str().ok()?.parse().ok();
     let request_id = RequestContext::with_current(request_id).flatten();

@@ -1,4 +1,4 @@
-//! Flags and environment of posts-service.
+//! The flags and environment variables of posts-service.
 
 #![expect(
     clippy::doc_markdown,
@@ -81,7 +81,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The source of the key, which was read once.
+    /// Returns the source of the key for changes of users, after reading it once to check it.
     pub(crate) fn user_changes_key(&self) -> Result<Option<SecretSource>, SettingError> {
         let source = SecretSource::from_setting(
             "USER_CHANGES_KEY",
@@ -104,7 +104,7 @@ impl Settings {
     }
 }
 
-/// TLS of the gRPC listener of posts, here and in rolegate.
+/// The TLS files of the gRPC listener of posts, for posts-service and for rolegate.
 #[derive(Args, Debug)]
 pub struct ServerTlsSettings {
     /// PEM certificate of the gRPC listener of posts; enables TLS
@@ -121,7 +121,7 @@ pub struct ServerTlsSettings {
 }
 
 impl ServerTlsSettings {
-    /// Loads the certificate; `None` without TLS.
+    /// Loads the certificate; returns `None` without TLS.
     pub fn load(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "POSTS_TLS",

@@ -1,5 +1,7 @@
-//! The database of posts, PostgreSQL or SQLite. SQL stays here. Times are in milliseconds since
-//! 1970-01-01T00:00:00Z.
+//! The database of posts, in PostgreSQL or SQLite. Only this module and `deleted_authors` contain SQL.
+//!
+//! This file has the schema, and the statements that read and write posts. `deleted_authors` has those for the posts of
+//! deleted users, and stores how far their history was followed. Times are in milliseconds since 1970-01-01T00:00:00Z.
 
 pub(crate) mod deleted_authors;
 
@@ -14,27 +16,29 @@ use std::sync::Arc;
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
 
-/// Selects the post to write. The statement that writes checks both conditions.
+/// Selects the post to write. The statement of the write checks both conditions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PostSelector {
     pub(crate) id: i64,
-    /// The author; `None` for any.
+    /// The author whom the post must have; `None` for any.
     pub(crate) author_id: Option<i64>,
 }
 
+/// Selects a page of posts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PostFilter {
-    /// Only greater ids.
+    /// The id behind which the page begins; 0 begins with the first post.
     pub(crate) after: i64,
-    /// Only this author's; `None` for all.
+    /// The author of the posts; `None` selects all authors.
     pub(crate) author_id: Option<i64>,
+    /// The most posts on the page.
     pub(crate) limit: i64,
-    /// The page ends after the post whose content reaches this total, in bytes.
+    /// The total size of the contents, in bytes. The page ends after the post that reaches it.
     pub(crate) content_bytes: i64,
 }
 
-/// The tables of posts-service, in a schema of their own in PostgreSQL, because users may be in the
-/// same database. Applied migrations must not change, not even their comments.
+/// The tables of posts-service. In PostgreSQL they are in a schema of their own, because users may be in the same
+/// database. Applied migrations must not change, not even their comments.
 const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
@@ -61,25 +65,25 @@ const TABLES: Tables = Tables {
     ],
 };
 
-/// Reads the last id that was given out, from an SQLite file.
+/// Selects the last id that was given out, in an SQLite file.
 pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'post'";
 
-/// How many ids are skipped: more than posts are written between two backups.
+/// How many ids are skipped after a restore. Fewer posts than this are written between two backups.
 const SKIPPED_IDS: i64 = 1_000_000;
 
 row! {
-    /// A row of a page, with the number of the posts that the page would have without `content_bytes`.
+    /// A row of a page, with the number of posts that the page would have if `content_bytes` did not limit it.
     struct PageRow {
         ..post: Post,
         found: i64,
     }
 }
 
-/// Posts by ascending id.
+/// A page of posts by ascending id.
 #[derive(Debug)]
 pub(crate) struct PostPage {
     pub(crate) posts: Vec<Post>,
-    /// Whether there are posts after them.
+    /// True if there are posts behind this page.
     pub(crate) has_more: bool,
 }
 
@@ -92,8 +96,10 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(Arc::new(url.open(&TABLES, FileClock::Unused).await?))
 }
 
-/// Prepares the posts of a backup before the file replaces another one: migrates the schema, and skips the ids that were
-/// given out since the backup, up to the last one of the replaced file.
+/// Prepares the posts of a backup before its file replaces another one.
+///
+/// Migrates the schema, and skips the ids that were given out since the backup. `replaced` is the last id of the
+/// replaced file.
 pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
     let database = open(posts).await?;
     let skipped = skip_ids(&database, replaced).await;
@@ -101,7 +107,7 @@ pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(),
     Ok(skipped?)
 }
 
-/// Skips ids behind the last one, and behind one of another database.
+/// Skips ids behind the last one of this database and behind `other`, the last one of another database.
 pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction
@@ -110,12 +116,12 @@ pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), Stor
     transaction.commit().await
 }
 
-/// Inspects the database, which changes nothing.
+/// Inspects the database without changing it.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES).await
 }
 
-/// The name of the table.
+/// Returns the name of the table of posts.
 fn posts(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.post"
@@ -124,12 +130,12 @@ fn posts(database: &Database) -> &'static str {
     }
 }
 
-/// A statement that starts with this SQL and the name of the table.
+/// Returns a statement that starts with this SQL and the name of the table of posts.
 fn statement(database: &Database, sql: &'static str) -> Statement {
     database.statement(sql).push(posts(database))
 }
 
-/// Inserts a post; the database assigns the id.
+/// Inserts a post. The database assigns the id.
 pub(crate) async fn insert(
     database: &Database,
     author: PostAuthor,
@@ -150,13 +156,13 @@ pub(crate) async fn insert(
     inserted.ok_or_else(StoreError::row_not_found)
 }
 
-/// The posts with these ids, each once, in no particular order; unknown ids are absent.
+/// Returns the posts with these ids, each once, in no particular order. Unknown ids are left out.
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
     let select = statement(database, SELECT).push(" WHERE id").push_any(ids);
     database.read(select).await
 }
 
-/// Bytes of the titles and contents of these posts together.
+/// Returns how many bytes the titles and contents of these posts have together.
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
@@ -164,7 +170,7 @@ pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, 
     Ok(size.unwrap_or_default())
 }
 
-/// A page of posts. Reads only the contents of the posts that it returns.
+/// Returns a page of posts. Reads only the contents of the posts that it returns.
 pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
         SELECT *, count(*) OVER () AS found,
@@ -191,14 +197,14 @@ pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<Pos
     Ok(PostPage { posts, has_more })
 }
 
-/// Changes a post and advances its `updated_at`; `None` if there is no such post.
+/// Changes a post and increases its `updated_at`. Returns `None` if no post matches.
 pub(crate) async fn update(
     database: &Database,
     selector: PostSelector,
     content: PostContent,
     now: i64,
 ) -> Result<Option<Post>, StoreError> {
-    // `updated_at` grows even if the clock goes back.
+    // The value of `updated_at` grows even if the clock goes back.
     let values = " SET title = $3, content = $4, updated_at =
         CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
     let update = statement(database, "UPDATE ")
@@ -213,7 +219,7 @@ pub(crate) async fn update(
     Ok(database.write(update).await?.pop())
 }
 
-/// Deletes a post and returns its author; `None` if there is no such post.
+/// Deletes a post and returns its author; `None` if no post matches.
 pub(crate) async fn delete(
     database: &Database,
     selector: PostSelector,
@@ -226,7 +232,7 @@ pub(crate) async fn delete(
     Ok(database.write(delete).await?.pop())
 }
 
-/// The author of a post; `None` if there is no such post.
+/// Returns the author of a post; `None` if there is no such post.
 pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64>, StoreError> {
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")

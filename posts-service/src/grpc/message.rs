@@ -1,4 +1,4 @@
-//! Maps domain values to messages, and errors of the use cases to statuses.
+//! Maps posts to messages, and errors of the use cases to statuses.
 
 use crate::{post::PostWithAuthor, posts::PostError};
 use prost_types::Timestamp;

@@ -1,8 +1,11 @@
 //! Watches the changes of users, and deletes or detaches the posts of deleted users.
 //!
-//! This cannot be undone, so it stops in two cases until an operator runs `accept-history`: if auth-service has another
-//! history than the one that was followed so far (an empty or wrong database may be connected for a moment), and if a
-//! snapshot lacks many of the authors.
+//! auth-service sends the changes as a stream. It begins with a snapshot of all users (`snapshot` compares it with the
+//! authors of posts), or behind the last revision that was stored.
+//!
+//! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`: if
+//! auth-service has another history than the one that was followed so far, because an empty or wrong database may be
+//! connected for a moment, and if a snapshot lacks many of the authors.
 
 mod snapshot;
 
@@ -25,8 +28,10 @@ use snapshot::{Differences, Refusal, SnapshotReview};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Changes other than deletions store the position at most this often. Deletions, progress and the end of a snapshot
-/// always store it. After a restart, changes later than the stored position come again.
+/// The shortest interval at which changes other than deletions store the position.
+///
+/// Deletions, progress and the end of a snapshot always store it. After a restart, auth-service sends the changes
+/// behind the stored position again.
 const MIN_STORE_INTERVAL: Duration = Duration::from_mins(1);
 /// How long posts-service waits before it asks for another snapshot of a history that it has refused.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
@@ -36,13 +41,16 @@ const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 pub(crate) struct DeletedAuthors {
     store: Arc<Database>,
     policy: PostsOfDeletedUsers,
-    /// Read for each connection, so that its file may be replaced.
+    /// The API key, which is read for each connection, so that its file may be replaced.
     key: Option<SecretSource>,
-    /// The position that was stored when the connection began. Its `newest_post` limits what a snapshot may delete or
-    /// detach, because the author of a later post may have been created after the snapshot.
+    /// The position that was stored when the connection began.
+    ///
+    /// Its `newest_post` limits what a snapshot may delete or detach, because the author of a later post may have been
+    /// created after the snapshot.
     position: Position,
     /// The review of the users that have arrived so far; `None` unless a snapshot is being read.
     snapshot: Option<SnapshotReview>,
+    /// When this process last stored a position; `None` if it has stored none.
     position_stored_at: Option<Instant>,
     refused_history: Option<RefusedHistory>,
     /// The text of the last warning, which is not logged again; `None` once a position is stored.
@@ -73,6 +81,7 @@ impl DeletedAuthors {
         }
     }
 
+    /// Detaches or deletes the posts, and logs how many there were.
     async fn detach_or_delete(&self, posts: OrphanedPosts) -> Result<(), StoreError> {
         let posts = detach_or_delete_posts(&self.store, self.policy, posts).await?;
         if posts > 0 {
@@ -81,7 +90,7 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Handles a user of a snapshot, or its end.
+    /// Handles a user of a snapshot, or the end of the snapshot.
     async fn handle_in_snapshot(
         &mut self,
         event: UserEvent,
@@ -140,7 +149,7 @@ impl DeletedAuthors {
         differences.too_many_lost()
     }
 
-    /// Stores a position. That of a deletion is stored by [`Self::handle_deletion`], together with the last posts.
+    /// Stores a position. [`Self::handle_deletion`] stores the position of a deletion, together with the last posts.
     async fn store_position(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
         let history = advance(&self.store, next).await?;
@@ -149,7 +158,7 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Records that a position was stored. Logs it if it is the first one, or the first one after a warning.
+    /// Notes that a position was stored. Logs it if it is the first one, or the first one after a warning.
     fn resume_following(&mut self, revision: i64) {
         if self.position_stored_at.is_none() || self.last_warning.is_some() {
             tracing::info!(revision, "follows the changes of users");
@@ -159,7 +168,8 @@ impl DeletedAuthors {
         self.last_warning = None;
     }
 
-    /// Detaches or deletes the posts of a user who was deleted at this revision, and stores it with the last of them.
+    /// Detaches or deletes the posts of a user who was deleted at this revision. Stores the revision together with the
+    /// last of them.
     async fn handle_deletion(&mut self, change: UserChange) -> Result<(), WatchError> {
         let written_by = match change.created_at {
             Some(created_at) => WrittenBy::CreatedAtOrUnknown(created_at),
@@ -180,8 +190,8 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. After the last
-    /// change a progress follows, which is stored.
+    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. A progress
+    /// follows the last change, and is always stored.
     async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
         if let Some(stored_at) = self.position_stored_at
             && stored_at.elapsed() < MIN_STORE_INTERVAL

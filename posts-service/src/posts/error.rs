@@ -1,18 +1,19 @@
-//! Errors of the use cases.
+//! The errors of the use cases, each with a reason of the contract.
 
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 use std::borrow::Cow;
 
+/// The error of a use case.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
-    /// Refused, for a reason of the contract. The text is for callers.
+    /// The request is refused for a reason of the contract. The text is for callers.
     #[error("{text}")]
     Refused {
         reason: Reason,
         text: Cow<'static, str>,
     },
-    /// auth-service does not respond, so nothing is authorized.
+    /// auth-service does not respond, so no user can be authorized or named.
     #[error("auth-service is unavailable")]
     AuthUnavailable(#[source] CallError),
     /// auth-service returned an unexpected error.
@@ -24,9 +25,9 @@ pub(crate) enum PostError {
 
 impl PostError {
     pub(super) const NOT_FOUND: Self = refused(Reason::PostNotFound, "no post has this id");
-    /// The actor is not an admin either.
+    /// The post has another author, and the actor is not an admin.
     pub(super) const NOT_OWNER: Self = refused(Reason::RoleInsufficient, "another author's post");
-    /// Too many posts are in responses that are not written yet.
+    /// The memory for responses is full of posts that are not written to their clients yet.
     pub(crate) const BUSY: Self = refused(Reason::Overloaded, "too many posts are being read");
 
     pub(super) fn invalid(rule: &'static str) -> Self {

@@ -1,4 +1,4 @@
-//! Reads posts.
+//! Reads posts, and adds the current usernames of their authors.
 
 use super::{PostError, Posts, call_context};
 use crate::{
@@ -22,7 +22,7 @@ impl Posts {
         }
     }
 
-    /// Bytes of the text of the existing posts among these ids.
+    /// Returns how many bytes the titles and contents of the existing posts among these ids have.
     pub(crate) async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
         if ids.len() > MAX_POST_BATCH {
             return Err(PostError::request("a batch has at most 64 posts"));
@@ -34,7 +34,7 @@ impl Posts {
         Ok(usize::try_from(size).unwrap_or_default())
     }
 
-    /// The existing posts among these ids, each once, in no particular order.
+    /// Returns the existing posts among these ids, each once, in no particular order.
     pub(crate) async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -43,8 +43,10 @@ impl Posts {
         self.with_authors(posts).await
     }
 
-    /// Lists the posts behind the id `after`, 0 for the first page, of this author or of all, by ascending
-    /// id. `size` is the `page_size` of the contract.
+    /// Lists the posts behind the id `after` by ascending id, 0 for the first page. With `author_id`, lists only the
+    /// posts of this author.
+    ///
+    /// `size` is the `page_size` of the contract.
     pub(crate) async fn list(
         &self,
         size: i32,
@@ -86,7 +88,7 @@ impl Posts {
         })
     }
 
-    /// Adds the current usernames of the authors with one call.
+    /// Adds the current usernames of all authors with one call.
     async fn with_authors(&self, posts: Vec<Post>) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.retain(|&id| id != DELETED);

@@ -1,5 +1,5 @@
-//! Creates, updates and deletes posts, for authors and admins. The audit log never contains a title or
-//! content.
+//! Creates, updates and deletes posts, for authors and admins. Each change is a line of the audit log, which never
+//! contains a title or content.
 
 use super::{PostError, Posts, call_context};
 use crate::{
@@ -40,7 +40,7 @@ impl Posts {
         })
     }
 
-    /// Replaces title and content; the author does not change.
+    /// Replaces the title and the content of a post. The author does not change.
     pub(crate) async fn update(
         &self,
         actor: &SecretString,
@@ -96,13 +96,14 @@ impl Posts {
         }
     }
 
-    /// The user of the token, whose stored role must be author or admin.
+    /// Returns the user of the token, whose stored role must be author or admin.
     async fn require_writer(&self, actor: &SecretString) -> Result<User, PostError> {
         let writers = Requirement::Roles(&[Role::AUTHOR, Role::ADMIN]);
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
-    /// Why content that breaks this rule is not stored. A missing post and one of another author are reported first.
+    /// Returns why content that breaks `rule` is not stored. If the post is missing or has another author, that is the
+    /// reason.
     async fn refuse_content(
         &self,
         selector: PostSelector,
@@ -117,11 +118,11 @@ impl Posts {
         })
     }
 
-    /// Why a write matched no post. The statement selects by id and author at once; this only tells
-    /// the two reasons apart afterwards.
+    /// Returns why a write matched no post. The statement selects by id and author at once, so this tells the two
+    /// reasons apart afterwards.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
         let author = store::author_of(&self.store, selector.id).await?;
-        // A post of the writer itself was created after the statement ran.
+        // If the post has the writer as its author, it was created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
         Ok(if is_other_author {
             PostError::NOT_OWNER
@@ -135,11 +136,11 @@ impl Posts {
 struct PostChange {
     event: &'static str,
     writer: User,
-    /// `None` for a post that has no id yet.
+    /// The id of the post; `None` if the post has no id yet.
     post_id: Option<i64>,
 }
 
-/// The post that was written, for the audit log.
+/// The ids of the post that was written, for the audit log.
 struct PostIds {
     post_id: i64,
     author_id: i64,
@@ -155,8 +156,10 @@ impl PostIds {
 }
 
 impl PostChange {
-    /// Makes the change: to completion even if the caller leaves, so that a committed one is also recorded,
-    /// as is one whose outcome is unknown. `written` returns the post, if the write has found one.
+    /// Makes the change and logs it.
+    ///
+    /// It runs to its end even if the caller leaves, so that a committed change is also in the audit log. A change
+    /// whose outcome is unknown is logged as such. `written` returns the ids of the post, if the write has found one.
     async fn run<T: Send + 'static>(
         self,
         write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -185,7 +188,7 @@ impl PostChange {
     }
 }
 
-/// The post `id`, if `writer` may write it: an admin any post, an author their own.
+/// Selects the post `id` if `writer` may write it: an admin may write any post, and an author only their own.
 fn writable_by(writer: &User, id: i64) -> PostSelector {
     let is_admin = writer.role == Role::ADMIN;
     PostSelector {

@@ -1,47 +1,52 @@
-//! Posts of deleted users, and how far the history of users was followed: no change counts twice, so that a user who
-//! is imported again keeps new posts.
+//! The statements that detach or delete the posts of deleted users, and that store how far the history of users was
+//! followed.
+//!
+//! The stored position keeps a change from counting twice. Otherwise, a user who is deleted and imported again could
+//! lose new posts.
 
 use super::{posts, statement};
 use crate::post::{PostAuthor, PostsOfDeletedUsers};
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 
-/// Posts in one transaction: of the longest, 20 MB.
+/// The most posts that one transaction changes. A hundred of the longest have 20 MB.
 const MAX_BATCH: u32 = 100;
 
 row! {
-    /// How far the history of users was followed.
+    /// How far posts-service has followed the history of users.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Position {
-        /// The last revision that was made use of; 0 for none.
+        /// The last revision that was handled; 0 if there is none.
         pub(crate) revision: i64,
-        /// The last seal that was seen.
+        /// The last seal that auth-service has sent.
         pub(crate) seal: Option<String>,
-        /// Whether an operator has accepted the next history, whatever it is.
+        /// True if an operator has accepted the next history, whatever it is.
         pub(crate) accepts_any: bool,
-        /// How often an operator has done so.
+        /// How often an operator has accepted another history.
         pub(crate) generation: i64,
-        /// The id of the newest post.
+        /// The id of the newest post; 0 if there are no posts.
         pub(crate) newest_post: i64,
     }
 }
 
-/// The history of users that a position belongs to.
+/// Says whether posts-service still follows the history of users that a position belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
-    /// The one that posts-service follows.
+    /// It is the history that posts-service follows.
     Followed,
-    /// One that an operator has given up since: nothing of it is stored any more.
+    /// An operator has accepted another history meanwhile, so nothing of this one is stored any more.
     GivenUp,
 }
 
-/// Which posts of an id were written by the user who was deleted.
+/// Selects, among the posts with one author id, those that the deleted user has written. Several users may have had the
+/// same id, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WrittenBy {
-    /// All of them.
+    /// Selects all posts with the id.
     AnyUser,
-    /// Those of the user who was created then, in Unix seconds, and those of which it is not known.
+    /// Selects the posts of the user who was created at this time, in Unix seconds. Also selects posts whose author has
+    /// no known time of creation.
     CreatedAtOrUnknown(i64),
-    /// Those of the user who was created then.
+    /// Selects the posts of the user who was created at this time, in Unix seconds.
     CreatedAt(i64),
 }
 
@@ -50,24 +55,24 @@ pub(crate) enum WrittenBy {
 pub(crate) struct OrphanedPosts {
     pub(crate) author_id: i64,
     pub(crate) written_by: WrittenBy,
-    /// Only posts up to this one count.
+    /// The last post that counts. Later posts are left alone.
     pub(crate) newest_post: i64,
-    /// The revision of the deletion, which only counts while the stored one is lower; `None` for one that a snapshot
-    /// shows.
+    /// The revision of the deletion, which counts only while the stored revision is lower; `None` for a deletion that a
+    /// snapshot shows.
     pub(crate) revision: Option<i64>,
-    /// The generation of the position that is followed. The stored one is higher once an operator has given up the
+    /// The generation of the followed position. The stored generation is higher once an operator has accepted another
     /// history.
     pub(crate) generation: i64,
 }
 
-/// Selects authors of posts.
+/// Selects a range of the authors of posts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AuthorRange {
-    /// Only greater ids.
+    /// The author ids in the range are greater than this one.
     pub(crate) after: i64,
-    /// Only ids up to this one.
+    /// The last author id in the range.
     pub(crate) last: i64,
-    /// Only authors of posts up to this one.
+    /// The last post that counts. Authors who have written only later posts are left out.
     pub(crate) newest_post: i64,
 }
 
@@ -75,15 +80,16 @@ pub(crate) struct AuthorRange {
 #[derive(Debug)]
 pub(crate) struct NextPosition {
     pub(crate) revision: i64,
-    /// `None` keeps the stored one.
+    /// The seal of the revision; `None` keeps the stored seal.
     pub(crate) seal: Option<String>,
-    /// For a snapshot, the stored revision that it may replace, even by a lower one; `None` for a position that must
-    /// be ahead.
+    /// The stored revision that a snapshot may replace, even by a lower one; `None` for a position that must be ahead
+    /// of the stored one.
     pub(crate) replaces_revision: Option<i64>,
-    /// The generation of the position that is followed.
+    /// The generation of the followed position.
     pub(crate) generation: i64,
 }
 
+/// Returns the name of the table with the position, which has one row.
 fn cursor(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.user_cursor"
@@ -92,6 +98,7 @@ fn cursor(database: &Database) -> &'static str {
     }
 }
 
+/// Reads the stored position, and the id of the newest post.
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
     let sql = "SELECT revision, nullif(seal, '') AS seal, accepts_any, generation,
         (SELECT coalesce(max(id), 0) FROM ";
@@ -101,7 +108,7 @@ pub(crate) async fn position(database: &Database) -> Result<Position, StoreError
     Ok(database.read(select).await?.pop().unwrap_or_default())
 }
 
-/// The ids of authors, in ascending order.
+/// Returns the ids of the authors in this range, in ascending order.
 pub(crate) async fn author_ids(
     database: &Database,
     range: AuthorRange,
@@ -114,7 +121,8 @@ pub(crate) async fn author_ids(
     database.read(select).await
 }
 
-/// The same authors, if it is known when they were created, by ascending id. An id comes once for each of its users.
+/// Returns the authors in this range whose time of creation is known, by ascending id. If several users had an id, the
+/// id comes once for each.
 pub(crate) async fn authors_with_creation_time(
     database: &Database,
     range: AuthorRange,
@@ -131,7 +139,7 @@ pub(crate) async fn authors_with_creation_time(
     database.read(select).await
 }
 
-/// Detaches or deletes the posts of a deleted user in batches. Returns their number.
+/// Detaches or deletes the posts of a deleted user in batches. Returns the number of posts.
 pub(crate) async fn detach_or_delete_posts(
     database: &Database,
     policy: PostsOfDeletedUsers,
@@ -140,8 +148,8 @@ pub(crate) async fn detach_or_delete_posts(
     write_in_batches(database, || detach_or_delete_batch(database, policy, posts)).await
 }
 
-/// Makes the posts up to `newest_post` of an author those of another one, who has the same id but was created at
-/// another time.
+/// Gives the posts of the author `from`, up to `newest_post`, to the author `to`, who has the same id but another time
+/// of creation.
 pub(crate) async fn reassign_posts(
     database: &Database,
     from: PostAuthor,
@@ -165,6 +173,7 @@ pub(crate) async fn reassign_posts(
     write_in_batches(database, reassign).await
 }
 
+/// Repeats a statement until it changes less than a full batch. Returns the number of changed posts.
 async fn write_in_batches(
     database: &Database,
     statement: impl Fn() -> Statement,
@@ -179,7 +188,7 @@ async fn write_in_batches(
     }
 }
 
-/// Stores a position of a followed history unless the stored revision is already as high.
+/// Stores a position of a followed history, unless the stored revision is already as high.
 pub(crate) async fn advance(
     database: &Database,
     next: NextPosition,
@@ -187,7 +196,7 @@ pub(crate) async fn advance(
     store_position(database, next, FollowUp::none()).await
 }
 
-/// Does the same as [`advance`], and if the position is stored, detaches or deletes the last posts of a user in the
+/// Stores a position as [`advance`] does. If it is stored, also detaches or deletes the last posts of a user, in the
 /// same transaction.
 pub(crate) async fn advance_with_last_posts(
     database: &Database,
@@ -196,7 +205,7 @@ pub(crate) async fn advance_with_last_posts(
     posts: OrphanedPosts,
 ) -> Result<History, StoreError> {
     let posts = OrphanedPosts {
-        // By then the stored revision is that of the deletion.
+        // The transaction has already stored the revision of the deletion.
         revision: None,
         ..posts
     };
@@ -234,7 +243,7 @@ async fn store_position(
     }
 }
 
-/// Gives up the history that was followed: the next one counts, whatever it is.
+/// Gives up the history that was followed, so that the next one counts, whatever it is.
 pub(crate) async fn accept_next_history(database: &Database) -> Result<(), StoreError> {
     let update = database
         .statement("UPDATE ")
@@ -243,7 +252,7 @@ pub(crate) async fn accept_next_history(database: &Database) -> Result<(), Store
     database.execute(update).await.map(drop)
 }
 
-/// The statement that detaches or deletes the first posts of a deleted user.
+/// Returns the statement that detaches or deletes the first posts of a deleted user.
 fn detach_or_delete_batch(
     database: &Database,
     policy: PostsOfDeletedUsers,

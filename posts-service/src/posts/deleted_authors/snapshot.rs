@@ -1,4 +1,4 @@
-//! Compares the users of a snapshot with the authors of posts. Changes nothing.
+//! Compares the users of a snapshot with the authors of posts, without changing anything.
 
 use crate::{
     post::PostAuthor,
@@ -15,7 +15,7 @@ use std::{
     mem,
 };
 
-/// Users of a snapshot for each search of authors.
+/// The number of users of a snapshot after which authors are searched.
 pub(super) const PAGE_SIZE: usize = 1000;
 /// A snapshot that lacks more than one in this many authors is refused until an operator accepts it.
 const ONE_LOST_IN: usize = 10;
@@ -23,33 +23,36 @@ const ONE_LOST_IN: usize = 10;
 /// Reviews a snapshot while its users arrive.
 #[derive(Debug, Default)]
 pub(super) struct SnapshotReview {
-    /// The last user of the pages before.
+    /// The id of the last user on earlier pages.
     after: i64,
-    /// The users of this page by id, each with the time of creation in Unix seconds: 0 if it was not kept, `None` if
-    /// auth-service does not tell it.
+    /// The users on this page by id, each with the time of creation in Unix seconds.
+    ///
+    /// The time is 0 if it was not kept, and `None` if auth-service does not send it.
     page: BTreeMap<i64, Option<i64>>,
     differences: Differences,
 }
 
-/// How the users of a snapshot differ from the authors of posts.
+/// The differences between the users of a snapshot and the authors of posts.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     /// The posts of authors who do not exist any more.
     pub(super) orphaned_posts: Vec<OrphanedPosts>,
-    /// Authors who were moved to an accepted history, and so were created anew.
+    /// Authors who were imported into an accepted history, and therefore have another time of creation there.
     pub(super) moved: Vec<MovedAuthor>,
+    /// The number of authors whom the snapshot lacks.
     lost_author_count: usize,
+    /// The number of all authors.
     author_count: usize,
 }
 
-/// An author as posts have them, and as the users have them.
+/// An author as the posts have them, and as auth-service has them.
 #[derive(Debug)]
 pub(super) struct MovedAuthor {
     pub(super) author: PostAuthor,
     pub(super) user: PostAuthor,
 }
 
-/// Why posts-service changes nothing until an operator says that the history of users is right.
+/// The reason why posts-service changes nothing until an operator confirms that the history of users is right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("auth-service has no user for {lost} of the {authors} authors")]
@@ -59,6 +62,7 @@ pub(super) enum Refusal {
 }
 
 impl Differences {
+    /// Returns a refusal if so many authors are lost that the snapshot may be of a wrong database.
     pub(super) fn too_many_lost(&self) -> Option<Refusal> {
         if self.lost_author_count * ONE_LOST_IN <= self.author_count {
             return None;
@@ -71,7 +75,8 @@ impl Differences {
 }
 
 impl SnapshotReview {
-    /// Adds a user. Authors who are missing from a snapshot lose their posts, so a malformed one is an error.
+    /// Adds the next user. A user out of order is an error, because authors who are missing from a snapshot lose their
+    /// posts.
     pub(super) async fn add(
         &mut self,
         store: &Database,
@@ -89,7 +94,7 @@ impl SnapshotReview {
         Ok(())
     }
 
-    /// How the whole snapshot differs.
+    /// Returns the differences of the whole snapshot. A snapshot without users is an error.
     pub(super) async fn end(
         mut self,
         store: &Database,
@@ -102,7 +107,7 @@ impl SnapshotReview {
         Ok(self.differences)
     }
 
-    /// Compares the authors up to the id `last` with the users of this page.
+    /// Compares the authors up to the id `last` with the users on this page.
     async fn compare(
         &mut self,
         store: &Database,
@@ -149,7 +154,7 @@ impl SnapshotReview {
                 };
                 self.differences.moved.push(MovedAuthor { author, user });
             } else {
-                // Another user had the id, and was deleted.
+                // Another user, who was deleted, had the id when the posts were written.
                 lost_ids.insert(author.id);
                 let posts = posts_of(author.id, WrittenBy::CreatedAt(created_at));
                 self.differences.orphaned_posts.push(posts);
