@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::{sync::oneshot, time::Instant};
 use tracing::{Span, info_span};
 
-/// The number of requests that may wait for a batch.
+/// The maximum number of requests that wait for a batch.
 ///
 /// It is higher than the number of connections that a replica can have open. Each waiting request takes a few
 /// hundred bytes.
@@ -16,13 +16,13 @@ pub(crate) const MAX_WAITING: usize = 32_768;
 /// delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The number of requests in one batch; at least 1.
+    /// The maximum number of requests in one batch; at least 1.
     pub max_batch_size: usize,
-    /// The number of batches in flight while answers arrive; at least 1.
+    /// The maximum number of batches in flight while answers arrive; at least 1.
     pub max_in_flight: usize,
     /// A batch without an answer after this time counts as stalled.
     pub stall_timeout: Duration,
-    /// The number of batches in flight while all of them are stalled; at least `max_in_flight`.
+    /// The maximum number of batches in flight while all of them are stalled; at least `max_in_flight`.
     pub max_in_flight_stalled: usize,
 }
 

@@ -22,8 +22,8 @@ const LIMITS: Limits = Limits {
     max_in_flight_stalled: 4,
 };
 
-/// The number of statements that run at the same time for the parts of a batch that failed because of its data.
-/// The limit leaves connections to other statements if a table is full of unreadable rows.
+/// The maximum number of statements that run at the same time for the parts of a batch that failed because of
+/// its data. The limit leaves connections to other statements if a table is full of unreadable rows.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
 /// The labels of the metric of batch sizes.

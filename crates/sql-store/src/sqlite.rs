@@ -39,7 +39,7 @@ use sqlx::{
 };
 use std::{path::Path, sync::Arc};
 
-/// The number of connections that read. Each has a thread of its own.
+/// The maximum number of connections that read. Each has a thread of its own.
 const MAX_READERS: u32 = 4;
 
 /// The size to which the write-ahead log shrinks when it starts anew. While a long read keeps it from starting

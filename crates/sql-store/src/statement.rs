@@ -231,7 +231,7 @@ impl Statement {
     /// Runs a `SELECT` and locks its rows for a later statement of its transaction. SQLite needs no lock,
     /// because it has one writer.
     ///
-    /// The span does not mention this statement, because the span is about what the transaction writes.
+    /// The span does not mention this statement, because it describes what the transaction writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         let select = match self.dialect() {
             Dialect::Postgres => self.push(" FOR UPDATE"),
@@ -240,14 +240,14 @@ impl Statement {
         select.run(connection).await
     }
 
-    /// Runs the statement and returns its rows. The span is about this statement.
+    /// Runs the statement and returns its rows. The span describes this statement.
     pub(crate) async fn fetch(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         describe(&self.sql);
         self.run(connection).await
     }
 
-    /// Runs a statement that follows another one in a transaction, and returns its rows. The span stays about
-    /// the other one.
+    /// Runs a statement that follows another one in a transaction, and returns its rows. The span keeps
+    /// describing the other statement.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             let placeholder = format!("${}", self.next_placeholder());

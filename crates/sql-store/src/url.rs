@@ -116,7 +116,7 @@ impl DatabaseUrl {
             .ok_or_else(|| SettingError::new(name, format!("is required, such as {EXAMPLES}")))
     }
 
-    /// Makes the URL of an SQLite file that `setting` names in another way than by a URL.
+    /// Makes the URL of an SQLite file, for a setting that names the file in another way than by a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         // SQLite reads a name that begins with `file:` as a URI, which can ask for a database in memory.
         let is_uri = file.as_os_str().as_encoded_bytes().starts_with(b"file:");

@@ -7,7 +7,8 @@ use tokio::runtime::Handle;
 
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of kinds that are counted separately. Events of further kinds are counted together, as `others`.
+/// The maximum number of kinds that are counted separately. Events of further kinds are counted together, as
+/// `others`.
 const MAX_KINDS: usize = 64;
 
 type Counts = BTreeMap<String, u64>;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The number of symbolic links that Linux follows in one path.
+/// The maximum number of symbolic links that Linux follows in one path.
 const MAX_LINKS: usize = 40;
 
 /// Returns the folder that contains a file, or will contain it.
