@@ -58,14 +58,15 @@ pub struct OpaqueToken {
     pub expires_at: Option<u64>,
     /// When the token was last presented while it was valid. The stored time is up to a minute late.
     pub last_used_at: Option<u64>,
-    /// The user's [`User::tokens_not_before`] when the session was created. The session is revoked when the
-    /// user's value changes. `None` for an API key.
+    /// Ties a session to [`User::tokens_not_before`]: the session is valid only while both values are equal. A
+    /// session that outlives a change of the user's value gets the new value too. `None` for an API key.
     pub not_before: Option<u64>,
     /// The address of the client that created a session, if it is known.
     pub client_address: Option<String>,
     /// The `User-Agent` header of the client that created a session. The client can send any text.
     pub user_agent: Option<String>,
-    /// The username of the admin who created an API key for its user; `None` if the user created it.
+    /// The username of the admin who created an API key for its user; `None` if the user or an operator created
+    /// it.
     pub created_by: Option<String>,
     /// Set for a session that is accepted only in a cookie, not as a bearer token of the API.
     pub cookie_only: bool,

@@ -1,4 +1,4 @@
-//! The calls by which admins manage users, and the lookup of usernames by id.
+//! The calls by which admins manage users, and those that look up usernames by id and list the roles.
 
 use super::{
     AuthGrpc, RpcResult,
