@@ -8,8 +8,8 @@ pub enum ReadConsistency {
     /// so for a moment after its successor took over.
     #[default]
     Primary,
-    /// Only a server whose transaction a synchronous standby acknowledges after the read may answer. A standby
-    /// that was promoted acknowledges nothing of its former primary.
+    /// The server must write to the WAL after the read, and a synchronous standby must acknowledge this. A
+    /// standby that was promoted acknowledges nothing of its former primary.
     Quorum,
 }
 

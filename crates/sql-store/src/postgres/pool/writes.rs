@@ -161,7 +161,7 @@ async fn wait_until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit
 async fn wait_until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
-        // Only one write asks at a time. Otherwise, without a primary, every waiting write would keep
+        // Writes ask one after the other. Otherwise, without a primary, every waiting write would keep
         // connecting to all servers.
         let _search = pool.last_search.lock().await;
         pool.connector().suspect_server();
