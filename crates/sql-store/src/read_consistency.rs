@@ -8,7 +8,7 @@ pub enum ReadConsistency {
     /// so for a moment after its successor took over.
     #[default]
     Primary,
-    /// The server must write to the WAL after the read, and a synchronous standby must acknowledge this. A
+    /// After the read, a synchronous standby must acknowledge the transaction in which the server has read. A
     /// standby that was promoted acknowledges nothing of its former primary.
     Quorum,
 }
