@@ -1,8 +1,8 @@
 //! Writes down what happens to users and their credentials, in the audit log and in the record of the database.
 //!
-//! Each event becomes an `Entry` (`entry`). The entry is logged as a line with the target `audit`, whatever
-//! `RUST_LOG` says, and stored as a row of the record. The request id and the client address come from the
-//! request context.
+//! An event becomes an `Entry` (`entry`). The entry is logged as a line with the target `audit`, whatever
+//! `RUST_LOG` says, and stored as a row of the record. Uses of API keys and denials for a proxy are only in the
+//! log. The request id and the client address come from the request context.
 //!
 //! - `change` names the changes that a user, an admin or an operator can make, and all events of the record.
 //!   `write` says who makes such a change and turns it into entries. The store inserts their rows in the

@@ -1,8 +1,11 @@
 //! Fuzzes access tokens: `verify` accepts exactly the tokens that a second implementation of RFC 7515 and RFC
 //! 7519 accepts.
 //!
-//! The input is `h` HEADER LF PAYLOAD, which the target signs; or `r` TEXT, which is used as the token; or `i`
-//! NUMBERS, from which a token is issued and then changed in one character.
+//! The input has one of three forms:
+//!
+//! - `h` HEADER LF PAYLOAD, from which the target makes a signed token.
+//! - `r` TEXT, which is used as the token.
+//! - `i` NUMBERS, from which a token is issued and then changed in one character.
 
 #![no_main]
 

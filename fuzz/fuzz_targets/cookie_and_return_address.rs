@@ -2,8 +2,11 @@
 //! once. A browser must never be sent to an origin that is not configured, neither by a return address nor by
 //! the redirect to the sign-in page.
 //!
-//! The input is `c` and `Cookie` headers, one on each line; or `r` and a return address; or `q` and the scheme,
-//! the host and the path of a request, one on each line.
+//! The input has one of three forms:
+//!
+//! - `c` and `Cookie` headers, one on each line.
+//! - `r` and a return address.
+//! - `q` and the scheme, the host and the path of a request, one on each line.
 
 #![no_main]
 

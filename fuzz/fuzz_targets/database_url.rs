@@ -2,9 +2,11 @@
 //! only parameters that sqlx reads. What is printed of an accepted URL, or in an error, must not depend on the
 //! password.
 //!
-//! The input is `p` TEXT LF REST, where a password that begins with TEXT follows `postgres://user:`; or `q`
-//! TEXT LF REST, where the password is a parameter of a URL that begins with TEXT. Any other input is the URL
-//! itself.
+//! The input has one of three forms:
+//!
+//! - `p` TEXT LF REST: a password that begins with TEXT follows `postgres://user:`.
+//! - `q` TEXT LF REST: the password is a parameter of a URL that begins with TEXT.
+//! - Anything else is the URL itself.
 
 #![no_main]
 

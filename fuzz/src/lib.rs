@@ -1,5 +1,5 @@
-//! Helpers of the fuzz targets: second implementations of what the product reads. They are simple, slow, and
-//! share no code with the product.
+//! Helpers of the fuzz targets: second implementations of what the product reads. They are simple and slow, and
+//! written independently of the product.
 //!
 //! - `envoy` makes requests of Envoy, and turns them into HTTP headers.
 //! - `form` reads forms and queries.

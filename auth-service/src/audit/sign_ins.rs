@@ -12,8 +12,9 @@ use std::{net::IpAddr, time::Duration};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Limits the lines about uses of valid keys: one line a minute for each key and client (an IPv4 address or an
-/// IPv6 /64), and at most 1000 lines a minute, so that no flood fills the log or the memory.
+/// Limits the lines about uses of valid keys, so that no flood fills the log or the memory. Each key has one
+/// line a minute for each client (an IPv4 address or an IPv6 /64). All keys together have at most 1000 lines a
+/// minute.
 static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 /// Limits the lines about refused keys that exist, in the same way.
 static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
