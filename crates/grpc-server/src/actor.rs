@@ -1,10 +1,10 @@
-//! The actor of a call: the access token in its metadata.
+//! Reads the credential of the actor from the metadata of a call.
 
 use rolegate_proto::{authorization::bearer_token, metadata::AUTHORIZATION};
 use tonic::metadata::MetadataMap;
 
-/// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the empty
-/// token, which is rejected as any invalid token is.
+/// Returns the token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the
+/// empty token, which is rejected like any invalid token.
 pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -13,7 +13,8 @@ pub fn token(metadata: &MetadataMap) -> &str {
     bearer_token(value.as_bytes()).unwrap_or_default()
 }
 
-/// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.
+/// Returns what [`token`] returns, for calls that allow anonymous actors. It is `None` only if there is no
+/// `authorization`.
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
     if metadata.contains_key(AUTHORIZATION) {
         Some(token(metadata))

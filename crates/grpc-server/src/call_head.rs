@@ -1,8 +1,8 @@
-//! The headers of gRPC in the head of a call (gRPC over HTTP/2, Requests).
+//! Checks the headers of gRPC in the head of a call (gRPC over HTTP/2, Requests).
 //!
-//! A header that is malformed, or is given twice, is refused with `INVALID_ARGUMENT` and its name. Reading it as
-//! absent would be a guess: a call without a timeout waits longer than its caller does. `te` needs no rule
-//! here, because HTTP/2 itself resets a stream with another value than `trailers`.
+//! A header that is malformed or given twice is refused with `INVALID_ARGUMENT` and its name. To treat it as
+//! absent would be a guess: a call without a timeout, for example, would run longer than its caller waits.
+//! `te` needs no rule here, because HTTP/2 itself resets a stream with another value than `trailers`.
 
 use crate::error_status::error_status;
 use http::{
@@ -16,32 +16,33 @@ use tonic::{Status, body::Body};
 const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
-/// All metadata of a call in bytes, as HTTP/2 counts it: 32 more for each entry (RFC 9113, section 6.5.2).
+/// The maximum size of a call's metadata in bytes, as HTTP/2 counts it: with 32 more for each entry (RFC
+/// 9113, section 6.5.2).
 pub(crate) const MAX_METADATA: u16 = 16 * 1024;
 
-/// The digits of a timeout.
+/// The maximum number of digits in a timeout.
 const MAX_TIMEOUT_DIGITS: usize = 8;
 
-/// What is wrong with a head.
+/// The error of a malformed head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedHead {
-    /// It is missing, given twice or another one.
+    /// The content type is missing, given twice, or not that of gRPC.
     #[error("content-type must be application/grpc, given once")]
     ContentType,
-    /// The body has a coding below that of gRPC.
+    /// The body has a content coding of HTTP, in addition to the encoding of gRPC messages.
     #[error("content-encoding is not supported")]
     ContentEncoding,
-    /// It is given twice. tonic refuses a single one that it does not know.
+    /// The encoding is given twice. tonic itself refuses a single one that it does not know.
     #[error("grpc-encoding must be given at most once")]
     GrpcEncoding,
-    /// It is malformed or given twice.
+    /// The timeout is malformed or given twice.
     #[error(
         "grpc-timeout must be given at most once: one to eight digits and one of H, M, S, m, u, n"
     )]
     GrpcTimeout,
 }
 
-/// The response to a call whose head is malformed or too large.
+/// Returns the response to a call whose head is malformed or too large, or `None` for any other call.
 pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
     let size: usize = headers
         .iter()
@@ -52,7 +53,8 @@ pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
     }
     let error = verify(headers).err()?;
     let mut response = error_status(Reason::RequestInvalid, &error, None).into_http();
-    // The specification asks for it, so that no other client takes the 200 of gRPC errors for a success.
+    // The specification requires this status, so that clients other than those of gRPC do not take the 200 of
+    // gRPC errors for a success.
     if error == MalformedHead::ContentType {
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     }
@@ -73,7 +75,7 @@ fn verify(headers: &HeaderMap) -> Result<(), MalformedHead> {
     Ok(())
 }
 
-/// `application/grpc` or `application/grpc+proto`, with any parameters.
+/// Returns whether a content type is `application/grpc` or `application/grpc+proto`, with any parameters.
 fn is_grpc(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else {
         return false;
@@ -83,7 +85,7 @@ fn is_grpc(value: &HeaderValue) -> bool {
     types.iter().any(|it| essence.eq_ignore_ascii_case(it))
 }
 
-/// The time that the caller waits; `None` if it does not say.
+/// Returns how long the caller waits, or `None` if the caller does not say.
 pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
     match at_most_once(headers, &GRPC_TIMEOUT) {
         Err(_repeated) => Err(MalformedHead::GrpcTimeout),
@@ -97,7 +99,7 @@ pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
 fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
     let text = value.to_str().ok()?;
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    // `parse` alone would also read a sign.
+    // `parse` alone would also accept a sign.
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || number.len() > MAX_TIMEOUT_DIGITS {
         return None;

@@ -1,5 +1,5 @@
-//! The layer around all services of a server: metrics, the trace, and the request context of log lines.
-//! Request ids and traces are accepted from trusted callers only.
+//! The layer around all services of a server, which adds metrics, a span, and the request context of log
+//! lines. Request ids and traces are accepted only from trusted callers.
 
 mod call;
 
@@ -22,11 +22,11 @@ use tracing::{Instrument as _, Span};
 
 pub(crate) use call::register_metrics;
 
-/// Parsed once, not with each call.
+/// This name is parsed once instead of with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// Observes the calls to the services of a server. A tower service by hand: axum's middleware would allocate four
-/// more times for each call.
+/// Observes the calls to the services of a server. It is a hand-written tower service, because axum's
+/// middleware would allocate four more times for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallObserver<S> {
     pub(crate) services: S,
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Keeps the memory that is reserved for the message of a response until it is written.
+/// Keeps the memory reserved for the message of a response until the message is written.
 fn keep_reservation(mut response: Response<Body>) -> Response<Body> {
     let Some(reservation) = response.extensions_mut().remove::<Arc<Reservation>>() else {
         return response;
@@ -94,7 +94,7 @@ fn start_span<B>(request: &Request<B>, caller: &Caller) -> Span {
     span
 }
 
-/// One id, or several separated by commas; `None` if one of them is malformed.
+/// Returns the reported id, or several ids separated by commas; `None` if one of them is malformed.
 fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut values = headers.get_all(REQUEST_ID).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -109,7 +109,7 @@ fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 fn new_request_id() -> HeaderValue {
-    // Never fails: an id consists of characters that a header may have.
+    // This never fails, because an id consists of characters that a header may have.
     HeaderValue::from_str(RequestId::new_random().as_str()).unwrap_or(HeaderValue::from_static("-"))
 }
 

@@ -1,4 +1,4 @@
-//! The caller of a call: whether it is trusted, and the address of the end user.
+//! Identifies the caller of a call: whether it is trusted, and the address of the end user.
 
 use crate::{connection::Peer, unfinished_messages::MessageQuota};
 use http::{Extensions, HeaderName, HeaderValue, Request};
@@ -10,28 +10,31 @@ use tokio_rustls::rustls::{
     client::verify_server_name, pki_types::ServerName, server::ParsedCertificate,
 };
 
-/// Client addresses that callers outside of `TRUSTED_GATEWAYS` report.
+/// Counts and logs client addresses that are ignored, because callers outside of `TRUSTED_GATEWAYS` report
+/// them.
 pub static IGNORED_ADDRESSES: AddressHeader = AddressHeader::new(
     metadata::CLIENT_ADDRESS,
     "TRUSTED_GATEWAYS",
     "gateway or a service of yours",
 );
 
-/// Parsed once, not with each call.
+/// This name is parsed once instead of with each call.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
 
 #[derive(Debug)]
 pub(crate) struct Caller {
-    /// See [`is_trusted_caller`]. Unknown peers are untrusted.
+    /// Whether the caller is trusted, as in [`is_trusted_caller`]. Unknown peers are not.
     pub(crate) is_trusted: bool,
-    /// The address of the end user: the one that a trusted caller reports, else that of the caller.
+    /// The address of the end user. It is the one that a trusted caller reports, and otherwise the address of
+    /// the caller.
     pub(crate) client_address: Option<IpAddr>,
-    /// What its message may take while it arrives; `None` in this process, where nothing is counted.
+    /// The memory quota of the call's message while it arrives; `None` for a caller in this process, where
+    /// nothing is counted.
     pub(crate) message_quota: Option<MessageQuota>,
 }
 
-/// Whether the caller of the call with these extensions may report client address, request id and
-/// trace: it has an address in a trusted network, a verified certificate, or is in this process.
+/// Returns whether a caller may report client address, request id and trace. Such a caller has an address in
+/// a trusted network, has a verified certificate, or is in this process.
 pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
     match extensions.get() {
         Some(Peer::InProcess) => true,
@@ -44,8 +47,8 @@ pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
     }
 }
 
-/// The one of these DNS names that is in the verified certificate of the caller. A caller in this process
-/// has a name of its own.
+/// Returns the first of these DNS names that is in the verified certificate of the caller. A caller in this
+/// process has a fixed name of its own.
 pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String> {
     match extensions.get()? {
         Peer::InProcess => Some("in this process".to_owned()),
@@ -61,7 +64,7 @@ pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String>
     }
 }
 
-/// A name for [`named_caller`].
+/// Parses a name for [`named_caller`].
 pub fn certificate_name(text: &str) -> Result<String, &'static str> {
     let name = ServerName::try_from(text).map_err(|_| "must be a DNS name")?;
     Ok(name.to_str().into_owned())

@@ -1,4 +1,4 @@
-//! Connections as tonic serves them: over TCP, with a deadline until the HTTP/2 preface, or in memory.
+//! Accepts the connections that tonic serves: over TCP, with a deadline for the HTTP/2 preface, or in memory.
 
 use crate::unfinished_messages::{ConnectionQuota, MessageQuota};
 use rolegate_http_server::{
@@ -23,33 +23,33 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
-/// Handshakes in progress count too.
+/// The maximum number of connections of a listener. Handshakes in progress count too.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;
 
-/// The time from the accept to the end of the HTTP/2 preface, TLS handshake included.
+/// The time from the accept to the end of the HTTP/2 preface, including the TLS handshake.
 pub(crate) const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The HTTP/2 connection preface in bytes (RFC 9113, section 3.4). After it the keep-alive pings of
-/// HTTP/2 watch the client.
+/// The length of the HTTP/2 connection preface in bytes (RFC 9113, section 3.4). After the preface, the
+/// keep-alive pings of HTTP/2 watch the client.
 const PREFACE_LEN: usize = 24;
 
-/// The first byte of a TLS handshake (RFC 8446, section 5.1), which no preface has.
+/// The first byte of a TLS handshake (RFC 8446, section 5.1). No HTTP/2 preface begins with it.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The other end of a connection; in the extensions of every call.
+/// The other end of a connection. It is in the extensions of every call.
 #[derive(Clone, Debug)]
 pub(crate) enum Peer {
     InProcess,
     Tcp {
         address: IpAddr,
-        /// The certificate of the client, verified.
+        /// The verified certificate of the client; `None` for a client without one.
         certificate: Option<Arc<CertificateDer<'static>>>,
         quota: ConnectionQuota,
     },
 }
 
 impl Peer {
-    /// What a message may take while it arrives; `None` in this process.
+    /// Returns the memory quota of a message while it arrives, or `None` for a caller in this process.
     pub(crate) fn message_quota(&self) -> Option<MessageQuota> {
         match self {
             Self::InProcess => None,
@@ -79,12 +79,12 @@ impl Peer {
 pub(crate) struct Connection {
     stream: Either<Stream, DuplexStream>,
     peer: Peer,
-    /// `None` after the preface, and in memory.
+    /// The part of the preface that has not arrived; `None` after the preface, and for a stream in memory.
     preface: Option<PendingPreface>,
     _permit: Option<Permit>,
 }
 
-/// A preface that has not arrived completely.
+/// A preface that has not arrived completely, and its deadline.
 #[derive(Debug)]
 struct PendingPreface {
     missing_bytes: usize,
@@ -92,9 +92,9 @@ struct PendingPreface {
 }
 
 impl Connection {
-    /// The preface must be complete at `deadline`, or reads fail.
+    /// Wraps a TCP connection. Reads fail if the preface is not complete at `deadline`.
     fn over_tcp(ready: ReadyConnection, address: IpAddr, deadline: Instant) -> Self {
-        // The certificates were verified in the handshake. That of the client is the first.
+        // The certificates were verified in the handshake. The first one is the client's own.
         let certificates = match &ready.stream {
             Either::Left(_plain) => None,
             Either::Right(tls) => {
@@ -128,7 +128,7 @@ impl Connection {
     }
 }
 
-/// Accepts connections, until `stopping`. They are ready for tonic.
+/// Accepts connections until `stopping` completes, and prepares them for tonic.
 pub(crate) fn accept(
     mut listener: Listener,
     preface_timeout: Duration,
@@ -142,11 +142,11 @@ pub(crate) fn accept(
                 let address = accepted.peer.ip();
                 let sender = sender.clone();
                 let deadline = Instant::now() + preface_timeout;
-                // A task of its own, so that a slow handshake does not delay other connections.
+                // Each handshake runs in its own task, so that a slow one does not delay other connections.
                 tokio::spawn(async move {
                     if let Some(ready) = accepted.handshake(deadline).await {
                         let connection = Connection::over_tcp(ready, address, deadline);
-                        // Fails if the server has stopped.
+                        // This fails if the server has stopped.
                         let _ = sender.send(Ok(connection)).await;
                     }
                 });

@@ -1,4 +1,4 @@
-//! A reason of the contract as a gRPC status.
+//! Converts a reason of the contract into a gRPC status.
 
 use rolegate_proto::{ERROR_DOMAIN, Reason};
 use rolegate_telemetry::{event_log::EventLog, logs::error_chain};
@@ -6,8 +6,8 @@ use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// The status for `reason` with the text of `error` and `google.rpc.ErrorInfo`. The cause of a server
-/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
+/// Returns the status for `reason`, with the text of `error` and `google.rpc.ErrorInfo`. The cause of a
+/// server error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
@@ -28,7 +28,8 @@ pub fn error_status(
 static FAILED: EventLog =
     EventLog::new(|failed| tracing::error!(failed, "calls failed in the last second"));
 
-/// Logs the cause of a server error; of repeated ones the first.
+/// Logs the cause of a server error. If it is repeated, only the first occurrence gets its own line; the
+/// others are counted.
 pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
     match reason {
         Reason::Internal
@@ -36,7 +37,7 @@ pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
         | Reason::StoreUnavailable
         | Reason::OutcomeUnknown => {
             let cause = error_chain(error);
-            // The cause too: one of several must not hide the others.
+            // The cause is part of the key, because one of several causes must not hide the others.
             if FAILED.is_first(format!("{} ({cause})", reason.as_str())) {
                 tracing::error!(cause, "call failed");
             } else {

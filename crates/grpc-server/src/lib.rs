@@ -1,15 +1,18 @@
-//! A gRPC server with health, reflection, limits and telemetry.
+//! Hosts a gRPC service: with health, reflection, limits and telemetry.
 //!
-//! - [`GrpcServer`]: one service on its store, with `grpc.health.v1` and reflection; `readiness_monitor`:
-//!   its readiness and its health follow the store.
-//! - [`ServiceProgram`]: a service that runs as a program of its own; [`HostSettings`]: its flags.
-//! - `connection`: TCP sockets and streams within the process, and their limits.
-//! - `call_layer`: metrics, trace and request context of every call.
-//! - [`call_head`]: the headers of gRPC, and the refusal of malformed ones.
-//! - `caller`: which callers are trusted, and the client address that they report.
-//! - [`message_limits`]: the size of a message; `unfinished_messages`: all that have begun to arrive.
-//! - [`actor`]: the access token in the metadata of a call.
-//! - [`error_status`]: a reason of the contract as a gRPC status.
+//! A [`GrpcServer`] (`server.rs`) serves one service and closes its store at the end. `connection` accepts
+//! TCP connections and streams within the process. The layer in `call_layer` is around every call. It refuses
+//! a malformed head ([`call_head`]), identifies the caller (`caller`), limits messages that arrive slowly
+//! (`unfinished_messages`), and adds metrics, a span and the request context. Then the call reaches the
+//! handler of the service, which reads its actor by [`actor`] and answers errors by [`error_status`].
+//! `readiness_monitor` makes readiness and health follow the store.
+//!
+//! - [`ServiceProgram`] (`program`) runs such a service as a program of its own, and [`HostSettings`] are its
+//!   flags.
+//! - [`message_limits`] gives some methods a higher limit for messages.
+//!
+//! This crate knows no service and makes no decision about permissions. It only says whether a caller is
+//! trusted to report client addresses, request ids and traces.
 
 pub mod actor;
 pub mod call_head;

@@ -1,4 +1,5 @@
-//! Limits of request messages. tonic has one for each service; methods with long messages get another.
+//! Limits the size of request messages. tonic has one limit for each service, so methods with long messages
+//! get another one here.
 
 use axum::{body::Body as AxumBody, response::IntoResponse};
 use http::Request;
@@ -6,14 +7,16 @@ use std::convert::Infallible;
 use tonic::{body::Body, service::Routes};
 use tower::{Service, ServiceExt as _};
 
-/// Bytes of a message, unless its method needs more: of the longest body of HTTP, and of what its headers add.
+/// The maximum size of a message in bytes, unless its method needs more. It is enough for the longest body of
+/// an HTTP request, and for what the headers of that request add.
 pub const MAX_MESSAGE: usize = 66 * 1024;
 
-/// Bytes of a batch of the longest tokens with the longest lists of roles, or of the longest body with a post.
+/// The maximum size of a long message in bytes. It is enough for a batch of the longest tokens with the
+/// longest lists of roles, and for the longest HTTP body with a post.
 pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
 
-/// Adds `service` once more to these routes, for the methods at these paths, such as
-/// `/rolegate.auth.v1.AuthService/BatchAuthorize`: with a limit of its own.
+/// Adds `service` to these routes a second time, with another limit, for the methods at these paths, such as
+/// `/rolegate.auth.v1.AuthService/BatchAuthorize`.
 pub fn with_methods<S>(mut routes: Routes, service: &S, paths: &[&str]) -> Routes
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,

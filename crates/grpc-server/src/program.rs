@@ -1,4 +1,4 @@
-//! A gRPC service that runs as a program of its own.
+//! Runs a gRPC service as a program of its own.
 
 use crate::server::{GrpcServer, bind};
 use rolegate_grpc_tls::ServerTls;
@@ -10,7 +10,7 @@ use rolegate_program::{
 use rolegate_telemetry::logs::LogFormat;
 use std::net::SocketAddr;
 
-/// Settings of every gRPC service.
+/// The settings of every gRPC service.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Addresses")]
 pub struct HostSettings {
@@ -18,34 +18,34 @@ pub struct HostSettings {
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = "127.0.0.0/8,::1/128")]
     pub trusted_gateways: CidrSet,
 
-    /// Shared by every program.
+    /// The settings that every program has.
     #[command(flatten)]
     pub common: CommonSettings,
 }
 
-/// What a program serves, and where.
+/// The parameters of a program: what it serves, and where.
 #[derive(Debug)]
 pub struct ServiceProgram {
-    /// The first line that it prints.
+    /// The first line that the program prints.
     pub headline: String,
-    /// The name of the service.
+    /// The name of the service, for that line.
     pub service: &'static str,
-    /// The setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
+    /// The name of the setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
     pub grpc_setting: &'static str,
     /// The value of this setting.
     pub grpc_address: BindAddress,
-    /// The TLS of the gRPC listener.
+    /// The TLS of the gRPC listener; `None` for plain text.
     pub tls: Option<ServerTls>,
-    /// `OPS_LISTEN_ADDR`
+    /// The address of the probes, from `OPS_LISTEN_ADDR`.
     pub ops: SocketAddr,
-    /// The format of its first line.
+    /// The format of the first line.
     pub log_format: LogFormat,
 }
 
 impl ServiceProgram {
-    /// Opens the service and serves it until `shutdown`. On SIGHUP, reloads the certificate and calls
-    /// `reload`. The probes are served before the store is open and until it is closed: a program that
-    /// waits for its database or drains is alive.
+    /// Opens the service and serves it until `shutdown`. On SIGHUP, it reloads the certificate and calls
+    /// `reload`. The probes are served before the store is open and until it is closed, because a program
+    /// that waits for its database or drains is alive.
     pub async fn run<T>(
         self,
         open: impl Future<Output = Result<T, Failure>>,

@@ -1,4 +1,4 @@
-//! Readiness and gRPC health that follow the store.
+//! Makes readiness and gRPC health follow the store.
 
 use rolegate_http_server::readiness::Readiness;
 use rolegate_program::shutdown::Shutdown;
@@ -16,11 +16,13 @@ pub(crate) struct ReadinessMonitor<'a> {
 }
 
 impl ReadinessMonitor<'_> {
-    /// Updates readiness and gRPC health from the store until `shutdown` begins; then neither is ready.
-    /// When `drained` stops, which is when the last caller has finished, health watchers are released.
+    /// Updates readiness and gRPC health from the store until `shutdown` begins. From then on, neither says
+    /// that the server is ready. When `drained` stops, which is after the last caller has finished, the
+    /// watchers of health are released.
     pub(crate) async fn run(self, shutdown: &Shutdown, drained: &Shutdown) {
         tokio::select! {
-            // A store that answers late must not keep this server in use.
+            // This ends the wait for a store that answers late, which would otherwise keep this server in
+            // use.
             () = shutdown.lame_duck() => {}
             () = self.follow_store() => {}
         }
@@ -60,7 +62,8 @@ impl ReadinessMonitor<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceHealth {
     pub(crate) reporter: HealthReporter,
-    /// The server as a whole, whose name is empty, and its service by name.
+    /// The names under which health is reported: the empty name for the whole server, and the name of the
+    /// service.
     names: [&'static str; 2],
 }
 
@@ -83,7 +86,7 @@ impl ServiceHealth {
         }
     }
 
-    /// Ends the streams of health watchers, which have no end of their own and would hold up the drain.
+    /// Ends the streams of health watchers. They do not end by themselves, so they would delay the drain.
     pub(crate) async fn release_watchers(&self) {
         let mut reporter = self.reporter.clone();
         for name in self.names {

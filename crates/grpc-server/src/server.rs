@@ -1,4 +1,4 @@
-//! A gRPC server: one service on its store, `grpc.health.v1` and reflection, under limits.
+//! Serves one gRPC service on its store, with `grpc.health.v1` and reflection, under limits.
 
 use crate::{
     call_head::MAX_METADATA,
@@ -24,25 +24,26 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tower::layer::layer_fn;
 
-/// The timeout of every call; a client may set a shorter one.
+/// The maximum duration of a call. A client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The calls of a connection at a time; clients hold others back.
+/// The maximum number of concurrent calls on a connection. Clients hold back further calls.
 const MAX_STREAMS: u32 = 256;
 
-/// Streams whose other ends are in this process.
+/// A receiver of streams whose other ends are in this process.
 pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 
 /// The callers in this process.
 #[derive(Debug)]
 pub struct InMemoryCallers {
-    /// Their connections.
+    /// The connections of these callers.
     pub streams: InMemoryStreams,
-    /// Stops after the last of their calls, and not before the shutdown of the server.
+    /// Stops the server for these callers. It comes after the last of their calls, and not before the
+    /// shutdown of the whole server.
     pub shutdown: Shutdown,
 }
 
-/// Binds the address of the setting `variable`.
+/// Binds an address. Errors name the setting `variable`, from which it comes.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,
@@ -54,22 +55,23 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// A gRPC service on an open store.
 pub struct GrpcServer {
-    /// The services.
+    /// The service, health and reflection.
     pub routes: Routes,
     health: ServiceHealth,
     trusted: Arc<CidrSet>,
     store: Arc<dyn Store>,
-    /// Stops when the server does: for streams that would not end by themselves.
+    /// Stops when the server does, to end streams that would not end by themselves.
     pub end_of_streams: Shutdown,
-    /// Called after the last call, before the store is closed: for what is still to be written.
+    /// A function that is called after the last call and before the store is closed, to write what is still
+    /// pending.
     pub before_close: Box<dyn Fn() + Send + Sync>,
 }
 
 impl GrpcServer {
-    /// Serves the service `name` of these `descriptors`, with health and reflection.
+    /// Creates a server for the service `name` of these `descriptors`, with health and reflection.
     ///
-    /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
-    /// in this process and callers with a verified certificate are always trusted.
+    /// It accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers in
+    /// this process and callers with a verified certificate are always trusted.
     pub async fn new(
         service: Routes,
         name: &'static str,
@@ -93,8 +95,8 @@ impl GrpcServer {
         }
     }
 
-    /// Serves `tcp` until `shutdown` and `in_memory` until its own shutdown, which must not come
-    /// earlier; then closes the store. Until then `readiness` and `grpc.health.v1` follow the store.
+    /// Serves `tcp` until `shutdown`, and `in_memory` until its own shutdown, which must not come earlier.
+    /// Then it closes the store. Until the shutdown, `readiness` and `grpc.health.v1` follow the store.
     #[must_use]
     pub fn serve<'a>(
         &'a self,
@@ -103,7 +105,8 @@ impl GrpcServer {
         readiness: Readiness,
         shutdown: &'a Shutdown,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        // Boxed: each crate that awaits an `async fn` compiles it anew, with all of tonic and hyper.
+        // The future is boxed because each crate that awaits an `async fn` compiles it again, with all of
+        // tonic and hyper.
         Box::pin(async move {
             let last_shutdown = match &in_memory {
                 Some(callers) => callers.shutdown.clone(),
@@ -160,8 +163,7 @@ impl GrpcServer {
             .await
     }
 
-    /// Serves calls until `shutdown` stops the server, then finishes open calls within
-    /// [`DRAIN_TIMEOUT`].
+    /// Serves calls until `shutdown` stops the server, then lets open calls finish within [`DRAIN_TIMEOUT`].
     async fn serve_connections(
         &self,
         connections: Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>,
@@ -190,13 +192,14 @@ impl GrpcServer {
     }
 }
 
-/// Adds reflection of these descriptors to the routes. Clients ask for the version that was current when they were built.
+/// Adds reflection of these descriptors to the routes. It is served in two versions, because a client asks
+/// for the one that was current when it was built.
 fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(descriptors)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-            // The details of every error: google.rpc.ErrorInfo and RetryInfo.
+            // Every error has details in these messages: `google.rpc.ErrorInfo` and `RetryInfo`.
             .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
     };
     let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
@@ -214,10 +217,12 @@ fn limited_server() -> Server {
         .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        // More than metadata may have: above this, HTTP/2 itself answers 431, which gRPC clients take for UNKNOWN.
+        // This is more than the limit of metadata. Above it, HTTP/2 itself answers 431, which gRPC clients
+        // take for UNKNOWN.
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
-        // Closes connections that open and reset streams to cause load (CVE-2023-44487).
+        // This closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
-        // Likewise for streams that they make this server reset (CVE-2025-8671): tonic has no limit.
+        // This does the same for streams that clients make this server reset (CVE-2025-8671), for which tonic
+        // sets no limit.
         .http2_max_local_error_reset_streams(Some(64))
 }

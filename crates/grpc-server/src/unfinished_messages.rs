@@ -1,8 +1,8 @@
-//! Limits the bytes of messages that have begun to arrive and are not complete.
+//! Limits the memory of messages that have begun to arrive and are not complete.
 //!
-//! tonic keeps what has arrived of a message. A message has a limit, but a connection carries 256 at a
-//! time, and a server has thousands of connections. The first bytes of a call are not counted, so that
-//! plain decisions never depend on what others send.
+//! tonic keeps in memory what has arrived of a message. Each message has a limit, but a connection carries
+//! 256 of them at a time, and a server has thousands of connections. The first bytes of a call are not
+//! counted, so that plain decisions never depend on what other clients send.
 
 use crate::error_status::error_status;
 use http_body::{Body, Frame, SizeHint};
@@ -19,16 +19,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
 const KIB: usize = 1024;
-/// The bytes that the calls of one connection may have unfinished.
+/// The maximum number of unfinished bytes of all calls on one connection.
 const MAX_CONNECTION_BYTES: usize = 8 * 1024 * KIB;
-/// The bytes that the calls of all connections may have unfinished.
+/// The maximum number of unfinished bytes of all calls on all connections.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * KIB;
-/// The bytes that the calls of one address without a verified certificate may have unfinished.
+/// The maximum number of unfinished bytes of all calls from one address without a verified certificate.
 const MAX_ADDRESS_BYTES: usize = MAX_TOTAL_BYTES / 2;
-/// The first bytes of each call, which are not counted.
+/// The number of bytes at the start of each call that are not counted.
 const UNCOUNTED_BYTES: usize = 16 * KIB;
 
-/// The quota of all connections. A permit is a KiB, here and below.
+/// The quota of all connections. A permit stands for one KiB, here and below.
 static TOTAL: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(MAX_TOTAL_BYTES / KIB)));
 
@@ -49,16 +49,16 @@ impl Default for ConnectionQuota {
     }
 }
 
-/// The quotas that a call must keep to, besides that of all connections.
+/// The quotas that limit a call, in addition to that of all connections.
 #[derive(Debug)]
 pub(crate) struct MessageQuota {
     pub(crate) connection: ConnectionQuota,
-    /// The address whose quota counts; `None` for a caller with a verified certificate.
+    /// The address whose quota limits the call; `None` for a caller with a verified certificate.
     pub(crate) address: Option<IpAddr>,
 }
 
 impl MessageQuota {
-    /// Counts the bytes of a body. It fails when a quota is used up.
+    /// Wraps a body so that its bytes are counted. Reading fails when a quota is used up.
     pub(crate) fn count<B>(self, body: B) -> CountedBody<B> {
         CountedBody {
             body,
@@ -69,12 +69,12 @@ impl MessageQuota {
     }
 }
 
-/// A body whose bytes are counted until it is dropped. One that arrives in one piece is not counted.
+/// A body whose bytes are counted until it is dropped. A body that arrives in one piece is not counted.
 #[derive(Debug)]
 pub(crate) struct CountedBody<B> {
     body: B,
     quota: MessageQuota,
-    /// The bytes that have arrived, of which all but the first [`UNCOUNTED_BYTES`] are counted.
+    /// The number of bytes that have arrived. All except the first [`UNCOUNTED_BYTES`] are counted.
     arrived: usize,
     permits: Vec<OwnedSemaphorePermit>,
 }

@@ -1,5 +1,5 @@
-//! Files that settings name, and certificates and keys in them as PEM (RFC 7468). Errors never show file
-//! contents.
+//! Reads files that settings name, and the certificates and keys in them as PEM (RFC 7468). Errors never show
+//! the contents of a file.
 
 use std::{
     fmt, fs, io,
@@ -10,15 +10,15 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
-/// Far more than a chain of certificates.
+/// The maximum size of a PEM file, which is far more than a chain of certificates needs.
 const MAX_PEM_KIB: u64 = 1024;
 
 /// A certificate and its private key.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// PEM file: the certificate, followed by intermediate certificates if there are any.
+    /// The PEM file with the certificate, followed by intermediate certificates if there are any.
     pub certificate: PathBuf,
-    /// PEM file: the private key (PKCS #8, PKCS #1 or SEC 1), not encrypted.
+    /// The PEM file with the private key (PKCS #8, PKCS #1 or SEC 1), which must not be encrypted.
     pub key: PathBuf,
 }
 
@@ -31,7 +31,7 @@ pub struct FileError {
     pub(crate) problem: String,
 }
 
-/// Reads a file of at most this size. Another one is a mistake, such as a wrong path or a device.
+/// Reads a file of at most this size. Anything else is a mistake, such as a wrong path or a device.
 pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
@@ -46,7 +46,7 @@ pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Why a file cannot be read, as text that continues its path.
+/// Explains why a file cannot be read, in a text that continues its path.
 #[must_use]
 pub fn explain_read_error(error: &io::Error) -> String {
     match error.kind() {
@@ -64,7 +64,7 @@ pub(crate) struct PemFile {
 }
 
 impl PemFile {
-    /// The file that the setting `PREFIX_NAME` names.
+    /// Creates the entry for the file that the setting `PREFIX_NAME` names.
     pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
         let separator = if prefix.is_empty() { "" } else { "_" };
         Self {
@@ -88,7 +88,7 @@ impl PemFile {
     fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, FileError> {
         match CertificateDer::pem_slice_iter(&self.read()?).collect::<Result<Vec<_>, _>>() {
             Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-            // The error of the library may quote the file.
+            // The error of the library is dropped, because it may quote the file.
             _ => Err(self.error("contains no PEM certificate")),
         }
     }
@@ -104,7 +104,7 @@ impl PemFile {
 }
 
 impl fmt::Display for PemFile {
-    /// Such as `AUTH_TLS_CERT_FILE=/etc/cert.pem`.
+    /// Formats setting and path, such as `AUTH_TLS_CERT_FILE=/etc/cert.pem`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}={}", self.setting, self.path.display())
     }
@@ -123,7 +123,7 @@ pub(crate) struct LoadedIdentity {
 }
 
 impl IdentityFiles {
-    /// The files that the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE` name.
+    /// Creates the entries for the files that the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE` name.
     pub(crate) fn new(prefix: &str, Identity { certificate, key }: Identity) -> Self {
         Self {
             certificate: PemFile::new(prefix, "CERT_FILE", certificate),

@@ -1,11 +1,13 @@
-//! TLS from PEM files: TLS 1.3 only, with rustls and ring.
+//! Loads TLS from PEM files, with rustls and ring. It speaks only TLS 1.3.
 //!
-//! - [`ServerTls`]: the server side; with a client CA it requires client certificates.
-//! - [`ClientTls`]: the client side; trusts one CA bundle and no other CA.
-//! - [`Identity`]: a certificate and its key. [`FileError`]: a file that cannot be used. [`read_file`],
-//!   [`explain_read_error`]: a bounded file, and why it cannot be read, also for others.
-//! - [`tls_problem`]: why TLS failed.
-//! - `reloadable`: both sides reload their files at run time. Open connections keep what they have.
+//! `tls.rs` builds the two sides. [`ServerTls`] accepts connections, and requires client certificates if it
+//! has a client CA. [`ClientTls`] opens connections, and trusts the CAs of one file and no others. Both are a
+//! `Reloadable` (`reloadable.rs`), which reads its files again at run time. Open connections keep the
+//! certificate with which they began. [`tls_problem`] says why TLS failed.
+//!
+//! `files.rs` reads the files. [`Identity`] is a certificate with its key, and [`FileError`] describes a file
+//! that cannot be used. [`read_file`] and [`explain_read_error`] read a file of limited size and say why it
+//! cannot be read; other crates use them too.
 
 mod files;
 mod reloadable;

@@ -1,4 +1,4 @@
-//! A TLS configuration that can be read from its files again.
+//! Holds a TLS configuration that can be read from its files again.
 
 use crate::files::FileError;
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 
-/// The TLS of one side. Clones share the files, so that one reload is for all.
+/// The TLS configuration of one side. Clones share it, so a reload takes effect for all of them.
 #[derive(Clone)]
 pub struct Reloadable<C> {
     shared: Arc<Shared<C>>,
@@ -40,8 +40,8 @@ impl<C> Reloadable<C> {
         Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
-    /// change nothing.
+    /// Reloads the files for new connections, and logs the outcome. If the files cannot be used, nothing
+    /// changes.
     pub fn reload(&self) {
         let Shared {
             source,

@@ -1,4 +1,4 @@
-//! TLS of clients and of servers: what both sides speak, and why it fails.
+//! Builds TLS for clients and servers: which versions and protocols they speak, and why a connection fails.
 
 use crate::{
     files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile},
@@ -19,7 +19,8 @@ use tokio_rustls::{
     },
 };
 
-/// Peers are ours, generated gRPC clients or current proxies; none needs an older version.
+/// The versions to offer. Peers are programs of Rolegate, generated gRPC clients and current proxies, and
+/// none of them needs an older version.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
 /// The ALPN id of HTTP/1.1 (RFC 7301).
 pub const HTTP_1: &[u8] = b"http/1.1";
@@ -34,13 +35,14 @@ fn provider() -> Arc<CryptoProvider> {
 pub type ClientTls = Reloadable<ClientConfig>;
 
 impl ClientTls {
-    /// Trusts the CAs of this PEM file and presents `identity` to servers that ask for one.
+    /// Loads a configuration that trusts the CAs of this PEM file, and presents `identity` to servers that
+    /// ask for a certificate.
     pub fn load(ca_bundle: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
         Self::load_settings("", ca_bundle, identity)
     }
 
-    /// Like [`Self::load`], from the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which
-    /// log lines name.
+    /// Loads a configuration like [`Self::load`]. The files come from the settings `PREFIX_CA_FILE`,
+    /// `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which log lines name.
     pub fn load_settings(
         prefix: &str,
         ca_bundle: PathBuf,
@@ -55,8 +57,8 @@ impl ClientTls {
         Self::new(source, move || client_config(&ca_bundle, identity.as_ref()))
     }
 
-    /// Performs the handshake. The certificate of the server must be for `host`: a DNS name, or an IP
-    /// address without brackets.
+    /// Performs the handshake. The certificate of the server must be valid for `host`, which is a DNS name or
+    /// an IP address without brackets.
     pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         host: &str,
@@ -104,7 +106,8 @@ pub struct ServerFiles {
     pub certificate: Option<PathBuf>,
     /// The private key of the certificate.
     pub key: Option<PathBuf>,
-    /// The CAs of which one must have signed the certificate of a client; `None` for clients without certificates.
+    /// The CAs, one of which must have signed the certificate of each client; `None` if clients need no
+    /// certificate.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -113,9 +116,11 @@ pub type ServerTls = Reloadable<ServerConfig>;
 
 impl ServerTls {
     /// Loads the files that `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and `PREFIX_CLIENT_CA_FILE` name, for a
-    /// listener that speaks only the protocol `alpn`. With a client CA, every client must present a
-    /// certificate of one of the CAs in it. `None` if none is set; an incomplete set is an error, because
-    /// without it the listener would serve plain text.
+    /// listener that speaks only the protocol `alpn`.
+    ///
+    /// With a client CA, every client must present a certificate that one of these CAs issued. Returns `None`
+    /// if no file is set. An incomplete set is an error, because the listener would otherwise serve plain
+    /// text.
     pub fn load(
         prefix: &str,
         files: ServerFiles,
@@ -146,7 +151,7 @@ impl ServerTls {
         Self::new(source, move || server_config(&identity, ca.as_ref(), alpn)).map(Some)
     }
 
-    /// The acceptor for the next connection.
+    /// Returns the acceptor for the next connection.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
         self.current().into()
@@ -175,18 +180,18 @@ fn server_config(
     };
     let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
     config.alpn_protocols = vec![alpn.to_vec()];
-    // A resumed session would not verify the client certificate again.
+    // Tickets are off, because a resumed session would not verify the client certificate again.
     config.send_tls13_tickets = 0;
     Ok(config)
 }
 
-/// What rustls says of a stream that failed, without the time of day, so that repeated failures have one
-/// text; `None` if TLS is not the reason.
+/// Returns what rustls says about a stream that failed, or `None` if TLS is not the reason. The text has no
+/// time of day, so that repeated failures have the same text.
 #[must_use]
 pub fn tls_problem(error: &io::Error) -> Option<String> {
     let invalid = |problem| Error::InvalidCertificate(problem).to_string();
     Some(match error.get_ref()?.downcast_ref()? {
-        // What plain text looks like.
+        // A peer that sends plain text causes this error.
         error @ Error::InvalidMessage(_) => format!("it speaks no TLS: {error}"),
         Error::InvalidCertificate(CertificateError::ExpiredContext { .. }) => {
             invalid(CertificateError::Expired)

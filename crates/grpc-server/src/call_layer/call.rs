@@ -1,4 +1,4 @@
-//! One call: counts it, measures its time, and makes its span of a trace.
+//! Observes one call: counts it, measures its duration, and creates its span.
 
 use http::{HeaderMap, Response};
 use rolegate_telemetry::metrics::{
@@ -33,7 +33,7 @@ pub(crate) fn register_metrics() {
     LazyLock::force(&DURATIONS);
 }
 
-/// The service and the method of a path, `/service/method`.
+/// Returns the service and the method of a path such as `/service/method`.
 fn split_path(path: &str) -> Option<(&str, &str)> {
     path.strip_prefix('/')?.split_once('/')
 }
@@ -41,8 +41,8 @@ fn split_path(path: &str) -> Option<(&str, &str)> {
 /// A call in progress. It is counted when it is dropped.
 pub(super) struct Call {
     path: String,
-    /// Whether the path names a method of this server. Other paths are no label: clients could
-    /// create any number of them.
+    /// Whether the path names a method of this server. Other paths do not become labels, because clients
+    /// could create any number of them.
     is_known: bool,
     started: Instant,
     code: Option<Code>,
@@ -58,8 +58,9 @@ impl Call {
         }
     }
 
-    /// Waits for the response. tonic answers unknown methods with UNIMPLEMENTED and without waiting,
-    /// which no handler does: so a call that waits, or has another status, is of a known method.
+    /// Waits for the response, and finds out whether the method is known. tonic answers an unknown method
+    /// with UNIMPLEMENTED at once, which no handler does. A call that waits, or that has another status, is
+    /// therefore one of a known method.
     pub(super) async fn measure<A, E>(
         mut self,
         response: impl Future<Output = Result<Response<A>, E>>,
@@ -76,13 +77,14 @@ impl Call {
         Ok(response)
     }
 
-    /// Counts the response to a call that no service gets. Its path may name no method, so it is no label.
+    /// Counts the response to a call that reaches no service. Its path may name no method, so it does not
+    /// become a label.
     pub(super) fn refuse<A>(mut self, response: Response<A>) -> Response<A> {
         self.record(&response);
         response
     }
 
-    /// Keeps the code of the response for the metrics, and notes it in the span.
+    /// Stores the code of the response for the metrics, and records it in the span.
     fn record<A>(&mut self, response: &Response<A>) -> Code {
         let code = status(response.headers());
         self.code = Some(code);
@@ -112,8 +114,8 @@ impl Drop for Call {
     }
 }
 
-/// A span by OpenTelemetry's conventions for RPC, for the calls of our contracts. Without a collector
-/// it is disabled.
+/// Creates a span by OpenTelemetry's conventions for RPC, for calls of Rolegate's own contracts. Without a
+/// collector it is disabled.
 pub(super) fn span(path: &str) -> Span {
     const MAX_PATH: usize = 128;
     let Some((service, method)) = split_path(path) else {
@@ -134,7 +136,8 @@ pub(super) fn span(path: &str) -> Span {
     )
 }
 
-/// A response without a status in its head has its status in the trailers; errors are in the head.
+/// Returns the code in the head of a response. Errors are always in the head; without a status there, the
+/// response is a success so far and its status follows in the trailers.
 fn status(headers: &HeaderMap) -> Code {
     headers
         .get("grpc-status")
@@ -149,7 +152,7 @@ fn is_server_error(code: Code) -> bool {
     )
 }
 
-/// The name in the gRPC specification.
+/// Returns the name of a code in the gRPC specification.
 fn code_name(code: Code) -> &'static str {
     const NAMES: &str = "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND \
         ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED \
@@ -178,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Also holds tonic to what [`super::Call::measure`] assumes: unknown methods do not wait.
+    /// This also tests what [`super::Call::measure`] assumes of tonic: that unknown methods do not wait.
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         const GRPC: &str = "application/grpc";

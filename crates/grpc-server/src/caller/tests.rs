@@ -4,7 +4,7 @@ use http::Request;
 use rolegate_program::cidr_set::CidrSet;
 use std::net::IpAddr;
 
-/// The client address that every call here reports.
+/// The client address that every call of these tests reports.
 const REPORTED: &str = "192.0.2.1";
 
 fn call_over(peer: Peer) -> Request<()> {

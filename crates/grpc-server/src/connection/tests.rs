@@ -1,4 +1,4 @@
-//! The cap on connections, and the deadline of the preface.
+//! Tests the limit on connections, and the deadline of the preface.
 
 use super::{Connection, MAX_CONNECTIONS, PREFACE_LEN, PREFACE_TIMEOUT, accept};
 use rolegate_http_server::listener::Listener;

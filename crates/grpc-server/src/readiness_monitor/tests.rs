@@ -14,7 +14,7 @@ use tonic_health::{
     server::{HealthService, health_reporter},
 };
 
-/// Answers at once, until it is stuck.
+/// A store that answers at once until it is stuck.
 #[derive(Default)]
 struct Stuck(AtomicBool);
 

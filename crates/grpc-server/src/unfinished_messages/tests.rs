@@ -1,4 +1,4 @@
-//! The limits of unfinished messages.
+//! Tests the limits of unfinished messages.
 
 use super::{
     ConnectionQuota, CountedBody, KIB, MAX_ADDRESS_BYTES, MAX_CONNECTION_BYTES, MAX_TOTAL_BYTES,
@@ -11,16 +11,16 @@ use tokio::sync::Mutex;
 use tokio_stream::StreamExt as _;
 use tonic::{Code, Status};
 
-/// The bytes of all connections are those of this process.
+/// Tests take this lock, because they share the quota of all connections in this process.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-/// A body of these parts that never ends.
+/// Returns a body that sends these parts and never ends.
 fn unfinished(parts: Vec<Bytes>) -> Body {
     let parts = parts.into_iter().map(Ok::<_, Infallible>);
     Body::from_stream(tokio_stream::iter(parts).chain(tokio_stream::pending()))
 }
 
-/// Counts a body of this connection, whose address is not counted.
+/// Counts a body on this connection, without a quota for its address.
 fn count(connection: &ConnectionQuota, body: Body) -> CountedBody<Body> {
     let quota = MessageQuota {
         connection: connection.clone(),
