@@ -51,7 +51,7 @@ async fn a_gateway_that_speaks_plain_text_to_a_tls_port_is_explained_by_both() {
     let cause = "if this is a port with TLS, use https://";
     expect_once(&gateway, "no connection to auth-service", cause).await;
     assert!(doctor.contains(cause), "{doctor}");
-    let refused = "it speaks no TLS";
+    let refused = "it does not speak TLS";
     expect_once(app.auth(), "refused a connection", refused).await;
 }
 
@@ -62,7 +62,7 @@ async fn a_gateway_that_speaks_tls_to_a_plain_port_is_explained_by_both() {
     let url = app.auth().address("grpc").replace("http", "https");
     let ca = [("CA", certified.authority.file().display().to_string())];
     let (gateway, doctor) = gateway(&app, &url, &ca).await;
-    let cause = "it speaks no TLS";
+    let cause = "it does not speak TLS";
     expect_once(&gateway, "no secure connection to auth-service", cause).await;
     assert!(doctor.contains(cause), "{doctor}");
     let refused = "it speaks TLS, and this port does not; use http:// there";

@@ -29,13 +29,13 @@ impl ConnectError {
             // A port with TLS answers plain text with bytes that are not HTTP/2, and closes the connection.
             // Either can fail first, so the error differs.
             Self::Http2(_) if !is_encrypted => {
-                "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
+                "it does not speak HTTP/2; if this is a port with TLS, use https://".to_owned()
             }
             Self::Http2(error) => iter::successors(error.source(), |error| (*error).source())
                 .fold(error.to_string(), |text, source| {
                     format!("{text}: {source}")
                 }),
-            Self::Health(status) => format!("it reports no health: {}", status.message()),
+            Self::Health(status) => format!("it does not report its health: {}", status.message()),
         }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) async fn probe(
             ),
             Ok(ServingStatus::Serving) => doctor.ok(step, format!("{name} answers")),
             Ok(_) => {
-                let why = "it starts or stops, or its database fails";
+                let why = "it is starting or stopping, or its database fails";
                 doctor.fail(
                     step,
                     format!("{name} answers that it does not serve: {why}"),

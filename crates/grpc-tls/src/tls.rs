@@ -192,7 +192,7 @@ pub fn tls_problem(error: &io::Error) -> Option<String> {
     let invalid = |problem| Error::InvalidCertificate(problem).to_string();
     Some(match error.get_ref()?.downcast_ref()? {
         // A peer that sends plain text causes this error.
-        error @ Error::InvalidMessage(_) => format!("it speaks no TLS: {error}"),
+        error @ Error::InvalidMessage(_) => format!("it does not speak TLS: {error}"),
         Error::InvalidCertificate(CertificateError::ExpiredContext { .. }) => {
             invalid(CertificateError::Expired)
         }
