@@ -118,7 +118,12 @@ async fn only_a_proxy_with_a_valid_certificate_gets_decisions(other: TestSetup) 
     }
     let plain = exchange(connect(&app).await, &token).await;
     assert!(!plain.contains("HTTP"), "{plain}");
-    expect_once(app.gateway(), "refused a connection", "it does not speak TLS").await;
+    expect_once(
+        app.gateway(),
+        "refused a connection",
+        "it does not speak TLS",
+    )
+    .await;
     let good = proxy(&ca, Some(&certified.caller));
     let answer = ask(&app, &good, &token).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("rolegate-role: admin"));
