@@ -1,4 +1,4 @@
-//! What every store of users does, on each engine and in memory.
+//! Tests what every store of users does. The cases run on each engine and on the store in memory.
 
 mod additions;
 mod admins;
@@ -194,7 +194,7 @@ postgres_cluster::conformance_tests! {
 }
 
 impl Write {
-    /// What is recorded, where that does not matter.
+    /// Returns what to record in a test that does not depend on it.
     pub(crate) fn any() -> Self {
         Self::by_operator(Change::UserCreated, None)
     }
@@ -342,7 +342,7 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
             .expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
-    // Of Django: in the midst it looks like a hash of bcrypt.
+    // A hash of Django has a part in the middle that looks like a hash of bcrypt.
     let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
     let new = NewUser {
         username: "imported".into(),

@@ -1,4 +1,4 @@
-//! The rules of titles and contents.
+//! Tests the rules for titles and contents.
 
 use super::PostContent;
 

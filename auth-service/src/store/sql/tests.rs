@@ -37,7 +37,7 @@ rolegate_sql_store::row! {
     }
 }
 
-/// The query plan, one step per line.
+/// Returns the query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
     let explain = list_query(
         database.statement("EXPLAIN QUERY PLAN SELECT "),
@@ -87,8 +87,8 @@ async fn page_is_read_from_an_index_and_never_sorted() {
     }
 }
 
-/// Uses the key and the password twice, the second time before the first, and reads it after the store was
-/// closed.
+/// Notes two uses of a key and of a password, of which the later one comes first. Opens the store again after it was
+/// closed, and checks the stored times.
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser {
@@ -177,7 +177,8 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
     use_a_key_and_a_password(&url).await;
 }
 
-/// Reads a name with NUL together with others, which must not fail with it. Returns its outcome.
+/// Reads a name with NUL together with other names, which must not fail because of it. Returns the result for the name
+/// with NUL.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
     let new = NewUser {
@@ -221,7 +222,7 @@ async fn a_name_with_nul_fails_only_its_own_read_on_postgres() {
     assert!(read_names_together(&url).await.is_err());
 }
 
-/// A process of an older version knows neither the table nor its rows.
+/// The statement is that of a process of an older version, which knows neither the table nor its rows.
 #[tokio::test]
 async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -244,10 +245,10 @@ async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() 
 
 const HOUR: u64 = 3600;
 
-/// The time that a store reads, in seconds ahead of the system.
+/// Returns how far the time of a store is ahead of the system, in seconds.
 async fn ahead(store: &dyn UserStore) -> u64 {
     let at = store.users_by_id(&[]).await.expect("read").at;
-    // Rounds away the seconds that a test takes.
+    // The result is rounded, because the test takes some seconds.
     (at + 60).saturating_sub(system_time()) / 600 * 600
 }
 
@@ -273,10 +274,10 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         ahead(&*store.expect("opened")).await
     };
 
-    // The clock of the system has stepped back by an hour since the start of the service.
+    // The clock of the system has stepped back by an hour since the service started.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
     assert_eq!([opened(false).await, opened(true).await], [HOUR, HOUR]);
-    // Another boot, at which it is an hour before the last time that was read.
+    // The machine was booted again, and its clock is an hour behind the last time that was read.
     set("UPDATE clock SET boot = 'x', zero = 0,
         latest = (unixepoch() + 7200) * 1000 RETURNING id")
     .await;
@@ -284,13 +285,14 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         [opened(false).await, opened(true).await],
         [2 * HOUR, 2 * HOUR]
     );
-    // It has stepped forward by an hour: a command keeps the time of the service beside it.
+    // The clock of the system has stepped forward by an hour. A command beside the service keeps the time of the
+    // service.
     set("UPDATE clock SET zero = zero - 10800000, latest = 0 RETURNING id").await;
     let (beside, _) = open_beside(&url, FileClock::Keep).await.expect("opened");
     let at = beside.users_by_id(&[]).await.expect("read").at;
     assert!(at.abs_diff(system_time() - HOUR) < 60, "{at}");
     assert_eq!(opened(true).await, 0);
-    // Both write by the clock of the file, whatever they know of it.
+    // Both stores write by the clock of the file, whatever each of them knows about it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
     let new = NewUser {
         username: "ann".into(),
@@ -311,7 +313,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         let stored = revoked.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
-    // A time that is read is written ahead, for the next boot.
+    // When a time is read, a later one is written to the file, for the next boot.
     let patience = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let store = open(&url).await.expect("opened");
     loop {
@@ -338,7 +340,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = open(&url).await.expect("opened");
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
-    // One connection writes, so what began before has ended.
+    // There is only one connection for writes, so a write that began before has ended.
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
         store

@@ -1,4 +1,4 @@
-//! How much is added to a user in a minute.
+//! Tests how much can be added to a user in a minute.
 
 use super::{
     insert,
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Adds a token as its user does.
+/// Adds a token of the user on behalf of that user.
 async fn add_own(
     store: &dyn UserStore,
     kind: TokenKind,
@@ -91,7 +91,7 @@ pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(
                 delete_all(store, TokenKind::ApiKey, &ann).await;
             }
         }
-        // Some of the rows are sealed, others are not.
+        // Sealing here means that some of the rows are sealed when the limit is reached, and others are not.
         if number == 100 {
             store.seal().await.expect("sealed");
         }
@@ -149,7 +149,7 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
             .await
             .expect("made");
     }
-    // Refusals for another reason do not count.
+    // Additions that are refused for another reason do not count.
     for _ in 0..MAX_ADDITIONS {
         let refused = add_own(store, TokenKind::ApiKey, &ann, "another").await;
         assert!(matches!(refused, Err(WriteError::ApiKeyLimit)));
@@ -170,7 +170,7 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
     assert!(matches!(outdated, Err(WriteError::UserNotFound)));
 }
 
-/// Everything that leaves a row for a second factor, from the beginning to the end.
+/// Enrolls, uses and turns off a second factor, which leaves every kind of row about it.
 async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
     let secret = "0123456789ab.sealed".to_owned();
     let write = |change| Write::by_operator(change, Some(user.id));

@@ -1,4 +1,4 @@
-//! Writes on behalf of admins, and the last admin.
+//! Tests writes on behalf of admins, and that the last admin stays.
 
 use super::{assert_not_found, get, insert, revoked_tokens::assert_revoked_since};
 use crate::{

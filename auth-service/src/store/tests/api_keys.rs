@@ -1,4 +1,4 @@
-//! API keys.
+//! Tests API keys.
 
 use super::{assert_not_found, get, insert, names};
 use crate::{
@@ -95,7 +95,8 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     for index in 0..50 {
         add(store, &ann, &format!("key {index}")).await;
     }
-    // Rivals for one free place, many times: without a lock they count the same 49 keys now and then.
+    // Several inserts compete for one free place, many times. Without a lock, some of them would count the same 49
+    // keys.
     for round in 0..20 {
         let oldest = ids(store, &ann).await[0];
         store
@@ -166,7 +167,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     );
 }
 
-/// By a token whose user logs out, gets another password or is disabled before the key is inserted.
+/// Before the key is inserted, the user whose token makes it logs out, gets another password or is disabled.
 pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
     store: &dyn UserStore,
 ) {
@@ -233,7 +234,7 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
         "{refused:?}"
     );
     assert_not_found(delete(Some(admin.id), 999, None).await);
-    // The key of one user is none of another's.
+    // A key belongs to one user, and cannot be deleted as the key of another.
     for (actor, user, key) in [
         (None, ann.id, own.id),
         (Some(admin.id), ann.id, own.id),

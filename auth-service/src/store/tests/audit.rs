@@ -1,4 +1,4 @@
-//! The record of what happened: written with each change, in the order of the commits.
+//! Tests the record of what happened: each change writes its row, in the order of the commits.
 
 use super::{assert_not_found, insert, sessions::new};
 use crate::{
@@ -257,7 +257,7 @@ pub(super) async fn concurrent_sealing_gives_each_row_one_revision(store: &dyn U
     }
     let (one, two, three) = join!(store.seal(), store.seal(), store.seal());
     for sealed in [one, two, three] {
-        // A loser of PostgreSQL finds the rows gone.
+        // On PostgreSQL, the sealing that waits for the lock finds that the rows are gone.
         sealed.expect("sealed");
     }
     let rows = record(store).await;

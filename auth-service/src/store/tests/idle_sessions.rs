@@ -1,4 +1,4 @@
-//! Sessions that end for being idle, or make room for another.
+//! Tests sessions that end because they are idle, or because a new one needs room.
 
 use super::{
     insert,
@@ -41,7 +41,8 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
             .expect("made")
             .id
     };
-    // The last made was made first: the order is that of their times.
+    // The session that is inserted last has the earliest time of creation, so the order by time differs from the order
+    // by id.
     let mut made = Vec::new();
     for index in 0..99 {
         made.push(sign_in(1099 - index, END).await);
@@ -57,7 +58,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     made.push(sign_in(1601, END).await);
     made.remove(98);
     assert_eq!(sessions(store, &ann).await, made, "the idlest made room");
-    // Each of the new ones is there, whichever came first.
+    // All of the new sessions exist, in whatever order they were inserted.
     for round in 0..10 {
         let rival = |rival: u64| {
             let digest = format!("{round} {rival}");
@@ -108,7 +109,7 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
         "only those that were asked for"
     );
     assert_eq!(delete(&[made[1], made[0]], 10).await, made[..1]);
-    // Another replica, or a logout, may have ended it before.
+    // A session that another replica or a logout has already ended is also returned.
     assert_eq!(delete(&made, 10).await, made[..1]);
     let both: [_; 2] = join!(delete(&made, 20), delete(&made, 20)).into();
     assert_eq!(both, [&made[..2], &made[..2]]);
@@ -128,7 +129,8 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     assert_eq!(delete_but(&[], 0..0).await, [0; 0]);
 }
 
-/// Uses that are written count as the last time: both for idle sessions and for who makes room.
+/// A written use counts as the last use: an idle session ends, and the session that was used stays when a new one needs
+/// room.
 async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let ann = insert(&*store, "ann", Role::USER).await;

@@ -1,4 +1,4 @@
-//! Users in memory, for tests of the use cases.
+//! A store of users in memory, for tests of the use cases. It can also fail, stall or set its clock as a test wants.
 
 mod audit;
 mod opaque_tokens;
@@ -28,7 +28,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Users in memory; passes the same conformance suite as the SQL stores.
+/// A store of users in memory. It passes the same conformance suite as the SQL stores.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryStore(Mutex<Users>);
 
@@ -36,9 +36,9 @@ pub(crate) struct MemoryStore(Mutex<Users>);
 struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
-    /// When each last logged in.
+    /// When each user last logged in, in Unix seconds by user id.
     logins: BTreeMap<i64, u64>,
-    /// With their digests.
+    /// The tokens by id, each with its digest.
     tokens: BTreeMap<i64, (String, OpaqueToken)>,
     last_token_id: i64,
     is_down: bool,
@@ -51,25 +51,25 @@ struct Users {
     removals: usize,
     /// The name of the call that never ends.
     stalled: Option<&'static str>,
-    /// Uses that could not be written, and the time of the first.
+    /// The last uses that could not be written, in Unix seconds.
     noted: BTreeMap<(UsageKind, i64), u64>,
     unwritten_since: Option<u64>,
     usage_pauses: Vec<UsagePause>,
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
-    /// What happened, and how much of it is sealed.
+    /// All entries of the record; the first `sealed` ones are sealed.
     record: Vec<Entry>,
     sealed: usize,
     /// The revision up to which retention has removed rows.
     removed: i64,
-    /// The users to whom something was added, and when.
+    /// The user id and the time of each addition.
     additions: Vec<(i64, u64)>,
     factors: second_factor::Factors,
 }
 
 impl MemoryStore {
-    /// From now on every call fails with [`StoreError::TimedOut`], or succeeds again.
+    /// Makes every call fail with [`StoreError::TimedOut`] from now on, or succeed again.
     pub(crate) fn set_down(&self, is_down: bool) {
         self.0.lock().expect("not poisoned").is_down = is_down;
     }
@@ -79,34 +79,34 @@ impl MemoryStore {
         self.0.lock().expect("not poisoned").removed = revision;
     }
 
-    /// From now on this call of the record fails.
+    /// Makes this call of the record fail from now on.
     pub(crate) fn set_failing(&self, call: &'static str) {
         self.0.lock().expect("not poisoned").failing = Some(call);
     }
 
-    /// From now on the row of this revision cannot be read.
+    /// Makes the row of this revision unreadable from now on.
     pub(crate) fn damage(&self, revision: i64) {
         self.0.lock().expect("not poisoned").unreadable = Some(revision);
     }
 
-    /// From now on snapshots never begin, as while the record is locked.
+    /// Makes snapshots wait forever from now on, as they do while the record is locked.
     pub(crate) fn stall_snapshots(&self) {
         self.0.lock().expect("not poisoned").stalled = Some("snapshot");
     }
 
-    /// From now on sessions are never restricted to cookies, as while their table is locked.
+    /// Makes restrictions of sessions to cookies wait forever from now on, as they do while the table is locked.
     pub(crate) fn stall_restrictions(&self) {
         self.0.lock().expect("not poisoned").stalled = Some("restrict_to_cookies");
     }
 
-    /// Makes a session good as a bearer token, as a process of the previous release made it.
+    /// Makes a session valid as a bearer token, as the previous release did when it created one.
     pub(crate) fn lift_restriction(&self, session_id: i64) {
         let mut users = self.0.lock().expect("not poisoned");
         let session = users.tokens.get_mut(&session_id).expect("a session");
         session.1.cookie_only = false;
     }
 
-    /// How often old rows were removed.
+    /// Returns how often old rows were removed.
     pub(crate) fn removals(&self) -> usize {
         self.0.lock().expect("not poisoned").removals
     }
@@ -118,12 +118,13 @@ impl MemoryStore {
         users.additions.push((user_id, now));
     }
 
-    /// How many additions are kept, whether or not they count.
+    /// Returns how many additions are stored, whether or not they count.
     pub(crate) fn additions_kept(&self) -> usize {
         self.0.lock().expect("not poisoned").additions.len()
     }
 
-    /// From now on uses of tokens are not noted, and idle sessions cannot be deleted, or again.
+    /// Makes the store read-only or writable. While it is read-only, uses of tokens are not written, and idle sessions
+    /// cannot be deleted.
     pub(crate) fn set_read_only(&self, is_read_only: bool) {
         let mut users = self.0.lock().expect("not poisoned");
         users.is_read_only = is_read_only;
@@ -138,17 +139,17 @@ impl MemoryStore {
         }
     }
 
-    /// The tokens of the user of the next opaque token are revoked just before it is inserted.
+    /// Revokes the tokens of a user just before the next opaque token of that user is inserted.
     pub(crate) fn revoke_before_next_token(&self) {
         self.0.lock().expect("not poisoned").revokes_before_token = true;
     }
 
-    /// Sets the clock.
+    /// Sets the clock of the store.
     pub(crate) fn set_time(&self, unix_seconds: u64) {
         self.0.lock().expect("not poisoned").now = unix_seconds;
     }
 
-    /// Sets a time as a clock that was ahead would have stored it.
+    /// Sets `tokens_not_before` to a time that only a clock that was ahead could have stored.
     pub(crate) fn set_tokens_not_before(&self, id: i64, unix_seconds: u64) {
         let mut users = self.0.lock().expect("not poisoned");
         users
@@ -182,7 +183,7 @@ impl MemoryStore {
 }
 
 impl User {
-    /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
+    /// Revokes the tokens of the user as `GROW`, `REVOKE` and `LOWER` of the SQL store do.
     fn revoke(&mut self, now: u64, by: Option<&Writer>) {
         let soon = now + REVOCATION_AHEAD_SECONDS;
         let stored = self.tokens_not_before;
@@ -200,7 +201,7 @@ impl User {
 }
 
 impl Users {
-    /// Whether something may be added to this user.
+    /// Fails if there is no room for `added` more additions to this user.
     fn check_additions(&self, id: i64, added: usize) -> Result<(), WriteError> {
         let now = self.now;
         let seconds = ADDITION_SECONDS.unsigned_abs();
@@ -218,7 +219,7 @@ impl Users {
         additions.check(added)
     }
 
-    /// The user to change, if there is one and the actor may change it.
+    /// Returns the user to change, if the user exists and the actor may make the change.
     fn find(
         &mut self,
         actor: Option<i64>,
@@ -230,7 +231,7 @@ impl Users {
         self.by_id.get_mut(&id).ok_or(WriteError::UserNotFound)
     }
 
-    /// Likewise, if the condition of the writer holds.
+    /// Returns the user to change, if the condition of the writer holds.
     fn find_for(&mut self, writer: &Writer, id: i64) -> Result<&mut Credentials, WriteError> {
         let has_ended = |session| !self.tokens.contains_key(&session);
         let is_of = |digest: &str| self.user_of_link(digest).is_some_and(|user| user.id == id);
@@ -259,7 +260,7 @@ impl Users {
         *last = (*last).max(at);
     }
 
-    /// As the SQL store does.
+    /// Ends the sessions of the user as the SQL store does: `except` and the other session of its sign-in stay.
     fn end_sessions(&mut self, user_id: i64, except: Option<i64>) {
         let pair_id = self.pair_of(user_id, except);
         let not_before = self.by_id[&user_id].user.tokens_not_before;

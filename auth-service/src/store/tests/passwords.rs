@@ -1,4 +1,4 @@
-//! Changes of passwords.
+//! Tests changes of passwords.
 
 use super::{assert_not_found, get, hash, insert, revoked_tokens::assert_revoked_since};
 use crate::{
@@ -17,7 +17,7 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
             .await
     };
     for (id, writer) in [
-        // Not an admin, no such actor, changed since.
+        // The first is not an admin, the second does not exist, and the third has changed.
         (ann.id, Writer::Admin(ann.id)),
         (ann.id, Writer::Admin(999)),
         (

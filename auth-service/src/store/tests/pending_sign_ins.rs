@@ -1,4 +1,4 @@
-//! Pending sign-ins: of a right password whose code is asked for on a page of its own.
+//! Tests pending sign-ins, whose password was right and whose code is asked for on a page of its own.
 
 use super::{assert_not_found, get, insert, second_factor::enrolled};
 use crate::{
@@ -28,7 +28,7 @@ async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
     found.value.map(|user| user.id)
 }
 
-/// Makes so many sessions of the user by the pending sign-in.
+/// Completes the pending sign-in with this many sessions of the user.
 async fn finish(
     store: &dyn UserStore,
     user: &User,
@@ -126,7 +126,7 @@ pub(super) async fn a_sign_in_is_pending_only_while_tokens_are_those_that_were_s
     }
 }
 
-/// What ends the sign-ins of a user that are pending.
+/// The changes that end the pending sign-ins of a user.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Password,
@@ -248,7 +248,7 @@ pub(super) async fn the_newest_ten_sign_ins_of_a_user_are_pending(store: &dyn Us
 pub(super) async fn a_sign_in_without_room_for_its_sessions_stays_pending(store: &dyn UserStore) {
     let ann = enrolled(store, "ann").await;
     begin(store, &ann, "pending").await.expect("begun");
-    // The second factor that was begun and turned on are two.
+    // Enrolling the second factor and turning it on count as two additions.
     for _ in 0..MAX_ADDITIONS - 3 {
         begin(store, &ann, "another").await.expect("begun");
         finish(store, &ann, "another", 1).await.expect("signed in");

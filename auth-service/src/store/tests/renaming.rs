@@ -1,4 +1,4 @@
-//! New names of users.
+//! Tests renaming users.
 
 use super::{
     assert_not_found, get, insert,
@@ -54,7 +54,7 @@ pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_to
         assert_eq!(found.is_active_at(8), is_good, "{digest}");
         assert_eq!(found.user.username, "eve");
     }
-    // The old name is free, and whoever gets it gets nothing of before.
+    // The old name is free again. A new user of that name inherits nothing from the renamed one.
     let other = insert(store, "ann", Role::USER).await;
     assert_ne!(other.id, ann.id);
 }
@@ -170,7 +170,7 @@ pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &dyn
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
     let made_at = ann.created_at.expect("kept");
-    // The clock of the store in memory begins at 0.
+    // The clock of the store in memory begins at 0, so there is no earlier time.
     let before = made_at.saturating_sub(1);
     let is_earlier = before < made_at;
     for (digest, created_at, by) in [

@@ -1,4 +1,4 @@
-//! The end of access tokens.
+//! Tests the revocation of access tokens.
 
 use super::{assert_not_found, get, insert};
 use crate::{
@@ -13,7 +13,7 @@ async fn now(store: &dyn UserStore) -> u64 {
     store.users_by_id(&[]).await.expect("read").at
 }
 
-/// Asserts that the user's time is that of a revocation between `began` and now.
+/// Asserts that `tokens_not_before` of the user is the time of a revocation between `began` and now.
 pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: &User) {
     let stored = user.tokens_not_before;
     let expected = began + REVOCATION_AHEAD_SECONDS..=now(store).await + REVOCATION_AHEAD_SECONDS;
@@ -111,7 +111,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
     for _ in 0..2 {
         let latest = now(store).await + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
         let mut ahead = get(store, ann.id).await.expect("a user");
-        // Each moves it on.
+        // Each new password moves the time on.
         while ahead.tokens_not_before <= latest + 60 {
             let set = store
                 .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
@@ -162,7 +162,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
             .await
             .expect("allowed");
         let mark = lowered.tokens_marked_until;
-        // Logins by a clock that was ahead were dated at that time or later.
+        // Logins by a clock that was ahead have tokens from that time or later.
         let latest = ahead.tokens_not_before + 86400;
         assert!(mark >= latest && !marks.contains(&mark), "{mark} {marks:?}");
         marks.push(mark);

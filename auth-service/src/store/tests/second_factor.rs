@@ -1,4 +1,4 @@
-//! Password links and second factors.
+//! Tests password links and second factors.
 
 use super::{assert_not_found, get, hash, insert};
 use crate::{
@@ -172,7 +172,7 @@ async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<Use
         .await
 }
 
-/// A user whose second factor is on.
+/// Inserts a user and turns the second factor on.
 pub(super) async fn enrolled(store: &dyn UserStore, username: &str) -> User {
     let user = insert(store, username, Role::USER).await;
     begin(store, &user, "0123456789ab.sealed")
@@ -320,7 +320,7 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
         assert_eq!(session.not_before, Some(on.tokens_not_before));
     }
 
-    // As after a slow write: the tokens are revoked once more, whether or not the session has ended meanwhile.
+    // After a slow write, the caller may revoke the tokens once more, whether or not the session has ended meanwhile.
     for (kept, expected) in [(own[0], &own[..]), (999, &[][..])] {
         let seen = get(store, ann.id).await.expect("there").tokens_not_before;
         let writer = Writer::Owner {
@@ -409,7 +409,7 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
 const SIGN_IN: CodePurpose = CodePurpose::SignIn;
 const CONFIRMATION: CodePurpose = CodePurpose::Confirmation;
 
-/// Counts so many wrong codes, of which several are counted at once. Returns how many were counted.
+/// Counts `wrong` wrong codes, several of them at once. Returns how many were counted.
 async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong: usize) -> usize {
     let count = async |wrong: usize| {
         let mut counted = 0;

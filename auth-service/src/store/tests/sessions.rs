@@ -1,4 +1,4 @@
-//! Sessions, and what keeps them apart from API keys.
+//! Tests sessions, and what keeps them apart from API keys.
 
 use super::{assert_not_found, insert};
 use crate::{
@@ -215,7 +215,7 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
             session(store, &ann, &one).await.id,
             session(store, &ann, &two).await.id,
         ];
-        // What is refused ends none.
+        // A refused revocation ends no session.
         let owner = |seen| Writer::Owner {
             tokens_not_before: seen,
             session_id: None,
@@ -320,7 +320,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
             "it follows its user"
         );
         assert!(kept.is_active_at(8));
-        // The other one has ended, and with it what it could do.
+        // The other session has ended, so nothing can be done with it.
         let seen = ann.tokens_not_before;
         assert_not_found(set(owner(seen, other)).await);
         let late = new(TokenKind::ApiKey, &ann, "late");
@@ -468,7 +468,7 @@ pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &
         add(store, TokenKind::ApiKey, &ann, "key").await.id,
     ];
     session(store, &ann, "other").await;
-    // Also in the opposite order, again, and of what has ended.
+    // The ids may come in any order, more than once, and belong to sessions that have ended.
     for ids in [&[made[1], made[0]][..], &made, &[999], &[made[2], 999]] {
         store.restrict_to_cookies(ids).await.expect("written");
     }
@@ -483,7 +483,7 @@ pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &
     }
 }
 
-/// Two sessions of one sign-in, for the console and for applications.
+/// Returns the two sessions of one sign-in: one for the console, and one for applications.
 fn pair(user: &User, name: &str, pair_id: i64) -> Vec<NewToken> {
     let session = |suffix: &str, cookie_only| {
         let mut session = new(TokenKind::Session, user, &format!("{name} {suffix}"));
@@ -521,7 +521,7 @@ pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(stor
             .insert_tokens(pair(&ann, "stale", 1), stale, Write::any())
             .await,
     );
-    // Each of both counts as an addition, and the last one alone has no room for two.
+    // Each of the two sessions counts as an addition. There is room for one more session, but not for two.
     for index in 0..MAX_ADDITIONS - 1 {
         let one = new(TokenKind::Session, &ann, &format!("{index}"));
         store
@@ -539,7 +539,7 @@ pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(stor
     for digest in ["stale console", "refused console", "refused application"] {
         assert_eq!(find(store, digest).await, None, "{digest}");
     }
-    // Neither of the new ones makes room for the other.
+    // The new sessions do not make room for each other.
     let made = add_pair(store, &ann, "made", 3).await;
     let left = sessions(store, &ann).await;
     assert_eq!((left.len(), &left[98..]), (100, &made[..]));
@@ -548,7 +548,7 @@ pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(stor
 pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store: &dyn UserStore) {
     let mut ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::USER).await;
-    // The same id of a pair of another user is not known to be impossible.
+    // A pair of another user might have the same `pair_id`.
     let of_bob = add_pair(store, &bob, "bob", 1).await;
     let alone = session(store, &ann, "alone").await.id;
     let ann_id = ann.id;
@@ -574,7 +574,7 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
         assert_eq!(sessions(store, &ann).await, kept);
         assert_eq!(delete(TokenSelection::All).await, kept);
     }
-    // A new password by one of them ends neither, and every other one.
+    // A new password that one session of a pair sets ends all sessions but this pair.
     let own = add_pair(store, &ann, "own", 3).await;
     add_pair(store, &ann, "other", 4).await;
     session(store, &ann, "single").await;
@@ -591,7 +591,7 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
         let kept = find(store, digest).await.expect("kept");
         assert_eq!(kept.not_before, Some(ann.tokens_not_before), "{digest}");
     }
-    // One of them may have ended by itself. A sign-out by either ends both, and no other one.
+    // One session of the pair may have expired. A sign-out with either session ends both, and no other session.
     let end = async |digest: &str, extent| {
         let ended = store
             .end_sessions_by_digest(&[digest.to_owned()], extent, Write::any())

@@ -1,4 +1,4 @@
-//! Streams of changes of users, and what becomes of posts, on each engine.
+//! Tests what streams of changes of users do to posts, on each engine.
 
 use super::{DeletedAuthors, Refusal, snapshot::PAGE_SIZE};
 use crate::{
@@ -49,7 +49,7 @@ fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
     })
 }
 
-/// The deletion of the user who was made then, or, at revision 0, that user in a snapshot.
+/// Returns the deletion of a user who was created at this time or, at revision 0, that user in a snapshot.
 fn of_made_at(revision: i64, user_id: i64, created_at: i64) -> UserEvent {
     UserEvent::Change(UserChange {
         revision,
@@ -83,13 +83,13 @@ fn step(revision: i64) -> NextPosition {
     }
 }
 
-/// What begins a stream without a revision.
+/// Returns the events of a snapshot, with which a stream without a revision begins.
 fn snapshot(users: impl IntoIterator<Item = i64>, revision: i64) -> Vec<UserEvent> {
     let users = users.into_iter().map(|id| change(0, id, false));
     users.chain([progress(revision)]).collect()
 }
 
-/// Where a new connection goes on.
+/// Connects again, and returns the revision from which the stream goes on.
 async fn connect(watcher: &mut DeletedAuthors) -> Option<i64> {
     watcher.connect(false).await.expect("read").revision
 }
@@ -142,7 +142,7 @@ async fn deletions_take_posts_and_the_stream_goes_on_behind_the_last(store: &Dat
 
 async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
     let size = i64::try_from(PAGE_SIZE).expect("small");
-    // Around the ends of the pages, where each third user is deleted.
+    // The authors are around the ends of the pages, and every third user is deleted.
     let ends = [1, size, size + 1, 2 * size, 3 * size];
     let candidates: Vec<i64> = ends.iter().flat_map(|end| end - 1..end + 3).collect();
     let is_deleted = |id: i64| id % 3 == 0 || id > 3 * size;
@@ -197,7 +197,7 @@ async fn a_snapshot_without_more_than_a_tenth_of_the_authors_needs_the_word_of_a
         !position(store).await.expect("read").accepts_any,
         "only once"
     );
-    // Of 17 authors one is missing: less than a tenth.
+    // One of 17 authors is missing, which is less than a tenth.
     watcher.connect(true).await.expect("read");
     handle(&mut watcher, snapshot(all[..16].to_vec(), 8))
         .await
@@ -242,14 +242,14 @@ async fn posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_t
         sealed(7, "7:a"),
     ];
     handle(&mut watcher, events).await.expect("handled");
-    // Deleted at 8 and imported at 9, before posts-service learns of it.
+    // The user is deleted at revision 8 and imported at revision 9, before posts-service learns of it.
     insert_made_at(store, 2, Some(100)).await;
     insert_made_at(store, 2, Some(200)).await;
     connect(&mut watcher).await;
     let events = vec![of_made_at(8, 2, 100), change(9, 2, false)];
     handle(&mut watcher, events).await.expect("handled");
     assert_eq!(authors(store).await[20..], [DELETED, 2]);
-    // The same in a snapshot, which only shows the user as they are.
+    // A snapshot has the same effect, although it only shows the user after the import.
     let newer = [2, 2].map(|id| insert_made_at(store, id, Some(200)));
     for insert in newer {
         insert.await;
@@ -322,7 +322,7 @@ async fn malformed_snapshots_take_nothing_more(store: &Database) {
         assert_eq!(authors(store).await, [2], "{users:?}");
         assert_eq!(connect(&mut watcher).await, None);
     }
-    // It breaks, and the next one begins anew.
+    // The connection breaks during a snapshot, and the next connection begins a new one.
     handle(&mut watcher, vec![change(0, 1, false), change(0, 3, false)])
         .await
         .expect("handled");
@@ -404,7 +404,7 @@ async fn of_two_processes_that_follow_the_later_takes_nothing_again(store: &Data
     let deletion = || vec![change(6, 2, true)];
     handle(&mut one, deletion()).await.expect("handled");
     assert_eq!(authors(store).await, [DELETED]);
-    // An operator has imported the user anew.
+    // An operator has imported the user again.
     insert_by(store, &[2]).await;
     handle(&mut other, deletion()).await.expect("handled");
     assert_eq!(authors(store).await, [DELETED, 2]);

@@ -1,4 +1,4 @@
-//! What the store does with posts of deleted users on each engine.
+//! Tests what the store does with posts of deleted users on each engine.
 
 use super::{
     AuthorRange, History, MAX_BATCH, NextPosition, OrphanedPosts, Position, WrittenBy,
@@ -41,7 +41,7 @@ async fn insert_by(store: &Database, authors: &[i64]) {
     }
 }
 
-/// The authors of all posts by the ids of the posts, and when all were changed.
+/// Returns the authors of all posts in the order of the posts, after checking that no post was updated.
 async fn post_authors(store: &Database) -> Vec<i64> {
     let filter = PostFilter {
         after: 0,
@@ -61,7 +61,6 @@ async fn revision(store: &Database) -> i64 {
     position(store).await.expect("read").revision
 }
 
-/// A deleted user, at any revision.
 fn range(after: i64, last: i64, newest_post: i64) -> AuthorRange {
     AuthorRange {
         after,
@@ -70,6 +69,7 @@ fn range(after: i64, last: i64, newest_post: i64) -> AuthorRange {
     }
 }
 
+/// Selects all posts of a user, whatever the revision of the deletion.
 fn user(author_id: i64) -> OrphanedPosts {
     OrphanedPosts {
         author_id,
@@ -150,7 +150,7 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         generation: 1,
         newest_post: 1,
     };
-    // A process follows the history before, until it learns that it was given up.
+    // A process follows the earlier history until it learns that an operator has given it up.
     for next in [None, Some(snapshot)] {
         if let Some(snapshot) = next {
             let history = advance(store, snapshot).await.expect("written");

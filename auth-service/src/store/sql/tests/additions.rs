@@ -1,4 +1,4 @@
-//! Why an addition was refused, on each engine.
+//! Tests the reason why an addition was refused, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::store::{WriteError, additions::MAX_ADDITIONS, sql::additions::recent_additions};
@@ -37,7 +37,7 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
     assert_eq!(rows, [0; 0], "what explains nothing is forgotten");
 }
 
-/// An addition has to wait at least so many seconds, and at most two more.
+/// Asserts that an addition was refused for at least this many seconds, and for at most two more.
 fn assert_waits(reason: &Result<(), WriteError>, seconds: u64) {
     let Err(WriteError::TooManyAdditions { retry_after }) = reason else {
         panic!("it was not refused");

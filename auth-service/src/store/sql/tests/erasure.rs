@@ -1,4 +1,4 @@
-//! The erasure of names, on each engine.
+//! Tests the erasure of names, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::{
@@ -20,7 +20,7 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-/// What ann did to herself, and what she did to somebody else.
+/// Returns entries of what ann did to herself, and of what she did to bob.
 fn entries_of(ann: &User, own: usize, others: usize) -> Vec<Entry> {
     let of_own = Entry {
         event: "login_ok",
@@ -59,7 +59,7 @@ impl Opened {
         begun.expect("begun")
     }
 
-    /// All rows. Each seal must be that of its rows.
+    /// Returns all rows, after checking that each seal covers its rows.
     async fn verified(&self) -> Vec<AuditRow> {
         self.seal().await;
         let mut record = self.operator_database.record().await.expect("begun");
@@ -82,7 +82,7 @@ impl Opened {
         }
     }
 
-    /// How many rows have the name of ann or her address, and how many say that it is erased.
+    /// Returns how many rows have the name of ann, and how many say that it was erased.
     async fn named_and_recorded(&self) -> [usize; 2] {
         let rows = self.verified().await;
         let has_name = |name: &Option<String>| name.as_deref() == Some("ann");
@@ -95,7 +95,7 @@ impl Opened {
 }
 
 async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opened) {
-    // With those of her creation and of her deletion.
+    // The counts include the rows of her creation and of her deletion.
     let ann = opened.deleted_ann(1500, 3).await;
     let ids = opened
         .operator_database
@@ -114,7 +114,7 @@ async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opene
     drop(second);
     assert_eq!(opened.named_and_recorded().await, [505, 2]);
 
-    // Until her name is only that of who changed bob.
+    // The next batch leaves her name only in rows where she is the actor and bob the user.
     let mut third = opened.begin(&ann).await;
     assert!(third.erase_batch().await.expect("erased"));
     assert_eq!([third.counted, third.erased], [505, 502]);
@@ -152,7 +152,7 @@ async fn writers_get_their_turn_between_the_batches_of_an_erasure(opened: &Opene
     let mut erasure = opened.begin(&ann).await;
     let mut batches = 0;
     while erasure.erase_batch().await.expect("erased") {
-        // On SQLite it would fail after a while if a transaction were open.
+        // On SQLite, this write would time out if the transaction of a batch were still open.
         opened.insert(&format!("user {batches}")).await;
         batches += 1;
     }

@@ -1,4 +1,4 @@
-//! Lists of users beyond what every store does.
+//! Tests lists of users that are too long or too slow for the conformance suite, on each engine.
 
 use crate::audit::Write;
 use crate::store::{
@@ -34,7 +34,7 @@ async fn run(database: &Database, sql: &'static str) -> usize {
         .len()
 }
 
-/// Users of more than two steps, with gaps between their ids.
+/// Inserts so many users that a search needs several statements, with gaps between their ids.
 const FILL: &str = r#"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
     INSERT INTO "user" (id, username, password) SELECT i * 3, 'User ' || i, '-' FROM n RETURNING id"#;
 
@@ -83,7 +83,7 @@ async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
     let (_database, url) = on_postgres().await;
     let store = open(&url).await.expect("opened");
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
-    // Each statement is slow, and quick enough.
+    // Each statement is slow, but ends before its own deadline.
     run(&database, r#"ALTER TABLE "user" RENAME TO renamed"#).await;
     let slow = r#"CREATE VIEW "user" AS SELECT id::bigint, 'u' || id AS username, 'user'::text AS role,
             0::bigint AS tokens_not_before, false AS disabled, 0::bigint AS tokens_marked_until, false AS second_factor,

@@ -1,4 +1,4 @@
-//! Pending sign-ins in a database: until when, and who takes them for what.
+//! Tests when pending sign-ins end in a database, and what older releases make of them.
 
 use super::end_all::{Opened, open};
 use crate::{
@@ -19,7 +19,7 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-/// A user whose second factor is on, and the pending sign-in `one` of that user.
+/// Inserts a user whose second factor is on, and the pending sign-in `one` of that user.
 async fn pending(opened: &Opened) -> User {
     let ann = opened.insert("ann").await;
     let secret = || "secret".to_owned();
@@ -53,14 +53,14 @@ async fn is_good(opened: &Opened) -> bool {
     found.expect("read").value.is_some()
 }
 
-/// Lets so many seconds pass for sign-ins that are pending.
+/// Runs a statement that lets time pass for the pending sign-ins.
 async fn wait(opened: &Opened, sql: &'static str) {
     opened.execute(sql).await;
 }
 
 async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(opened: &Opened) {
     let ann = pending(opened).await;
-    // A test is not longer than a minute.
+    // A test takes less than a minute, so the sign-in is still valid after four.
     let most = "UPDATE pending_sign_in SET expires_at = expires_at - 240 RETURNING expires_at";
     wait(opened, most).await;
     assert!(is_good(opened).await);
@@ -99,7 +99,7 @@ async fn rows_of_sign_ins_that_have_ended_go_with_the_next_one(opened: &Opened) 
 
 async fn a_program_that_does_not_know_the_table_finds_no_session(opened: &Opened) {
     let ann = pending(opened).await;
-    // All credentials of the versions before are rows of this table.
+    // A process of an older release finds all credentials in the table `api_key`.
     let found = opened.store.tokens_by_digest(&["one".to_owned()]).await;
     assert_eq!(found.expect("read").value, []);
     for kind in [TokenKind::Session, TokenKind::ApiKey] {

@@ -1,4 +1,4 @@
-//! The record in pages, on each engine.
+//! Tests the reading of the record in pages, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::{
@@ -17,14 +17,14 @@ postgres_cluster::conformance_tests! {
 }
 
 impl Opened {
-    /// Runs a statement, which returns revisions, as anybody with access to the database can.
+    /// Runs a statement that returns revisions, as anyone with access to the database can.
     pub(super) async fn execute(&self, sql: &'static str) {
         let database = &self.operator_database.database;
         let executed = database.write::<i64>(database.statement(sql)).await;
         executed.expect("executed");
     }
 
-    /// Removes the rows up to this revision, which ends a batch, as retention does.
+    /// Removes the rows up to this revision, as retention does. A batch must end with it.
     pub(super) async fn remove_through(&self, revision: i64) {
         let database = &self.operator_database.database;
         for delete in [
@@ -36,7 +36,7 @@ impl Opened {
         }
     }
 
-    /// Records and seals as many events.
+    /// Records and seals this many events.
     async fn record_events(&self, count: usize) {
         let entry = Entry {
             event: "login_ok",
@@ -82,7 +82,7 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
         .expect("begun");
     let first = pages.next().await.expect("read").expect("a page");
     assert_eq!(first.rows.len(), 1000);
-    // Those that were read already.
+    // Retention removes rows that the first page has returned.
     opened.remove_through(1000).await;
     let second = pages.next().await.expect("read").expect("a page");
     assert_eq!(second.removed, None, "they were read");
@@ -109,7 +109,7 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
 
 async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) {
     opened.record_events(9).await;
-    // What the engine lets anybody write, after they have changed the table.
+    // These are values that each engine accepts, PostgreSQL only after the table was changed.
     let changes = if opened.operator_database.database.is_postgres() {
         [
             "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL, ALTER COLUMN details DROP NOT NULL,

@@ -1,4 +1,4 @@
-//! What retention removes and says, on each engine.
+//! Tests what retention removes and what it records, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
@@ -21,7 +21,7 @@ postgres_cluster::conformance_tests! {
 const DAYS: u32 = 90;
 
 impl Opened {
-    /// Seals a batch of rows that were written so many days ago.
+    /// Seals a batch of rows, each of which was written this many days ago.
     async fn seal_aged(&self, days_ago: &[i64]) {
         self.seal().await;
         let database = &self.operator_database.database;
@@ -47,13 +47,13 @@ impl Opened {
         self.seal().await;
     }
 
-    /// As if an hour had passed since the time was moved.
+    /// Pretends that an hour has passed since the cutoff was moved.
     async fn pass_an_hour(&self) {
         self.execute("UPDATE audit_retention SET moved_at = moved_at - 3600 RETURNING moved_at")
             .await;
     }
 
-    /// The number of rows about logins, and what the record says of removed ones.
+    /// Returns the number of rows about logins, and the details of the rows about removals.
     async fn left(&self) -> (usize, Vec<Value>) {
         let rows = self.record().await;
         let logins = rows.iter().filter(|row| row.event == "login_ok").count();
@@ -105,11 +105,11 @@ async fn a_row_from_the_future_does_not_keep_the_others(opened: &Opened) {
     assert_eq!(removals.len(), 1);
 }
 
-/// More rows than are looked at together.
+/// A number of rows that is greater than a page of retention.
 const MANY: usize = 20_100;
 
 impl Opened {
-    /// Seals many rows that were written so many days ago.
+    /// Seals many rows that were written this many days ago.
     async fn seal_many_aged(&self, days_ago: i64) {
         self.seal().await;
         let entry = Entry {
@@ -163,7 +163,7 @@ async fn an_interrupted_removal_goes_on_within_the_hour(opened: &Opened) {
         opened.remove_old().await;
         assert_eq!(opened.left().await.0, 2, "two days an hour");
     }
-    // As if the process that moved the time had ended before it removed anything.
+    // The process that moved the cutoff seems to have ended before it removed anything.
     opened
         .execute(
             "UPDATE audit_retention SET removed_before = removed_before + 345600 RETURNING moved_at",
@@ -199,7 +199,7 @@ async fn rows_that_an_older_release_removed_are_said_to_be_removed_if_they_were_
     let (logins, removals) = opened.left().await;
     assert_eq!(logins, 2);
     assert_eq!(removals[0]["removed_through"], oldest + 2);
-    // Young rows are another matter.
+    // A removal of young rows is not recorded, because retention would not have removed them.
     opened.remove_through(oldest + 3).await;
     opened.remove_old().await;
     let (logins, removals) = opened.left().await;

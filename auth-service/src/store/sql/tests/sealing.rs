@@ -1,4 +1,4 @@
-//! The order in which rows are sealed, and what a slow database seals, on each engine.
+//! Tests the order in which rows are sealed, and how much a slow database seals, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
@@ -24,7 +24,7 @@ fn entry(event: &'static str, user_id: i64) -> Entry {
 }
 
 impl Opened {
-    /// Commits rows that are not sealed.
+    /// Commits rows without sealing them.
     async fn commit_rows(&self, entries: &[Entry]) {
         let database = &self.operator_database.database;
         let insert = insert_pending(database.statement(""), entries);
@@ -38,7 +38,7 @@ impl Opened {
         counts[0]
     }
 
-    /// The events of a user in the record, the oldest first.
+    /// Returns the sealed events of a user, the oldest first.
     async fn sealed_events(&self, user_id: i64) -> Vec<String> {
         let database = &self.operator_database.database;
         let select = database
@@ -89,7 +89,7 @@ async fn a_user_who_is_deleted_and_imported_again_keeps_the_order_in_a_backlog(o
 }
 
 async fn batches_become_smaller_until_one_ends(opened: &Opened) {
-    // The batch is refused unless it leaves 90 of the 100 rows.
+    // The database refuses a batch that leaves fewer than 90 of the 100 rows.
     let refuse = if opened.operator_database.database.is_postgres() {
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF (SELECT count(*) FROM audit_pending) < 90 THEN RAISE EXCEPTION 'too many'; END IF;

@@ -1,4 +1,4 @@
-//! Times at which uses could not be written, as each process finds them and all know them afterwards.
+//! Tests how a process notices that uses cannot be written, and how all processes learn of the pause afterwards.
 
 use super::super::{
     TABLES,
@@ -8,7 +8,7 @@ use super::super::{
 use crate::store::UsageKind;
 use rolegate_sql_store::{Database, DatabaseUrl, FileClock};
 
-/// Longer than the shortest `SESSION_IDLE_SECONDS`.
+/// The length of the outage in seconds, which exceeds the shortest `SESSION_IDLE_SECONDS`.
 const OUTAGE: i64 = 400;
 
 fn replica() -> UsageWriter {
@@ -22,7 +22,7 @@ async fn change(database: &Database, sql: &'static str) {
         .expect(sql);
 }
 
-/// From now on no process can write that it could write uses.
+/// Lets all processes fail from now on to store that they could write uses.
 async fn break_writes(database: &Database) {
     if !database.is_postgres() {
         let trigger = "CREATE TRIGGER broken BEFORE UPDATE ON usage_write
@@ -44,7 +44,7 @@ async fn mend_writes(database: &Database) {
     change(database, "DROP TRIGGER broken ON usage_write").await;
 }
 
-/// Makes the last write of any process as old as an outage. Returns its time.
+/// Dates the last write of any process back by the length of the outage. Returns its time.
 async fn age_writes(database: &Database) -> u64 {
     let age = database
         .statement("UPDATE usage_write SET written_at = written_at - ")
@@ -71,7 +71,7 @@ async fn a_pause_is_known_to_a_process_that_starts_within_it_and_to_all_afterwar
     let within = replica();
     within.write(&database).await;
     assert_eq!(within.failing_since(), Some(last_write));
-    // The process from before knows its own last write.
+    // The process that ran before the outage knows its own last write.
     before.write(&database).await;
     let since = before.failing_since().expect("failing");
     assert!((last_write + outage..last_write + outage + 60).contains(&since));
@@ -88,7 +88,7 @@ async fn a_pause_is_known_to_a_process_that_starts_within_it_and_to_all_afterwar
     };
     assert_eq!(began, last_write, "whoever wrote before");
     assert!(ended >= last_write + outage, "{pauses:?}");
-    // Other processes may write their uses a little later.
+    // The outage is not over yet, because other processes may write their uses a little later.
     assert_eq!(within.failing_since(), Some(last_write));
     within.write(&database).await;
     assert_eq!(within.failing_since(), None);
@@ -115,7 +115,7 @@ async fn a_command_writes_and_finds_no_pause(database: Database) {
 async fn uses_that_cannot_be_written_are_a_pause_too(database: Database) {
     let replica = replica();
     replica.write(&database).await;
-    // The table of the uses is away, as if it were locked.
+    // Renaming the table has the same effect as a lock on it: uses cannot be written.
     change(&database, "ALTER TABLE api_key RENAME TO away").await;
     replica.write(&database).await;
     assert!(replica.failing_since().is_some(), "without any use");

@@ -11,15 +11,15 @@ use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
 use std::{future::pending, time::Duration};
 
-/// Changes that one call returns, as a statement does.
+/// The most changes that one call returns. A statement of the SQL store has the same limit.
 const MAX_CHANGES: usize = 500;
 
-/// The revision of the row at this index.
+/// Returns the revision of the row at this index.
 fn revision(index: usize) -> i64 {
     i64::try_from(index + 1).expect("few rows")
 }
 
-/// The seal of a revision, each of which ends a batch.
+/// Returns the seal of a revision. Here, every revision ends a batch.
 fn seal(revision: i64) -> Seal {
     let digest = if revision == 0 {
         String::new()
@@ -58,7 +58,7 @@ fn row(index: usize, entry: &Entry) -> AuditRow {
     }
 }
 
-/// What is wrong with the row of this revision.
+/// Returns why the row of this revision cannot be read; `None` if it can.
 fn unreadable(users: &Users, revision: i64) -> Option<UnreadableColumn> {
     (users.unreadable == Some(revision)).then(|| UnreadableColumn {
         column: "details".to_owned(),

@@ -1,4 +1,4 @@
-//! Password links and second factors in memory.
+//! The part of the store in memory about second factors, password links and pending sign-ins.
 
 use super::{MemoryStore, Users};
 use crate::{
@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(super) struct Factors {
     pub(super) by_user: BTreeMap<i64, (StoredSecondFactor, BTreeSet<String>)>,
-    /// By user.
+    /// The password links by user id.
     pub(super) links: BTreeMap<i64, NewPasswordLink>,
-    /// The oldest first.
+    /// The pending sign-ins, the oldest first.
     pub(super) pending: Vec<PendingSignIn>,
 }
 

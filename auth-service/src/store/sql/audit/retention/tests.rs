@@ -10,7 +10,7 @@ const NEVER: Progress = Progress {
     moved_at: 0,
 };
 
-/// Rows that were written so many days ago, with the revisions 1, 2, and so on.
+/// Returns rows that were written this many days ago, with the revisions 1, 2, and so on.
 fn rows(days_ago: &[i64]) -> Vec<AgedRow> {
     days_ago
         .iter()
