@@ -44,8 +44,8 @@ enum Credential {
 struct PresentedToken {
     kind: TokenKind,
     source: TokenSource,
-    /// True if the token is in a cookie but may also be good as a bearer token. Only tokens with
-    /// the prefix of a domain were never made as bearer tokens.
+    /// True if the token came in a cookie and may also be good as a bearer token. Only a session
+    /// with the prefix for domains is certain not to be.
     may_be_unrestricted: bool,
 }
 
@@ -87,8 +87,8 @@ impl Accounts {
                 if token.may_be_unrestricted {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
                     if !unrestricted.is_empty() {
-                        // The future is boxed because this is rare, and would make the future of
-                        // every decision larger.
+                        // The future is boxed, because this is rare and would otherwise make the
+                        // future of every decision larger.
                         Box::pin(self.restrict_to_cookies(&unrestricted)).await;
                     }
                 }

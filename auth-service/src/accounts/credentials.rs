@@ -25,7 +25,7 @@ pub(super) struct PresentedCredentials<'a> {
     /// The password; `None` if it is malformed.
     pub(super) password: Option<PresentedPassword>,
     pub(super) origin: CallOrigin,
-    /// What the password is checked for, as the audit log names it.
+    /// The purpose of the check, as the audit log names it, such as `login`.
     pub(super) method: &'static str,
     /// Set when a signed-in user re-enters the password to confirm a change.
     pub(super) confirms_change: bool,
@@ -162,10 +162,10 @@ impl Accounts {
         self.record_login_failure(Some(user), method, reason);
     }
 
-    /// Replaces an outdated hash in the background: one whose algorithm, cost or pepper is not that
-    /// of new hashes. A password that has changed meanwhile stays.
+    /// Replaces an outdated hash: one whose algorithm, cost or pepper is not the one of new hashes.
+    /// If the password has changed meanwhile, it stays.
     ///
-    /// It does not keep the caller waiting, who has already waited for one hash.
+    /// This runs in the background, because the caller has already waited for one hash.
     pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {

@@ -4,7 +4,7 @@ use rolegate_program::secret;
 use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// The file with the generated password of `admin`; without a path if no password is generated.
+/// The file with the generated password of `admin`. There is no path if no password is generated.
 #[derive(Clone, Debug, Default)]
 pub struct InitialPassword {
     path: Option<Arc<PathBuf>>,

@@ -1,8 +1,8 @@
 //! Exchanges a username and a password for an access token.
 //!
-//! `check_password` is the part that sign-ins at a page share: it checks the limit, admits the job
-//! to the password engine, verifies the hash and reads the user again. `login` then checks the code
-//! of a second factor, and issues the token.
+//! `check_password` checks the limit, asks the password engine for a slot, verifies the hash and
+//! reads the user again. The creation of sessions shares it. `login` then checks the code of a
+//! second factor, and issues the token.
 
 use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
 use crate::{
@@ -41,9 +41,10 @@ pub(super) struct PasswordLogin {
 }
 
 impl Accounts {
-    /// Issues an access token to the user with this name, if the password is correct and the code
-    /// is, where one is needed. It always runs bcrypt, because the cache of verified passwords is
-    /// for HTTP Basic only.
+    /// Issues an access token to the user with this name. The password must be correct, and so must
+    /// the code of a user with a second factor.
+    ///
+    /// It always runs bcrypt, because the cache of verified passwords is for HTTP Basic only.
     pub(crate) async fn login(
         &self,
         username: &str,

@@ -21,8 +21,8 @@ pub(crate) struct ApiKeyRequest {
     pub(crate) user_id: Option<i64>,
     /// The name that the key's user sees in lists.
     pub(crate) name: String,
-    /// The highest role that the key grants. `None` means the user's own role, and an error that
-    /// the role is malformed.
+    /// The highest role that the key grants: `None` for the user's own role, an error for a
+    /// malformed name.
     pub(crate) role: Option<Result<Role, UnknownRole>>,
     /// When the key expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<i64>,
@@ -57,8 +57,8 @@ impl Accounts {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
     /// key itself with its stored part.
     ///
-    /// An API key cannot create keys, because otherwise a leaked key could make itself successors.
-    /// A credential that is revoked while the key is created cannot create it either.
+    /// An API key cannot create keys, because otherwise a leaked key could create others that
+    /// outlive it. A credential that is revoked while the key is created cannot create it either.
     pub(crate) async fn create_api_key(
         &self,
         credential: &str,
@@ -141,7 +141,7 @@ impl Accounts {
         }
     }
 
-    /// Lists the tokens of the actor, or those of the user with this id if the actor is an admin.
+    /// Lists the tokens of the actor, or for an admin the tokens of the user with this id.
     pub(crate) async fn list_tokens(
         &self,
         kind: TokenKind,
@@ -161,7 +161,7 @@ impl Accounts {
         })
     }
 
-    /// Deletes tokens of the actor, or those of the user with this id if the actor is an admin.
+    /// Deletes tokens of the actor, or for an admin tokens of the user with this id.
     ///
     /// Among the tokens of its own user, an API key may delete only itself, so that a leaked one
     /// can do little harm.

@@ -90,8 +90,8 @@ impl Accounts {
         Ok(PasswordLink { token, expires_at })
     }
 
-    /// Finds a link that may be used, without using it up. A token without such a link counts
-    /// towards a limit of the client's address.
+    /// Finds a link that may be used, without using it up. A token that belongs to no such link
+    /// counts towards a limit of the client's address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,

@@ -145,8 +145,8 @@ impl Accounts {
         Err(Reason::PasswordLinkRequired.into())
     }
 
-    /// Stores a new password by its hash. Entries of the old hash in the Basic cache no longer
-    /// match after that.
+    /// Replaces the stored hash of a password. Entries of the Basic cache for the old hash no
+    /// longer match after that.
     pub(super) async fn replace_password(
         &self,
         user_id: i64,

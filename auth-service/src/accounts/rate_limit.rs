@@ -45,7 +45,7 @@ pub(crate) struct RateLimiter {
     /// True if a username is also limited over all addresses.
     limits_names: bool,
     windows: Mutex<Windows>,
-    /// False while no window is full, so that [`RateLimiter::check`] then costs nothing.
+    /// False while no window is full. [`RateLimiter::check`] then returns at once.
     has_full_window: AtomicBool,
     /// The addresses at which each user has logged in.
     known_logins: Cache<NameAtAddress, ()>,

@@ -1,4 +1,4 @@
-//! Reads the record of what happened: for admins all of it, for users what is about themselves.
+//! Reads the record of what happened. Admins read all of it, and users what is about themselves.
 //!
 //! A reader first waits until the rows committed before the request are sealed, then reads a page
 //! with one of a few permits. A row that cannot be read becomes an entry that says so.
@@ -83,8 +83,8 @@ impl Accounts {
         if own && request.user_id.is_some_and(|id| id != actor_id) {
             return Err(Reason::RoleInsufficient.into());
         }
-        // Only the first page waits for seals: rows that are sealed later are newer than every
-        // further page.
+        // Further pages need not wait for seals: rows that are sealed later are newer than all of
+        // them.
         let is_complete = request.after.is_some() || self.seal_for_reader().await;
         let filter = AuditFilter {
             user_id: if own { Some(actor_id) } else { request.user_id },

@@ -2,7 +2,7 @@
 
 use rolegate_proto::{Reason, Role};
 
-/// Which users meet a requirement.
+/// What a decision requires of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
     /// Every user with a valid credential meets it.
@@ -16,8 +16,8 @@ impl Requirement {
         Self::Roles(vec![Role::ADMIN])
     }
 
-    /// The requirement for acting on the user with this id, which only an admin may. Without an id
-    /// users act on themselves, which all may.
+    /// The requirement for acting on a user. Only an admin may act on the user with this id.
+    /// Without an id, users act on themselves, and any valid credential is enough.
     pub(super) fn to_act_on(user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::admin(),

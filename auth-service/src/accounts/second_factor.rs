@@ -1,5 +1,8 @@
-//! Second factors: enrolling, turning on and off, and the status that the user sees. `codes` checks
-//! codes at sign-ins and limits wrong ones.
+//! Enrolls users in a second factor, turns it on and off, and shows its status.
+//!
+//! `begin_second_factor` stores a secret and recovery codes. `turn_on_second_factor` checks a first
+//! code, and only from then on do logins ask for one. `codes` checks codes at sign-ins and before
+//! changes, and limits wrong ones.
 
 mod codes;
 
@@ -111,8 +114,8 @@ impl Accounts {
         .await
     }
 
-    /// Turns off a second factor: the bearer's own by a code, or that of the user with this id if
-    /// the bearer is an admin.
+    /// Turns off the bearer's own second factor by a code. With an id, an admin turns off the
+    /// second factor of that user, without a code.
     pub(crate) async fn turn_off_second_factor(
         &self,
         credential: &str,

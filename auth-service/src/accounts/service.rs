@@ -38,7 +38,7 @@ pub(crate) struct Policy {
     pub(crate) second_factor: SecondFactorPolicy,
 }
 
-/// When sessions end, in seconds.
+/// The times after which sessions end, in seconds.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionLimits {
     /// A session ends after this time without use, which is at most `max`.
@@ -60,7 +60,7 @@ pub(crate) struct Accounts {
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
     pub(super) registration_limiter: Arc<RateLimiter>,
-    /// Limits tokens for which there is no password link.
+    /// Limits how often a client presents a token that belongs to no password link.
     pub(super) link_limiter: Arc<RateLimiter>,
     pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Arc<Searches>,

@@ -49,10 +49,10 @@ pub(crate) struct SessionRequest {
     pub(crate) pending: Option<String>,
 }
 
-/// Where the tokens of a new session may be presented.
+/// Which sessions are created, and where their tokens may be presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SessionUse {
-    /// One session, which is a bearer token of the API.
+    /// One session, whose token is a bearer token of the API.
     #[default]
     Api,
     /// One session, for the cookie of applications on one host. It is refused outside of cookies.

@@ -33,7 +33,7 @@ pub(crate) struct ListedSessions {
 }
 
 impl Accounts {
-    /// Lists the sessions of the actor, or those of the user with this id if the actor is an admin.
+    /// Lists the sessions of the actor, or for an admin the sessions of the user with this id.
     /// Sessions that have ended are left out.
     ///
     /// The two sessions of one sign-in are listed as one, with the later of their last uses. People
@@ -72,8 +72,8 @@ impl Accounts {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// Finds sessions among these tokens from cookies that are also good as bearer tokens. A
-    /// process of the previous release created them, or they were created for the API.
+    /// Finds the sessions that came in cookies but are also good as bearer tokens. A process of the
+    /// previous release created them, or they were created for the API.
     ///
     /// Returns none while the database cannot be written, because then they could not be
     /// restricted.
@@ -95,9 +95,9 @@ impl Accounts {
         ids
     }
 
-    /// Restricts sessions that were presented in a cookie of applications to cookies. An
-    /// application can read its cookie, and must not be able to act as its visitor with a bearer
-    /// token.
+    /// Restricts sessions to cookies after a cookie of applications has presented them. An
+    /// application can read its cookie, and must not be able to use it as a bearer token of its
+    /// visitor.
     ///
     /// A decision does not depend on this write and waits only briefly for it: the next decision
     /// tries again.

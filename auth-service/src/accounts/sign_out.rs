@@ -77,10 +77,10 @@ impl Accounts {
     /// Logs a user out: ends the session that was presented, or else every session and access
     /// token.
     ///
-    /// A session ends only itself. An access token, and an admin for the user with this id, revoke
-    /// every access token and end every session of the user. Tokens that were issued before this
-    /// call are refused on every replica once it is answered; those of later logins are valid. API
-    /// keys stay, and cannot log their own user out.
+    /// With a session, it ends only that session. With an access token, or for an admin with the id
+    /// of a user, it revokes every access token and ends every session of the user. Tokens that
+    /// were issued before this call are refused on every replica once it is answered; tokens of
+    /// later logins are valid. API keys stay, and cannot log their own user out.
     pub(crate) async fn revoke_tokens(
         &self,
         credential: &str,

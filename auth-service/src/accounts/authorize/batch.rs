@@ -98,8 +98,8 @@ impl Accounts {
         })
     }
 
-    /// Reads the users and the tokens. Ends the idle sessions among them, and restricts sessions to
-    /// cookies that were presented in cookies.
+    /// Reads the users and the tokens. Ends the idle sessions among them, and restricts sessions
+    /// that came in cookies to cookies.
     async fn read_batch(&self, keys: BatchKeys) -> Result<BatchRows, AccountError> {
         let (users, tokens) = tokio::try_join!(
             self.reads.users.get_all(keys.user_ids),

@@ -10,8 +10,8 @@ use std::{
 pub(super) const WINDOW: Duration = Duration::from_mins(1);
 /// How many windows may be open at the same time; each takes about 64 bytes.
 ///
-/// An attacker with more addresses than that can evict windows, and gets one more window of guesses
-/// by it.
+/// An attacker with more addresses than that can evict windows, and so gets one more window of
+/// guesses.
 pub(super) const MAX_WINDOWS: usize = 100_000;
 /// The time after which to retry if attempts that are still in progress fill a window.
 const PENDING_RETRY: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ pub(super) struct CountedWindow {
     opened: Instant,
 }
 
-/// What happens when a check finds a full window.
+/// Says whether finding a full window counts as a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckMode {
     /// The attempt is refused, so the next refusal is not the first in the window.
@@ -135,8 +135,9 @@ impl Windows {
         }
     }
 
-    /// Bounds the map when it is full. Removes closed windows, then those with at most one attempt,
-    /// then all of them, until half of the bound is free. So evictions are rare.
+    /// Makes room when the map is full: removes closed windows, then those with at most one
+    /// attempt, then all. It stops when at most half of the bound is left, so that evictions are
+    /// rare.
     fn evict(&mut self, now: Instant) {
         if self.open.len() < MAX_WINDOWS {
             return;

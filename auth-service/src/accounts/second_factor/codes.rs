@@ -208,7 +208,7 @@ pub(super) fn match_one_time_code(
     }))
 }
 
-/// Refuses every code while too many wrong ones were presented under this limit.
+/// Refuses every code while this limit of wrong codes is reached.
 pub(super) fn check_wrong_codes(
     factor: &StoredSecondFactor,
     limit: CodeLimit,
@@ -224,8 +224,8 @@ pub(super) fn check_wrong_codes(
     })
 }
 
-/// The error if no key opens a second factor. Another replica enrolled the user with a key that
-/// this one lacks: a start checks the keys of all users who exist then.
+/// The error if no key opens a second factor. A start checks the keys of all users who exist then,
+/// so another replica has enrolled this user since, with a key that this one lacks.
 fn missing_key() -> AccountError {
     AccountError::internal(io::Error::other(
         "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",

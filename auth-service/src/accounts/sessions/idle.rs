@@ -25,9 +25,9 @@ impl Accounts {
     /// Deletes the sessions among these tokens that were not used for too long, and returns them.
     /// They are deleted so that a clock that is set back later does not make them valid again.
     ///
-    /// Time during which uses could not be written does not count, because this replica then does
-    /// not know of uses on others. It waits only briefly for a slow store: a decision waits for
-    /// this, or all decisions of a batch do.
+    /// Time during which uses could not be written does not count, because this replica cannot know
+    /// of later uses on other replicas then. It waits only briefly for a slow store, because a
+    /// decision waits for this, or a whole batch of decisions.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
@@ -82,8 +82,8 @@ impl Accounts {
         Ok(ended.map(|id| IdleSession { id, error: None }).collect())
     }
 
-    /// The range of times within which the last use of an active session lies. A session outside of
-    /// it is idle.
+    /// Computes the range in which the last use of an active session lies, in Unix seconds. A
+    /// session whose last use is outside of it is idle.
     pub(super) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         if let Some(began) = self.store.unwritten_since() {
