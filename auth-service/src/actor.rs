@@ -5,8 +5,8 @@ use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// The user, whose role here is the one that counts: the stored role, or that of the API key if
-    /// it is lower.
+    /// The user, with the role that counts: the stored role, or the role of the API key if it is
+    /// lower.
     pub(crate) user: User,
     /// The user's role, if it has no effect: either this service does not have the role, or it
     /// needs a second factor that the user lacks. `user` then has the role [`Role::USER`].

@@ -130,7 +130,7 @@ impl Program for Settings {
 }
 
 /// Waits for the database and migrates its schema. It does not create the user `admin`, so it needs
-/// no secret except for that of the database.
+/// no secret but the password of the database.
 pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));

@@ -1,5 +1,5 @@
-//! The roles of this service: `user`, `author` and `admin`, which always exist, and those of the
-//! setting `EXTRA_ROLES`.
+//! The roles of this service: `user`, `author` and `admin`, which always exist, and the extra roles
+//! of the setting `EXTRA_ROLES`.
 
 use crate::store::RoleUsage;
 use rolegate_program::settings::SettingError;
@@ -16,7 +16,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Only the three roles that always exist.
+    /// The three roles that always exist, without extra ones.
     pub(crate) const BUILT_IN: Self = Self { extra: Vec::new() };
 
     pub(crate) fn contains(&self, role: &Role) -> bool {

@@ -185,7 +185,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
     pub audit_retention_days: u32,
 
-    /// Of browsers behind Envoy.
+    /// How people sign in at the applications behind Envoy.
     #[command(flatten)]
     pub sign_in: SignInSettings,
 
@@ -220,7 +220,7 @@ fn parse_limit(text: &str) -> Result<u32, String> {
 }
 
 impl Settings {
-    /// The keys of access tokens; `SIGNING_SECRET` is required.
+    /// Returns the sources of the keys of access tokens. Fails if `SIGNING_SECRET` is not set.
     pub fn keys(&self) -> Result<KeySource, SettingError> {
         self.service.key_source(|| {
             let problem =
@@ -231,7 +231,7 @@ impl Settings {
 }
 
 impl ServiceSettings {
-    /// The configuration of the service.
+    /// Builds the configuration of the service, and checks what depends on several settings.
     pub fn config(
         &self,
         database: DatabaseUrl,
@@ -268,7 +268,8 @@ impl ServiceSettings {
         })
     }
 
-    /// The names of the certificates of services that may follow the changes of users.
+    /// Returns the names in certificates of services that may follow the changes of users. Fails if
+    /// client certificates are not verified, because the names would then match no caller.
     pub(crate) fn watchers(&self) -> Result<Vec<String>, SettingError> {
         if !self.user_changes_certificates.is_empty() && self.auth_tls_client_ca_file.is_none() {
             let problem = "would name nobody, because no client certificate is verified; set AUTH_TLS_CLIENT_CA_FILE";
@@ -277,7 +278,7 @@ impl ServiceSettings {
         Ok(self.user_changes_certificates.clone())
     }
 
-    /// When sessions end.
+    /// Returns when sessions end. Fails if the time without use is longer than the highest age.
     pub(crate) fn sessions(&self) -> Result<SessionLimits, SettingError> {
         let idle = self.session_idle_seconds;
         let max = self.session_max_seconds;
@@ -288,7 +289,7 @@ impl ServiceSettings {
         Ok(SessionLimits { idle, max })
     }
 
-    /// The database with the reads of `DATABASE_READS`.
+    /// Adds the consistency of reads that `DATABASE_READS` asks for to the database.
     pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
         let consistency = if self.database_reads == "quorum" {
             ReadConsistency::Quorum
@@ -298,7 +299,7 @@ impl ServiceSettings {
         database.with_read_consistency(consistency)
     }
 
-    /// TLS of the gRPC listener; `None` without.
+    /// Loads the certificates of the gRPC listener; `None` if it has no TLS.
     pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
         Ok(ServerTls::load(
             "AUTH_TLS",
@@ -311,7 +312,7 @@ impl ServiceSettings {
         )?)
     }
 
-    /// The rules for new passwords. Reads the blocklist.
+    /// Returns the rules for new passwords, and reads the blocklist for them.
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
         let file = self.password_blocklist_file.as_deref();
         let blocklist = file.map(BlocklistFile::load).transpose()?;
@@ -321,7 +322,7 @@ impl ServiceSettings {
         })
     }
 
-    /// Threads and lanes of the password engine.
+    /// Returns the settings of the password engine: its threads and lanes.
     pub(crate) fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
         rolegate_bcrypt_lanes::Settings {

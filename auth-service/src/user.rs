@@ -14,8 +14,8 @@ pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 
 /// How far ahead of the clock a revocation sets `tokens_not_before`, in seconds.
 ///
-/// That is later than every token issued so far: those of the current second, and those issued by a
-/// server whose clock was ahead before a failover.
+/// That is later than the time of every token issued so far: in the current second, or before a
+/// failover by a server whose clock was ahead.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
 
 /// A stored user, without the password hash and other secrets.
@@ -28,7 +28,7 @@ pub struct User {
     pub id: i64,
     /// The username, which is unique and compared byte for byte.
     pub username: String,
-    /// The stored role, which need not have an effect: see `Actor::ineffective_role`.
+    /// The stored role, which has no effect in some cases: see `Actor::ineffective_role`.
     pub role: Role,
     /// Tokens issued before this time, in Unix seconds, are revoked. Every change of the password
     /// increases it, so it also identifies the version of the password.

@@ -165,7 +165,8 @@ impl Accounts {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let user = self.find_user(user_id).await?;
-        // Neither can change, so the store need not check them again.
+        // Neither the id of the actor nor the name `admin` can change, so the store need not check
+        // them again.
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {
             return Err(Reason::UserNotDeletable.into());
         }

@@ -96,7 +96,7 @@ pub(crate) async fn rename(
     if user.username == ADMIN_USERNAME {
         return Err(Reason::UserNotRenamable.into());
     }
-    // No other user may take the name `admin`, as with new users.
+    // No user may take the name `admin`, neither by a renaming nor when created.
     if to == ADMIN_USERNAME {
         return Err(Reason::UsernameTaken.into());
     }

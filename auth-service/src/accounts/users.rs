@@ -1,4 +1,4 @@
-//! Reads users: one, pages of them, and only their names.
+//! Reads single users, pages of users, and the usernames of ids.
 
 use super::{
     error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,

@@ -76,8 +76,8 @@ impl Accounts {
         Ok(WatchItems::new(item_receiver, error_receiver))
     }
 
-    /// Checks that the record has everything after the start. A start without a seal gets the
-    /// newest one.
+    /// Checks that the record has everything after the start. A start with a revision and no seal
+    /// gets the newest seal.
     async fn complete_start(&self, start: &mut WatchStart) -> Result<(), AccountError> {
         if start.revision.is_none() && start.seal.is_none() {
             return Ok(());

@@ -104,8 +104,8 @@ pub(super) async fn revoke_again(
 }
 
 impl Writer {
-    /// The writer of a change: the admin if the change is about the user with this id, or else the
-    /// users themselves. They must not have changed since they were read.
+    /// The writer of a change. With an id, an admin changes the user with that id. Without one,
+    /// users change themselves, and must not have changed since they were read.
     pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::Admin(actor.user.id),
@@ -130,7 +130,8 @@ impl Accounts {
         write.run(&self.store, change, Write::log_user).await
     }
 
-    /// Finds the error for a user who changed between the decision and the write.
+    /// Checks the outcome of a write, which may have found that its user changed after the
+    /// decision.
     ///
     /// Two requests with one token may have run at the same time, and the first may have revoked
     /// the token. So the credential is authorized again; if it is still valid, the error is

@@ -14,8 +14,8 @@ use rolegate_program::{
 use std::sync::Arc;
 
 impl ServiceSettings {
-    /// The keys of access tokens. `default` supplies the signing key if `SIGNING_SECRET` is not
-    /// set.
+    /// Returns the sources of the keys of access tokens. `default` supplies the signing key if
+    /// `SIGNING_SECRET` is not set.
     pub fn key_source(
         &self,
         default: impl FnOnce() -> Result<SecretSource, SettingError>,
@@ -34,7 +34,8 @@ impl ServiceSettings {
         Ok(KeySource { signing, accepted })
     }
 
-    /// The policy of second factors, with the keys that encrypt their secrets in the database.
+    /// Reads the policy of second factors, with the keys that encrypt their secrets in the
+    /// database.
     pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
         const NAME: &str = "SECOND_FACTOR_KEY";
         let file = self.second_factor_key_file.as_deref();
@@ -60,7 +61,7 @@ impl ServiceSettings {
         })
     }
 
-    /// The secrets that go into password hashes; none if `PASSWORD_PEPPER` is not set.
+    /// Reads the secrets that go into password hashes; none if `PASSWORD_PEPPER` is not set.
     pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
         let file = self.password_pepper_file.as_deref();
         let source =
@@ -71,8 +72,10 @@ impl ServiceSettings {
         }
     }
 
-    /// The password of the user `admin`, if it has to be created. The rules are checked even if
-    /// `admin` exists, because a password that breaks them could never be used and is a mistake.
+    /// Returns the password of the user `admin`, if that user has to be created.
+    ///
+    /// The rules are checked even if `admin` exists, because a password that breaks them could
+    /// never be used and is a mistake.
     pub fn admin_password(&self) -> Result<AdminPassword, SettingError> {
         const NAME: &str = "DEFAULT_ADMIN_PASSWORD";
         let file = self.default_admin_password_file.as_deref();

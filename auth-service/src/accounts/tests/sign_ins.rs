@@ -1,4 +1,5 @@
-//! Tests which sign-ins and refusals are in the record, and whether the number of all others is.
+//! Tests which sign-ins and refusals get a row in the record, and that all other refusals are
+//! counted there.
 
 use super::{App, NOW, POLICY, Policy};
 use crate::{

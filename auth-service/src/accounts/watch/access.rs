@@ -10,9 +10,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The caller of a stream, with what proves the right to watch.
 pub(crate) enum Watcher {
-    /// An admin, by this credential.
+    /// An admin with this credential.
     Bearer(SecretString),
-    /// A service that the operator trusts, by the name in its certificate.
+    /// A service that the operator trusts, with this name in its certificate.
     Service(String),
 }
 
@@ -34,12 +34,12 @@ impl Accounts {
 pub(super) struct WatchAccess {
     accounts: Accounts,
     watcher: Watcher,
-    /// When the last successful check was made.
+    /// When a check last admitted the watcher.
     checked_at: Instant,
 }
 
 impl WatchAccess {
-    /// Begins with a watcher whom a check has just admitted.
+    /// Creates the right of a watcher whom a check has just admitted.
     pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
         Self {
             accounts,
@@ -55,7 +55,8 @@ impl WatchAccess {
         Ok(())
     }
 
-    /// Waits for `work`, however long it takes, as long as the watcher may watch.
+    /// Waits for `work` without a time limit, but fails soon after the watcher has lost the right
+    /// to watch.
     pub(super) async fn check_during<F: Future>(
         &mut self,
         work: F,

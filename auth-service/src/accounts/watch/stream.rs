@@ -26,7 +26,7 @@ use tokio::{
 /// A caller who takes the users more slowly must not hold the permit and the state of the database.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
-/// How often a caller learns the position of the stream in the record, if it has moved since.
+/// How often a stream tells the caller its position in the record, if the position has changed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Where a stream begins.
@@ -173,7 +173,8 @@ impl WatchStream {
         Ok(last.is_some())
     }
 
-    /// Sends an item as soon as the caller has room for it, as long as the caller may watch.
+    /// Waits until the caller has room for the item, and sends it. Fails if the caller may not
+    /// watch any more.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
         self.send_result(Ok(item)).await
     }

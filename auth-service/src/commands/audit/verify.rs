@@ -85,8 +85,8 @@ async fn verify(
     verification.check_operator_seal_was_found();
     verification.check_erasures();
     if contents.rows == 0 {
-        // This check comes last: if there are no other problems, retention may have removed all
-        // rows.
+        // This check comes last, because it asks whether the others found a problem. If not,
+        // retention may have removed all rows.
         verification.check_emptied(contents, &oldest, &last);
     }
     let Verification { problems, rows, .. } = verification;

@@ -6,8 +6,7 @@ use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
 use tempfile::spooled_tempfile;
 
-/// How many bytes are kept in memory; an export with more of them is kept in an unnamed file in
-/// `TMPDIR`.
+/// How many bytes are kept in memory. A larger export waits in an unnamed file in `TMPDIR`.
 const MAX_MEMORY_BYTES: usize = 64 << 20;
 
 /// Writes all users by ascending id, as of one moment.

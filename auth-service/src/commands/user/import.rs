@@ -58,8 +58,8 @@ struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
     line_reader: LineReader,
-    /// The highest id before the import. Ids up to it may have belonged to deleted users. 0 with
-    /// `--reuse-ids`.
+    /// The highest id before the import: ids up to it may have belonged to deleted users. It is 0
+    /// with `--reuse-ids`, which allows every id.
     highest_id: i64,
 }
 

@@ -12,7 +12,7 @@ use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::ExposeSecret as _;
 
-/// Creates a link. Only the link is on stdout, so that a script can send it. When it expires is on
+/// Creates a link. Only the link is on stdout, so that a script can send it. Its expiry is on
 /// stderr.
 pub(super) async fn run(
     operator: &Operator,

@@ -39,7 +39,7 @@ pub(super) struct Reader {
     hasher: RandomState,
 }
 
-/// A user, and the number of the line that has the user.
+/// A user, and the number of the user's line.
 pub(super) struct UserWithLine {
     pub(super) number: u64,
     pub(super) user: UserRecord,
