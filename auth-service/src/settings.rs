@@ -61,8 +61,8 @@ pub struct Settings {
 /// The settings of the service, which auth-service and rolegate have in common.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
-    /// Reads of PostgreSQL that are trusted: those of the primary, or only those that a synchronous standby also
-    /// acknowledges (quorum)
+    /// Reads of PostgreSQL: from the primary alone (primary), or only with the acknowledgement of a synchronous standby
+    /// (quorum)
     #[arg(long, env = "DATABASE_READS", help_heading = "Database", default_value = "primary", value_parser = ["primary", "quorum"])]
     pub database_reads: String,
 
@@ -149,7 +149,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = |text: &str| number_between(text, 0_u32, 86_400))]
     pub basic_cache_ttl_seconds: u32,
 
-    /// Who creates users: everybody by registering (open), or only admins and operators (closed)
+    /// Registration: everybody may register (open), or only admins and operators create users (closed)
     #[arg(long, env = "REGISTRATION", help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
     pub registration: String,
 
