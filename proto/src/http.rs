@@ -48,8 +48,8 @@ macro_rules! http_reasons {
 http_reasons! {
     /// The request has no credentials, or malformed ones.
     NotAuthenticated = "NOT_AUTHENTICATED", 401;
-    /// A page of another site may have caused this change: the request authenticates by a cookie or comes
-    /// from a form.
+    /// A page of another site may have caused the request, which is a change that authenticates by a cookie,
+    /// or a form.
     CrossSite = "CROSS_SITE", 403;
     /// The request does not have exactly one valid `Host`.
     HostInvalid = "HOST_INVALID", 400;

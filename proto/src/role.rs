@@ -74,8 +74,8 @@ impl Role {
         }
     }
 
-    /// Returns the role in a message: that of the name or, in a message from the previous release, that of
-    /// the number.
+    /// Parses the role in a message: from its name or, in a message from the previous release, from its
+    /// number.
     pub fn from_message(name: &str, number: i32) -> Result<Self, UnknownRole> {
         if !name.is_empty() {
             return name.parse();
@@ -88,8 +88,8 @@ impl Role {
         }
     }
 
-    /// Returns the number for a request to a service of the previous release. The number of an added role is
-    /// one that such a service refuses.
+    /// Returns the number for a request to a service of the previous release. For an added role, it is a
+    /// number that such a service refuses.
     #[must_use]
     pub fn request_number(self) -> i32 {
         match self {
@@ -101,8 +101,8 @@ impl Role {
         .into()
     }
 
-    /// Returns the number for a response to a client of the previous release, which takes the bearer of an
-    /// added role for an ordinary user.
+    /// Returns the number for a response to a client of the previous release. Such a client takes the bearer
+    /// of an added role for an ordinary user.
     #[must_use]
     pub fn response_number(self) -> i32 {
         match self.request_number() {

@@ -1,4 +1,4 @@
-//! Sessions as auth-service returns them.
+//! Converts sessions as auth-service returns them.
 
 use crate::response_time::{optional_time, required_time};
 use rolegate_grpc_client::CallError;

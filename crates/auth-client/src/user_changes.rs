@@ -20,7 +20,8 @@ pub use rolegate_proto::auth_v1::{
 /// The delay before the first reconnection. It doubles after each connection that brings no revision.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(10);
-/// The delay after auth-service refused the caller's credential. Only an operator can change that.
+/// The delay after auth-service refused the credential or found that it lacks permission. Only an operator
+/// can change either.
 const REFUSED_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Why a connection ended: a [`CallError`], or an error of the watcher.

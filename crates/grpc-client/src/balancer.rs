@@ -60,9 +60,9 @@ struct Shared {
 type CallResult = Result<Response<Body>, Status>;
 
 impl BalancedChannel {
-    /// Connects in the background to every replica behind `address`, which is `http://auth-service:50051`
-    /// without TLS or `https://auth-service:50051` with TLS, for example. With TLS, the certificate of every
-    /// replica must be valid for that host. This needs a tokio runtime.
+    /// Connects in the background to every replica behind `address`, such as `http://auth-service:50051`
+    /// without TLS or `https://auth-service:50051` with TLS. With TLS, the certificate of every replica must
+    /// be valid for that host. This needs a tokio runtime.
     pub fn connect_lazy(
         service: ServiceInfo,
         address: &str,

@@ -17,8 +17,8 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-/// How long a call in flight delays the next one. A call that takes longer, because its replica hangs for
-/// example, no longer does.
+/// How long a call in flight delays the next one. If it takes longer, for example because its replica hangs,
+/// the next call is sent anyway.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 const MAX_IN_FLIGHT_STALLED: usize = 16;
 

@@ -72,8 +72,8 @@ pub fn authenticated_request<M>(
     Ok(request)
 }
 
-/// Joins the ids of requests that share a call with commas, or returns `None` if there are none. Ids that do
-/// not fit are left out, because a peer rejects a call whose headers are too large.
+/// Joins, with commas, the ids of requests that share a call, or returns `None` if there are none. Ids that
+/// do not fit are left out, because a peer rejects a call whose headers are too large.
 pub(crate) fn join_request_ids(
     ids: impl Iterator<Item = RequestId>,
 ) -> Option<MetadataValue<Ascii>> {

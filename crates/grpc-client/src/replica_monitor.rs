@@ -204,8 +204,8 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Requests the health again and waits for it. With `grace`, the replica counts as unresponsive only
-    /// after this time; without it, at once. This ends when the health arrives.
+    /// Requests the health again, and returns it as soon as it arrives. Until then the replica counts as
+    /// unresponsive: after `grace`, or at once if there is none.
     async fn ask_health_anew(
         &self,
         connection: &Connection,

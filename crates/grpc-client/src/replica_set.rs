@@ -11,7 +11,8 @@ use tokio::sync::{Notify, watch};
 pub(crate) struct Calls {
     /// Notified when a call was not answered in time.
     pub(crate) missed: Notify,
-    /// Notified when a slow call is allowed to be slow: a password can wait several seconds for its turn.
+    /// Notified when a call is slow that may have a reason to be: a password can wait several seconds for its
+    /// turn.
     pub(crate) slow: Notify,
 }
 

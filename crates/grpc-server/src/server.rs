@@ -38,8 +38,8 @@ pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 pub struct InMemoryCallers {
     /// The connections of these callers.
     pub streams: InMemoryStreams,
-    /// Stops the server for these callers. It comes after the last of their calls, and not before the
-    /// shutdown of the whole server.
+    /// Stops the server for these callers: after the last of their calls, and not before the shutdown of the
+    /// whole server.
     pub shutdown: Shutdown,
 }
 
