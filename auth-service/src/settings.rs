@@ -2,7 +2,7 @@
 //!
 //! [`Settings`] is the command line of the program auth-service. [`ServiceSettings`] is the part
 //! that rolegate has, too, and becomes the `Config` of the service. `secrets` reads the secrets
-//! among them, also from files. Each field's comment is the text of `--help`.
+//! among them, also from files. The comment of a setting is its text in `--help`.
 
 #![expect(
     clippy::doc_markdown,

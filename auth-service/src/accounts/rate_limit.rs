@@ -3,11 +3,11 @@
 //! An attempt is acquired before the password is hashed. It is refunded if the password is correct
 //! or was not checked. So guesses that run at the same time count like guesses one after the other.
 //!
-//! An attempt counts in several windows: for the username at the address, for the address, and for
-//! the username at all addresses where its user never logged in. It makes no difference whether the
-//! username exists. A window is one minute long and opens with its first attempt. A lockout
-//! therefore lasts at most a minute, and does not affect users at addresses where they have logged
-//! in before.
+//! An attempt counts in several windows: for the username at the address, and for the address. A
+//! failed login also counts for the username at all addresses where its user never logged in. It
+//! makes no difference whether the username exists. A window is one minute long and opens with its
+//! first attempt. A lockout therefore lasts at most a minute, and does not affect users at
+//! addresses where they have logged in before.
 //!
 //! `windows` has the counters. Each replica counts separately.
 

@@ -2,7 +2,7 @@
 
 use rolegate_proto::{Reason, Role};
 
-/// What a decision requires of the user.
+/// The condition that a user must meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
     /// Every user with a valid credential meets it.

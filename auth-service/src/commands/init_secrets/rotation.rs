@@ -2,7 +2,8 @@
 //! meanwhile.
 //!
 //! Every replica must accept the next secret before one signs with it, and must accept the previous
-//! one until its tokens have expired. `docs/key-rotation.md` says what to do between the steps.
+//! one until its tokens have expired. `docs/key-rotation.md` says what to do between the steps. The
+//! step `replace` alone does it at once and ends all tokens, for a secret that leaked.
 
 use super::secret_folder::SecretFolder;
 use crate::{
