@@ -21,7 +21,7 @@ fn variant() -> Variant {
         scheme_name: "basic",
         scheme: HttpBuilder::new()
             .scheme(HttpAuthScheme::Basic)
-            .description(Some("Username and password in UTF-8."))
+            .description(Some("The username and the password, in UTF-8."))
             .build(),
         unauthenticated: &[
             "Not authenticated.",

@@ -33,8 +33,8 @@ fn variant() -> Variant {
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
             .description(Some(
-                "The `access_token` of `POST /login`, valid for 30 minutes, the `token` of `POST \
-                 /sessions`, or an API key.",
+                "The `access_token` of `POST /login`, which is valid for 30 minutes, the `token` of \
+                 `POST /sessions`, or an API key.",
             ))
             .build(),
         unauthenticated: &[

@@ -38,7 +38,7 @@ type JsonResult<T> = Result<Json<T>, ApiError>;
 /// The `user_id` of calls about the current user.
 const CURRENT_USER: Option<i64> = None;
 
-/// The result of the request.
+/// A message for people about the result of the request.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Message {
     message: Cow<'static, str>,

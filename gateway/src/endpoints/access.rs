@@ -16,6 +16,8 @@ use rolegate_auth_client::{AcceptedPassword, CallContext, User, axum::CurrentUse
 use rolegate_sign_in::request::asks_for_document;
 
 /// Get the name of the API
+///
+/// Anyone may call this endpoint.
 #[utoipa::path(
     get,
     path = "/",
@@ -39,6 +41,8 @@ pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Req
 }
 
 /// Get the name of the API
+///
+/// Anyone may call this endpoint.
 #[utoipa::path(
     get,
     path = "/",
@@ -52,7 +56,7 @@ pub(crate) async fn basic_index() -> Json<Message> {
 
 /// Get the public welcome message
 ///
-/// Credentials are ignored, even invalid ones.
+/// Anyone may call this endpoint. Credentials are ignored, even invalid ones.
 #[utoipa::path(
     get,
     path = "/public",
@@ -64,6 +68,8 @@ pub(crate) async fn public() -> Json<Message> {
 }
 
 /// Get the welcome message for authors and admins
+///
+/// The caller's stored role must be `author` or `admin`.
 #[utoipa::path(
     get,
     path = "/author",
@@ -75,6 +81,8 @@ pub(crate) async fn author() -> Json<Message> {
 }
 
 /// Get the welcome message for admins
+///
+/// The caller's stored role must be `admin`.
 #[utoipa::path(
     get,
     path = "/admin",
@@ -99,7 +107,8 @@ pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Mes
 
 /// Get the current user's welcome message
 ///
-/// Every request verifies the password.
+/// Any user without a second factor may call this endpoint. The password is verified with every request. If the user's
+/// second factor is on, the password is refused, because HTTP Basic has no place for a one-time code.
 #[utoipa::path(
     get,
     path = "/protected",

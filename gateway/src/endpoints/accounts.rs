@@ -20,7 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoResponses, ToSchema};
 
-/// A new user. Other fields, such as a role, have no effect.
+/// The username and password of a new user. Other fields, such as `role`, are ignored.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
     #[schema(schema_with = username_schema)]
@@ -31,7 +31,7 @@ pub(crate) struct RegisterRequest {
 
 /// Register a user
 ///
-/// The new user has the role `user` and is not logged in.
+/// Anyone may call this endpoint, unless registration is closed. The new user has the role `user` and is not logged in.
 #[utoipa::path(
     post,
     path = "/register",
@@ -42,7 +42,7 @@ pub(crate) struct RegisterRequest {
         (status = 400, description = "The username is taken, the username or password breaks a \
                                       rule, or the request body is malformed.",
             body = ErrorBody, example = "Username already exists."),
-        (status = 403, description = "Registration is disabled.",
+        (status = 403, description = "Registration is closed.",
             body = ErrorBody, example = "Registration is closed."),
         TooManyAttempts
     )
@@ -57,7 +57,7 @@ pub(crate) async fn register(
     Ok(message("User registered successfully."))
 }
 
-/// Login credentials.
+/// The credentials of a user.
 #[derive(Deserialize, ToSchema)]
 #[expect(clippy::option_option, reason = "so that it may be null")]
 pub(crate) struct LoginRequest {
@@ -65,7 +65,7 @@ pub(crate) struct LoginRequest {
     username: String,
     #[schema(value_type = String, format = Password, example = "open sesame")]
     password: SecretString,
-    /// A one-time code or a recovery code, where the user's second factor is on.
+    /// A one-time code or a recovery code. It is required if the user's second factor is on.
     #[schema(value_type = Option<String>, required = false, example = "123456")]
     otp: Option<Option<SecretString>>,
 }
@@ -85,7 +85,7 @@ pub(super) struct InvalidCredentials(ErrorBody);
 #[derive(Serialize, ToSchema)]
 #[schema(as = Login)]
 pub(crate) struct LoginResponse {
-    /// A JWT, valid for 30 minutes.
+    /// A JWT that is valid for 30 minutes. Send it as `Authorization: Bearer <access_token>`.
     #[schema(example = "eyJhbGciOiJIUzI1NiIs...")]
     access_token: String,
     #[schema(pattern = "^bearer$", example = "bearer")]
@@ -94,7 +94,11 @@ pub(crate) struct LoginResponse {
 
 /// Log in
 ///
-/// An unknown username and a wrong password get the same response. The one-time code is checked after the password.
+/// Verifies a username and a password, and returns an access token. Anyone may call this endpoint. Send the token with
+/// the following requests, and log in again when it has expired after 30 minutes.
+///
+/// An unknown username and a wrong password get the same response. If the user's second factor is on, `otp` is
+/// required, and it is checked after the password.
 #[utoipa::path(
     post,
     path = "/login",
@@ -127,8 +131,10 @@ pub(crate) async fn login(
 
 /// Log out
 ///
-/// With a session, ends that session. With an access token, ends all access tokens and sessions of the user,
-/// because access tokens cannot be told apart. API keys stay.
+/// Ends the session of this request. If the request has an access token, all access tokens and sessions of the user
+/// end, because a single access token cannot be revoked. API keys stay valid.
+///
+/// Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     post,
     path = "/logout",
@@ -140,7 +146,7 @@ pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
     Ok(message("Logged out."))
 }
 
-/// The current user's welcome message and stored role.
+/// A welcome message for the current user, and the user's stored role.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Profile {
     #[schema(example = "Welcome ada!")]
@@ -150,6 +156,8 @@ pub(crate) struct Profile {
 }
 
 /// Get the current user's profile
+///
+/// Returns a welcome message and the user's stored role. Any user may call this endpoint.
 #[utoipa::path(
     get,
     path = "/profile",
@@ -163,30 +171,33 @@ pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
     })
 }
 
-/// Who the caller is.
+/// The user and the credential of the request.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Me {
     #[schema(minimum = 1, example = 2)]
     id: i64,
     #[schema(example = "ada")]
     username: String,
-    /// What the caller may do; for an API key, the lower of its role and the user's.
+    /// The role that the credential acts with. For an API key, this is the lower one of the key's role and the user's.
     #[schema(value_type = RoleName)]
     role: String,
     credential: Credential,
 }
 
-/// The credential of this request.
+/// The credential of the request.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Credential {
     #[schema(pattern = "^(access_token|session|api_key)$", example = "session")]
     kind: String,
-    /// When it ends at the latest: RFC 3339 in UTC; null for never.
+    /// When the credential expires at the latest, as RFC 3339 in UTC. Null if it never expires.
     #[schema(format = DateTime, required, example = "2026-12-21T06:00:00.000Z")]
     expires_at: Option<String>,
 }
 
-/// Get the current user and what the credential is
+/// Get the current user and credential
+///
+/// Returns who the caller is, the role that the credential acts with, and when the credential expires. Any user may
+/// call this endpoint.
 #[utoipa::path(
     get,
     path = "/me",

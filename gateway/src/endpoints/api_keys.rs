@@ -21,11 +21,11 @@ use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::Curren
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The id of a key in a path: alone for the current user, and after a [`UserPath`] for any user.
+/// The id of a key in a path. It stands alone for the current user, and after a [`UserPath`] for any user.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct KeyPath {
-    /// An integer.
+    /// The id of the API key, an integer.
     #[param(example = 1)]
     key_id: i64,
 }
@@ -42,7 +42,7 @@ error_response! {
     ["User not found.", "API key not found."]
 }
 
-/// An API key, without the key itself.
+/// An API key, without its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub(crate) struct ApiKeyResponse {
@@ -50,22 +50,22 @@ pub(crate) struct ApiKeyResponse {
     id: i64,
     #[schema(example = "nightly export")]
     name: String,
-    /// The first 8 characters of the key.
+    /// The first 8 characters of the secret, by which people recognize the key.
     #[schema(example = "rgk_Zm9v")]
     prefix: String,
-    /// The highest role that the key grants, null for the user's.
+    /// The highest role that the key grants. Null if the key always has the user's role.
     #[schema(value_type = Option<RoleName>, required)]
     role: Option<String>,
-    /// RFC 3339 in UTC, to the second, as the times below.
+    /// When the key was created, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
-    /// Null for never.
+    /// When the key expires. Null if it never expires.
     #[schema(format = DateTime, required, example = "2030-01-31T00:00:00.000Z")]
     expires_at: Option<String>,
-    /// Up to a minute late; null for never.
+    /// When the key was last used, up to a minute late. Null if it was never used.
     #[schema(format = DateTime, required, example = "2026-11-22T06:00:00.000Z")]
     last_used_at: Option<String>,
-    /// The admin who created it for the user; missing if the user or an operator did.
+    /// The username of the admin who created the key for the user. Missing if the user or an operator created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false, example = "admin")]
     created_by: Option<String>,
@@ -86,7 +86,7 @@ impl From<ApiKey> for ApiKeyResponse {
     }
 }
 
-/// All API keys of a user, by ascending id.
+/// All API keys of a user, in ascending order of their ids.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKeys)]
 pub(crate) struct ApiKeysResponse {
@@ -94,6 +94,8 @@ pub(crate) struct ApiKeysResponse {
 }
 
 /// List the API keys of the current user
+///
+/// Returns all of the user's keys, without their secrets. Any user may call this endpoint.
 #[utoipa::path(
     get,
     path = "/profile/keys",
@@ -105,6 +107,8 @@ pub(crate) async fn list_own_keys(client: ActingClient) -> JsonResult<ApiKeysRes
 }
 
 /// List the API keys of a user
+///
+/// Returns all of the user's keys, without their secrets. Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/users/{user_id}/keys",
@@ -127,6 +131,8 @@ async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Ap
 }
 
 /// Get an API key of the current user
+///
+/// Returns the key without its secret. Any user may call this endpoint.
 #[utoipa::path(
     get,
     path = "/profile/keys/{key_id}",
@@ -144,6 +150,8 @@ pub(crate) async fn get_own_key(
 }
 
 /// Get an API key of a user
+///
+/// Returns the key without its secret. Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/users/{user_id}/keys/{key_id}",
@@ -172,6 +180,9 @@ async fn get_key(
 }
 
 /// Delete an API key of the current user
+///
+/// The key is refused from the next request on. Any user may call this endpoint. An API key can delete itself, but no
+/// other key.
 #[utoipa::path(
     delete,
     path = "/profile/keys/{key_id}",
@@ -179,8 +190,8 @@ async fn get_key(
     params(KeyPath),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
-        (status = 403, description = "The caller presented another API key. Any `user`, `author` \
-                                      or `admin` with an access token or session is admitted.",
+        (status = 403, description = "The caller presented an API key other than the one to delete. \
+                                      Use an access token, a session, or that API key.",
             body = ErrorBody, example = "Insufficient privileges."),
         OwnKeyNotFound
     )
@@ -195,6 +206,8 @@ pub(crate) async fn delete_own_key(
 }
 
 /// Delete an API key of a user
+///
+/// The key is refused from the next request on. Only admins may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/keys/{key_id}",
@@ -220,6 +233,8 @@ async fn delete_key(
 }
 
 /// Delete all API keys of the current user
+///
+/// The keys are refused from the next request on. Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     delete,
     path = "/profile/keys",
@@ -231,6 +246,8 @@ pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message>
 }
 
 /// Delete all API keys of a user
+///
+/// The keys are refused from the next request on. Only admins may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/keys",

@@ -25,55 +25,56 @@ use utoipa::{
     },
 };
 
-/// What happened once.
+/// An entry of the audit record: a change, a sign-in or a refusal.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(crate) struct AuditEntryResponse {
-    /// In the order of the changes, without gaps except after a restore.
+    /// The number of the entry. Entries are numbered in the order of the changes, without gaps except after a restore.
     #[schema(minimum = 1, example = 7)]
     revision: i64,
-    /// RFC 3339 in UTC, to the second.
+    /// When it happened, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-27T12:35:17.000Z")]
     time: String,
     #[schema(example = "role_changed")]
     event: String,
-    /// The user to whom it happened; null if unknown.
+    /// The id of the user to whom it happened. Null if it is unknown.
     #[schema(required, example = 2)]
     user_id: Option<i64>,
-    /// The name that the user had; null if unknown or erased.
+    /// The username of that user at the time. Null if it is unknown or erased.
     #[schema(required, example = "ada")]
     username: Option<String>,
-    /// Who did it; null for the operator, and for a client that is unknown.
+    /// The id of the user who did it. Null for an operator, and for an unknown client.
     #[schema(required, example = 1)]
     actor_id: Option<i64>,
-    /// The name that the actor had.
+    /// The username of the actor at the time.
     #[schema(required, example = "admin")]
     actor: Option<String>,
-    /// The API key by which the actor did it.
+    /// The id of the API key that the actor used.
     #[schema(required)]
     actor_key: Option<i64>,
-    /// The session by which the actor did it.
+    /// The id of the session that the actor used.
     #[schema(required)]
     actor_session: Option<i64>,
-    /// The address of the client; null if unknown, erased, or another person's in `/profile/audit`.
+    /// The address of the client. Null if it is unknown or erased. In `/profile/audit`, it is also null if another user
+    /// acted.
     #[schema(required, example = "203.0.113.9")]
     client_address: Option<String>,
     #[schema(required, example = "4161456a68c64d63a985b74b7ad5dabb")]
     request_id: Option<String>,
-    /// What changed; never a secret.
+    /// What changed. It never contains a secret.
     #[schema(example = json!({"from": "user", "to": "author"}))]
     details: Map<String, Value>,
 }
 
-/// A page of what happened, the newest first.
+/// A page of the audit record, with the newest entry first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditPage)]
 pub(crate) struct AuditResponse {
     entries: Vec<AuditEntryResponse>,
-    /// The `after` of the next page, null on the last page.
+    /// The value of `after` for the next page. Null on the last page.
     #[schema(required, example = 7)]
     next: Option<i64>,
-    /// Only there, and true, if the first page may lack entries that were written before it was asked for.
+    /// True if the first page may lack entries that were written before the request. Missing otherwise.
     #[serde(skip_serializing_if = "Not::not")]
     #[schema(required = false, example = true)]
     incomplete: bool,
@@ -119,10 +120,10 @@ struct OwnAuditFilters;
 impl IntoParams for OwnAuditFilters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![
-            limit_parameter("Maximum number of entries."),
+            limit_parameter("The maximum number of entries on the page."),
             positive_parameter(
                 "after",
-                "Only revisions below this one: the `next` of the page before.",
+                "Return only entries with a lower revision. Pass the `next` of the previous page.",
             ),
         ]
     }
@@ -138,9 +139,9 @@ impl IntoParams for AuditFilters {
             .pattern(Some("^[a-z_]{1,64}$"));
         let mut parameters = OwnAuditFilters::into_params(location);
         parameters.extend([
-            positive_parameter("user_id", "Only what happened to this user."),
-            positive_parameter("actor_id", "Only what this user did."),
-            query_parameter("event", "Only this event.", event),
+            positive_parameter("user_id", "Return only what happened to this user."),
+            positive_parameter("actor_id", "Return only what this user did."),
+            query_parameter("event", "Return only entries of this event.", event),
         ]);
         parameters
     }
@@ -158,9 +159,10 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
     })
 }
 
-/// List what happened
+/// List audit entries
 ///
-/// Changes of users, their credentials and roles, sign-ins and refusals, the newest first.
+/// Returns changes of users, credentials and roles, sign-ins, and refusals. The newest entry comes first. Only admins may
+/// call this endpoint.
 #[utoipa::path(
     get,
     path = "/audit",
@@ -176,9 +178,10 @@ pub(crate) async fn list_audit(
     Ok(Json(client.list_audit(query).await?.try_into()?))
 }
 
-/// List what happened to the current user
+/// List the audit entries of the current user
 ///
-/// Without the addresses from which others acted.
+/// Returns what happened to the current user. The newest entry comes first. The client addresses of other users are
+/// left out. Any user may call this endpoint.
 #[utoipa::path(
     get,
     path = "/profile/audit",

@@ -22,11 +22,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A link by which a user chooses a password. It is shown only here.
+/// A link by which a user chooses a password. It is shown only in this response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PasswordLink)]
 pub(crate) struct PasswordLinkResponse {
-    /// At the origin of `SIGN_IN_URL`, or a path of this service if that is one.
+    /// The address to give to the user. It is at the origin of the setting `SIGN_IN_URL`, or a path of this service if
+    /// that setting is a path.
     #[schema(example = "https://auth.example.org/set-password#rgl_Zm9vYmFy...")]
     url: String,
     /// RFC 3339 in UTC, to the second.
@@ -44,10 +45,13 @@ impl PasswordLinkResponse {
     }
 }
 
-/// Make a link by which another user chooses a password
+/// Create a password link for a user
 ///
-/// It is good once, for 24 hours, until there is a newer one or another password, or the user is disabled. Whoever has
-/// it can choose the password, so nobody but the user should see it.
+/// Returns a link by which the user chooses a password. The link can be used once within 24 hours. It ends earlier if a
+/// newer link is created, the password changes, or the user is disabled.
+///
+/// Give the link to the user in a way that nobody else can read, because anyone who has it can choose the password.
+/// Only admins may call this endpoint, and not with an API key.
 #[utoipa::path(
     post,
     path = "/users/{user_id}/password-link",
@@ -55,7 +59,7 @@ impl PasswordLinkResponse {
     params(UserPath),
     responses(
         (status = 201, description = "The new link.", body = PasswordLinkResponse),
-        (status = 400, description = "The user is oneself, or the id is not an integer.",
+        (status = 400, description = "The user is the caller, or the id is not an integer.",
             body = ErrorBody, example = "Use /profile/password to change your own password."),
         AdminTokenRequired,
         UserNotFound
@@ -73,7 +77,7 @@ pub(crate) async fn create_password_link(
     ))
 }
 
-/// The token of a link, and the password that its user chose.
+/// The token of a password link, and the new password.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChoiceRequest {
     /// What is behind `#` in the link.
@@ -83,10 +87,13 @@ pub(crate) struct PasswordChoiceRequest {
     password: SecretString,
 }
 
-/// Choose a password by a link
+/// Set a password with a password link
 ///
-/// Revokes all tokens and ends all sessions of the user. API keys and a second factor stay. A password that breaks a
-/// rule leaves the link good.
+/// Sets the password of the user for whom the link was created. Anyone who has the link may call this endpoint. Log in
+/// with the new password afterwards.
+///
+/// Revokes all access tokens and ends all sessions of the user. API keys and the second factor stay. If the password
+/// breaks a rule, the link can still be used.
 #[utoipa::path(
     put,
     path = "/password",
@@ -110,7 +117,7 @@ pub(crate) async fn redeem_password_link(
     Ok(message("Password updated successfully."))
 }
 
-/// The token of a link.
+/// The token of a password link.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordLinkRequest {
     /// What is behind `#` in the link.
@@ -118,7 +125,7 @@ pub(crate) struct PasswordLinkRequest {
     token: SecretString,
 }
 
-/// Whose password a link sets, and until when.
+/// The user whose password a link sets, and when the link expires.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PasswordLinkOwner {
     #[schema(example = "ada")]
@@ -128,9 +135,10 @@ pub(crate) struct PasswordLinkOwner {
     expires_at: String,
 }
 
-/// Find out whose password a link sets
+/// Look up a password link
 ///
-/// The link stays good. The token is in the body, because addresses are logged.
+/// Returns the user whose password the link sets, and when the link expires. Anyone who has the link may call this
+/// endpoint, and the link can still be used. The token is in the request body, because addresses are logged.
 #[utoipa::path(
     post,
     path = "/password-link",

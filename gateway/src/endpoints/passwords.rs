@@ -44,8 +44,8 @@ fn password_like(example: &str) -> Object {
         .schema_type(Type::String)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
         .description(Some(
-            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
-             as sent.",
+            "A password of 1 to 72 bytes of UTF-8 without NUL. The service may require more than \
+             1 byte. The password is used exactly as sent.",
         ))
         .min_length(Some(1))
         .max_length(Some(72))
@@ -65,9 +65,11 @@ pub(crate) struct PasswordChangeRequest {
 
 /// Change the current user's password
 ///
-/// Revokes all tokens of the user, including an access token in this request: log in with the new password. Ends
-/// all sessions but that of this request. API keys stay.
-/// A wrong current password counts against the login rate limits.
+/// Revokes all access tokens of the user, including one in this request, and ends all sessions except that of this
+/// request. API keys stay valid. If the request has an access token, log in again with the new password.
+///
+/// A wrong current password counts against the rate limits of logins. Any user may call this endpoint, but not with an
+/// API key.
 #[utoipa::path(
     put,
     path = "/profile/password",
@@ -101,7 +103,10 @@ pub(crate) struct PasswordUpdateRequest {
 
 /// Set another user's password
 ///
-/// Revokes all tokens and ends all sessions of that user. Your own password needs the current one: `PUT /profile/password`.
+/// Revokes all access tokens and ends all sessions of the user. API keys stay valid. Only admins may call this
+/// endpoint, and not with an API key. To change your own password, use `PUT /profile/password`.
+///
+/// A service can be configured so that only users choose their passwords. In that case, create a password link instead.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
@@ -110,11 +115,12 @@ pub(crate) struct PasswordUpdateRequest {
     request_body = PasswordUpdateRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
-        (status = 400, description = "The password breaks a rule, the user is oneself, the id is \
-                                      not an integer, or the request body is malformed.",
+        (status = 400, description = "The password breaks a rule, the user is the caller, the id \
+                                      is not an integer, or the request body is malformed.",
             body = ErrorBody, example = "Password must have at most 72 bytes."),
-        (status = 403, description = "The user's stored role is not `admin`, the caller presented \
-                                      an API key, or only users choose their passwords.",
+        (status = 403, description = "The caller's stored role is not `admin`, the caller \
+                                      presented an API key, or only users may choose their \
+                                      passwords.",
             body = ErrorBody, example = "Insufficient privileges."),
         UserNotFound
     )
@@ -129,7 +135,7 @@ pub(crate) async fn set_password(
     Ok(message("Password updated successfully."))
 }
 
-/// How many bytes a new password may have.
+/// The length that a new password may have, in bytes of UTF-8.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PasswordPolicy {
     #[schema(example = 8)]
@@ -138,9 +144,10 @@ pub(crate) struct PasswordPolicy {
     max_length: u32,
 }
 
-/// Get the rules of new passwords
+/// Get the password policy
 ///
-/// Lengths are in bytes of UTF-8. A list of common passwords may refuse others.
+/// Returns the minimum and the maximum length of a new password, in bytes of UTF-8. The service may also refuse common
+/// passwords. Anyone may call this endpoint.
 #[utoipa::path(
     get,
     path = "/password-policy",

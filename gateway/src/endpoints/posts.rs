@@ -59,7 +59,7 @@ pub(crate) struct PostsState {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct PostPath {
-    /// An integer.
+    /// The id of the post, an integer.
     #[param(example = 1)]
     id: i64,
 }
@@ -72,18 +72,17 @@ error_response! {
 error_response! {
     /// The error for users who may not change the post.
     PostOwnerRequired = 403,
-    "The user's stored role is not `author` or `admin`, or the user is an author and not \
-     the owner of the post.",
+    "The caller's stored role is not `author` or `admin`, or the caller is an author and does \
+     not own the post.",
     ["Insufficient privileges."]
 }
 
-/// The content of a post; both fields are stored exactly as sent.
+/// The title and the content of a post. Both are stored exactly as sent.
 // posts-service checks the rules.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PostDraft)]
 pub(crate) struct PostRequest {
-    /// 1 to 200 characters (Unicode scalar values), no control or invisible characters, not
-    /// only white space.
+    /// 1 to 200 characters (Unicode scalar values), without control or invisible characters, and not only white space.
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -91,7 +90,7 @@ pub(crate) struct PostRequest {
         example = "On roles"
     )]
     title: String,
-    /// 1 to 50,000 characters (Unicode scalar values), no NUL.
+    /// 1 to 50,000 characters (Unicode scalar values), without NUL.
     #[schema(
         min_length = 1,
         max_length = 50_000,
@@ -110,12 +109,12 @@ impl From<PostRequest> for PostInput {
     }
 }
 
-/// A page of posts by ascending id.
+/// A page of posts, in ascending order of their ids.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostPage)]
 pub(crate) struct PostsResponse {
     posts: Vec<PostResponse>,
-    /// The `after` of the next page, null on the last page.
+    /// The value of `after` for the next page. Null on the last page.
     #[schema(required, example = 7)]
     next: Option<i64>,
 }
@@ -126,9 +125,14 @@ struct PostFilters;
 impl IntoParams for PostFilters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![
-            limit_parameter("Maximum number of posts; a page of long posts has fewer."),
-            id_parameter("after", "Only posts with a greater id."),
-            id_parameter("author_id", "Only posts of this author."),
+            limit_parameter(
+                "The maximum number of posts on the page. A page of long posts has fewer.",
+            ),
+            id_parameter(
+                "after",
+                "Return only posts with a greater id. Pass the `next` of the previous page.",
+            ),
+            id_parameter("author_id", "Return only posts of this author."),
         ]
     }
 }
@@ -144,7 +148,8 @@ fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
 
 /// List posts
 ///
-/// Posts come in ascending order of their ids.
+/// Returns posts in ascending order of their ids. Anyone may call this endpoint. A page of long posts has fewer than
+/// `limit`, so only `next` says whether there are more.
 #[utoipa::path(
     get,
     path = "/posts",
@@ -178,6 +183,8 @@ async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Respo
 }
 
 /// Get a post
+///
+/// Anyone may call this endpoint.
 #[utoipa::path(
     get,
     path = "/posts/{id}",
@@ -197,7 +204,7 @@ pub(crate) async fn get_post(
 
 /// Create a post
 ///
-/// The caller becomes its author.
+/// The caller becomes the author of the post. Only authors and admins may call this endpoint.
 #[utoipa::path(
     post,
     path = "/posts",
@@ -229,7 +236,8 @@ pub(crate) async fn create_post(
 
 /// Update a post
 ///
-/// Authors update their own posts, admins any post. The author does not change.
+/// Replaces the title and the content. The author stays the same. Authors may update their own posts, and admins all
+/// posts.
 #[utoipa::path(
     put,
     path = "/posts/{id}",
@@ -261,7 +269,7 @@ pub(crate) async fn update_post(
 
 /// Delete a post
 ///
-/// Authors delete their own posts, admins any post.
+/// Authors may delete their own posts, and admins all posts.
 #[utoipa::path(
     delete,
     path = "/posts/{id}",

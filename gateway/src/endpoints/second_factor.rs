@@ -28,44 +28,49 @@ use utoipa::ToSchema;
 /// The longest host name, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST_LEN: usize = 255;
 
-/// The current password.
+/// The current password of the user.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct EnrolmentRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
 }
 
-/// What the user keeps of a second factor. It is shown only here.
+/// The secret and the recovery codes of a new second factor. They are shown only in this response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewSecondFactor)]
 pub(crate) struct EnrolmentResponse {
-    /// In base32, for authenticator applications.
+    /// The secret in base32, for an authenticator application.
     #[schema(example = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")]
     secret: String,
-    /// The same with its parameters, for a picture.
+    /// The secret with its parameters as a URL, to be shown as a QR code.
     #[schema(
         example = "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Rolegate\
                         &algorithm=SHA1&digits=6&period=30"
     )]
     otpauth_url: String,
-    /// Ten, each good once in place of a code.
+    /// Ten recovery codes. Each can be used once in place of a one-time code.
     #[schema(example = json!(["gezdg-nbvgy-3tqoj-qgezd-gnbvgy"]))]
     recovery_codes: Vec<String>,
 }
 
-/// Begin to turn on the current user's second factor
+/// Start enrolling a second factor
 ///
-/// Needs the current password; a wrong one counts against the login rate limits. Nothing asks for a code before `PUT`.
-/// Begun again, it has another secret and other recovery codes.
+/// Returns a secret for an authenticator application, and ten recovery codes. Show them to the user. Logins do not need
+/// a code yet: to turn the second factor on, send a code of the application with `PUT /profile/second-factor`. If
+/// enrolling is started again, the secret and the recovery codes are replaced.
+///
+/// The current password is required, and a wrong one counts against the rate limits of logins. Any user may call this
+/// endpoint, but not with an API key.
 #[utoipa::path(
     post,
     path = "/profile/second-factor",
     tag = tags::ACCOUNTS,
     request_body = EnrolmentRequest,
     responses(
-        (status = 201, description = "What the user keeps.", body = EnrolmentResponse),
-        (status = 400, description = "The current password is wrong, the second factor is on, the \
-                                      service has none, or the request body is malformed.",
+        (status = 201, description = "The secret and the recovery codes.", body = EnrolmentResponse),
+        (status = 400, description = "The current password is wrong, the second factor is already \
+                                      on, the service offers no second factor, or the request \
+                                      body is malformed.",
             body = ErrorBody, example = "Current password is incorrect."),
         PersonalTokenRequired,
         TooManyAttemptsOrAdditions
@@ -111,15 +116,19 @@ fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
 /// A one-time code.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct OtpRequest {
-    /// Six digits, or where it is turned off, perhaps a recovery code. White space and hyphens are ignored, and a digit of any script is that digit.
+    /// A one-time code of six digits. To turn the second factor off, it may also be a recovery code. White space and
+    /// hyphens are ignored, and digits of any script are accepted.
     #[schema(value_type = String, example = "123456")]
     otp: SecretString,
 }
 
-/// Turn on the current user's second factor
+/// Turn on the second factor
 ///
-/// Every login then needs a code after the password, and HTTP Basic is refused. Revokes all access tokens and ends all
-/// sessions of the user, also that of this request. API keys stay.
+/// Finishes enrolling, which `POST /profile/second-factor` started. Every login then needs a code after the password,
+/// and HTTP Basic is refused.
+///
+/// Revokes all access tokens and ends all sessions of the user, including that of this request, so log in again. API
+/// keys stay valid. Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     put,
     path = "/profile/second-factor",
@@ -127,8 +136,9 @@ pub(crate) struct OtpRequest {
     request_body = OtpRequest,
     responses(
         (status = 200, body = Message, example = "Second factor is on."),
-        (status = 400, description = "The code is wrong, the second factor is on or not begun, or \
-                                      the request body is malformed.",
+        (status = 400, description = "The code is wrong, the second factor is already on, \
+                                      enrolling was not started, or the request body is \
+                                      malformed.",
             body = ErrorBody, example = "One-time code is incorrect."),
         PersonalTokenRequired,
         TooManyAttempts
@@ -144,7 +154,10 @@ pub(crate) async fn enable_second_factor(
     Ok(message("Second factor is on."))
 }
 
-/// Turn off the current user's second factor
+/// Turn off the second factor
+///
+/// Requires a one-time code or a recovery code. Logins then need only the password. Any user may call this endpoint,
+/// but not with an API key.
 #[utoipa::path(
     delete,
     path = "/profile/second-factor",
@@ -169,18 +182,21 @@ pub(crate) async fn disable_second_factor(
     Ok(message("Second factor is off."))
 }
 
-/// The second factor of a user.
+/// The state of a user's second factor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SecondFactor)]
 pub(crate) struct SecondFactorResponse {
-    /// Whether logins need a code.
+    /// True if logins need a code.
     enabled: bool,
-    /// How many are left.
+    /// How many recovery codes are left.
     #[schema(minimum = 0, maximum = 10, example = 10)]
     recovery_codes: i64,
 }
 
-/// Get the current user's second factor
+/// Get the state of the second factor
+///
+/// Returns whether the current user's second factor is on, and how many recovery codes are left. Any user may call this
+/// endpoint.
 #[utoipa::path(
     get,
     path = "/profile/second-factor",
@@ -197,7 +213,8 @@ pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<Second
 
 /// Remove another user's second factor
 ///
-/// For a user who lost the device and the recovery codes: the password is then enough.
+/// Use this for a user who has lost the device and the recovery codes. The password alone is then enough to log in,
+/// until the user enrolls again. Only admins may call this endpoint, and not with an API key.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/second-factor",
@@ -205,8 +222,8 @@ pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<Second
     params(UserPath),
     responses(
         (status = 200, body = Message, example = "Second factor is off."),
-        (status = 400, description = "The second factor is off, the user is oneself, or the id is \
-                                      not an integer.",
+        (status = 400, description = "The second factor is off, the user is the caller, or the id \
+                                      is not an integer.",
             body = ErrorBody, example = "Second factor is not on."),
         AdminTokenRequired,
         UserNotFound

@@ -21,11 +21,11 @@ use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The id of a session in a path: alone for the current user, and after a [`UserPath`] for any user.
+/// The id of a session in a path. It stands alone for the current user, and after a [`UserPath`] for any user.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct SessionPath {
-    /// An integer.
+    /// The id of the session, an integer.
     #[param(example = 1)]
     session_id: i64,
 }
@@ -48,25 +48,25 @@ error_response! {
 pub(crate) struct SessionResponse {
     #[schema(minimum = 1, example = 1)]
     id: i64,
-    /// As it was given.
+    /// The name that the client gave the session. Null if it gave none.
     #[schema(required, example = "phone")]
     name: Option<String>,
-    /// RFC 3339 in UTC, to the second, as the times below.
+    /// When the session was created, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
-    /// Up to a minute late; null for never.
+    /// When the session was last used, up to a minute late. Null if it was never used.
     #[schema(format = DateTime, required, example = "2026-11-22T06:00:00.000Z")]
     last_used_at: Option<String>,
-    /// The address that it was made from; null if it is unknown.
+    /// The address from which the session was created. Null if it is unknown.
     #[schema(required, example = "203.0.113.9")]
     client_address: Option<String>,
-    /// What the client called itself.
+    /// The `User-Agent` of the client that created the session. Null if it sent none.
     #[schema(required, example = "Mozilla/5.0")]
     user_agent: Option<String>,
-    /// When it ends, used or not.
+    /// When the session expires, even if it is used.
     #[schema(format = DateTime, example = "2026-12-21T06:00:00.000Z")]
     expires_at: String,
-    /// Whether it is the credential of this request.
+    /// True if the session is the credential of this request.
     current: bool,
 }
 
@@ -85,7 +85,7 @@ impl From<Session> for SessionResponse {
     }
 }
 
-/// All sessions of a user, by ascending id.
+/// All sessions of a user, in ascending order of their ids.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Sessions)]
 pub(crate) struct SessionsResponse {
@@ -93,6 +93,8 @@ pub(crate) struct SessionsResponse {
 }
 
 /// List the sessions of the current user
+///
+/// Returns the sessions without their tokens. Any user may call this endpoint.
 #[utoipa::path(
     get,
     path = "/profile/sessions",
@@ -104,6 +106,8 @@ pub(crate) async fn list_own_sessions(client: ActingClient) -> JsonResult<Sessio
 }
 
 /// List the sessions of a user
+///
+/// Returns the sessions without their tokens. Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/users/{user_id}/sessions",
@@ -129,6 +133,8 @@ async fn list_sessions(
 }
 
 /// End a session of the current user
+///
+/// The session is refused from the next request on. Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     delete,
     path = "/profile/sessions/{session_id}",
@@ -150,6 +156,8 @@ pub(crate) async fn end_own_session(
 }
 
 /// End a session of a user
+///
+/// The session is refused from the next request on. Only admins may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/sessions/{session_id}",
@@ -176,7 +184,7 @@ async fn end_session(
 
 /// End all sessions of the current user
 ///
-/// All but the one of this request.
+/// Ends all sessions except that of this request. Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     delete,
     path = "/profile/sessions",
@@ -189,7 +197,7 @@ pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message
 
 /// End all sessions of a user
 ///
-/// All but the one of this request.
+/// Ends all sessions except that of this request. Only admins may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/sessions",

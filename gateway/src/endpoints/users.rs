@@ -28,7 +28,7 @@ use utoipa::{
 #[into_params(parameter_in = Path)]
 pub(crate) struct UserPath {
     // The example is 2, because user 1 is the admin.
-    /// An integer.
+    /// The id of the user, an integer.
     #[param(example = 2)]
     pub(crate) user_id: i64,
 }
@@ -48,7 +48,7 @@ pub(crate) struct UserResponse {
     username: String,
     #[schema(value_type = RoleName)]
     role: String,
-    /// Whether every credential of the user is refused.
+    /// True if every credential of the user is refused.
     disabled: bool,
 }
 
@@ -63,7 +63,7 @@ impl From<User> for UserResponse {
     }
 }
 
-/// What a user may do. `EXTRA_ROLES` can add to these three.
+/// A role, which decides what a user may do. The setting `EXTRA_ROLES` can add to these three.
 #[derive(ToSchema)]
 #[schema(as = Role, pattern = "^[a-z][a-z0-9_-]{0,31}$", examples("user", "author", "admin"))]
 #[expect(dead_code, reason = "stands in schemas for a string")]
@@ -77,8 +77,8 @@ pub(super) fn username_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(
-            "1 to 255 bytes of UTF-8 in Unicode NFC, without control and invisible characters, \
-             colons, or white space at either end. Compared byte for byte.",
+            "A username of 1 to 255 bytes of UTF-8 in Unicode NFC, without control and invisible \
+             characters, colons, or white space at either end. It is compared byte for byte.",
         ))
         .min_length(Some(1))
         .max_length(Some(255))
@@ -88,6 +88,8 @@ pub(super) fn username_schema() -> Object {
 }
 
 /// Get a user
+///
+/// Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/users/{user_id}",
@@ -102,12 +104,12 @@ pub(crate) async fn get_user(
     Ok(Json(client.get_user(user_id).await?.into()))
 }
 
-/// What to change. Other fields are refused: a caller must not take them for changed.
+/// The fields to change. Other fields are refused, so that a caller does not take them for changed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(min_properties = 1)]
 pub(crate) struct UserUpdateRequest {
-    /// The new name.
+    /// The new username.
     #[schema(
         nullable = false,
         min_length = 1,
@@ -115,16 +117,19 @@ pub(crate) struct UserUpdateRequest {
         example = "ada.lovelace"
     )]
     username: Option<String>,
-    /// Whether every credential of the user is refused.
+    /// True to disable the user, so that every credential of the user is refused. False to enable the user again.
     #[schema(nullable = false)]
     disabled: Option<bool>,
 }
 
-/// Rename, disable or enable a user
+/// Update a user
 ///
-/// A new name ends the access tokens of the user, which have the old one; sessions and API keys stay.
-/// Every credential of a disabled user is refused from the next request on, as if the user did not
-/// exist. Access tokens and sessions from before stay ended when the user is enabled again.
+/// Renames, disables or enables a user. A request with both fields changes both or neither. Only admins may call this
+/// endpoint.
+///
+/// A new name ends the user's access tokens, because they contain the old one. Sessions and API keys stay valid. Every
+/// credential of a disabled user is refused from the next request on, as if the user did not exist. Access tokens and
+/// sessions from before stay ended when the user is enabled again.
 #[utoipa::path(
     patch,
     path = "/users/{user_id}",
@@ -133,9 +138,9 @@ pub(crate) struct UserUpdateRequest {
     request_body = UserUpdateRequest,
     responses(
         (status = 200, body = UserResponse),
-        (status = 400, description = "The name breaks a rule or is taken, the user is the last admin or the \
-                                      user named `admin`, the id is not an integer, or the request body is \
-                                      malformed, has another field or none.",
+        (status = 400, description = "The username breaks a rule or is taken, the user is the last admin or \
+                                      the user named `admin`, the id is not an integer, or the request body \
+                                      is malformed, has an unknown field, or has no field.",
             body = ErrorBody, example = "Username already exists."),
         UserNotFound
     )
@@ -163,7 +168,8 @@ pub(crate) struct RoleUpdateRequest {
 
 /// Set a user's role
 ///
-/// Takes effect on the user's next request, whatever role the token names.
+/// The new role decides from the user's next request on, whatever role an access token names. Only admins may call this
+/// endpoint.
 #[utoipa::path(
     put,
     path = "/users/{user_id}/role",
@@ -197,6 +203,8 @@ pub(crate) struct RolesResponse {
 }
 
 /// List the roles
+///
+/// Returns the roles that users can have. Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/roles",
@@ -210,9 +218,9 @@ pub(crate) async fn list_roles(client: ActingClient) -> JsonResult<RolesResponse
     }))
 }
 
-/// End all access tokens and sessions of a user
+/// Revoke the access tokens and sessions of a user
 ///
-/// The user can log in again at once. API keys stay.
+/// The user can log in again at once. API keys stay valid. Only admins may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/tokens",
@@ -230,7 +238,8 @@ pub(crate) async fn revoke_tokens(
 
 /// Delete a user
 ///
-/// Revokes all tokens of the user. The id is never reused; the username can be registered again.
+/// Ends all credentials of the user. The id is never used again, but the username can be registered again. Only admins
+/// may call this endpoint.
 #[utoipa::path(
     delete,
     path = "/users/{user_id}",

@@ -36,7 +36,7 @@ impl Guard {
             .into_iter()
             .map(|route| route.map(|methods| methods.route_layer(self.layer.clone())));
         let mut protected = document_token(guarded);
-        let description = format!("The user's stored role is not {}.", self.role_names);
+        let description = format!("The caller's stored role is not {}.", self.role_names);
         let paths = &mut protected.get_openapi_mut().paths.paths;
         for operation in paths.values_mut().flat_map(operations) {
             add_response(

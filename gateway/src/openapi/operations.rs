@@ -68,7 +68,7 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
     add_response(
         responses,
         500,
-        "An unexpected error in the service.",
+        "An unexpected error occurred in the service.",
         &["Internal server error."],
     );
     for (status, response) in &mut responses.responses {
@@ -89,7 +89,12 @@ fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter
         if parameter.parameter_in == ParameterIn::Path {
             let name = &parameter.name;
             let detail = format!("Path parameter \"{name}\" must be an integer.");
-            add_response(responses, 400, "The path is malformed.", &[&detail]);
+            add_response(
+                responses,
+                400,
+                "An id in the path is not an integer.",
+                &[&detail],
+            );
         } else {
             has_query = true;
         }
@@ -133,7 +138,7 @@ fn add_body_errors(responses: &mut Responses) {
     add_response(
         responses,
         415,
-        "The request body has another media type, or a content coding.",
+        "The media type of the request body is not JSON, or the body has a content coding.",
         &[
             "Content-Type must be application/json.",
             "Content-Encoding is not supported.",
@@ -178,11 +183,26 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
             String::schema(),
             variant.challenge,
         ),
-        "405" => add_header(response, "Allow", String::schema(), "Allowed methods."),
-        "429" => add_header(response, "Retry-After", u64::schema(), "Seconds."),
+        "405" => add_header(
+            response,
+            "Allow",
+            String::schema(),
+            "The methods that the path supports.",
+        ),
+        "429" => add_header(
+            response,
+            "Retry-After",
+            u64::schema(),
+            "The seconds to wait before the next attempt.",
+        ),
         "503" => {
             let integer = ObjectBuilder::new().schema_type(Type::Integer);
-            add_header(response, "Retry-After", integer.into(), "Seconds.");
+            add_header(
+                response,
+                "Retry-After",
+                integer.into(),
+                "The seconds to wait before the next attempt.",
+            );
         }
         _ => {}
     }

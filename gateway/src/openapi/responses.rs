@@ -16,7 +16,7 @@ use utoipa::{
 #[schema(as = ApiError)]
 #[expect(dead_code, reason = "describes a body and is never constructed")]
 pub(crate) struct ErrorBody {
-    /// What is wrong, as a sentence.
+    /// A sentence that tells people what is wrong.
     #[schema(example = "User not found.")]
     detail: String,
 }
@@ -31,7 +31,8 @@ pub(super) fn reason_schema() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(
-            "Why the request failed, for programs. Stable; later versions have more.",
+            "Why the request failed, for programs to compare. Reasons are stable, and later versions \
+             may add more.",
         ))
         .examples(reasons)
 }
@@ -67,30 +68,29 @@ error_response! {
 error_response! {
     /// The error of endpoints that add a credential to a user without verifying a password.
     TooManyAdditions = 429,
-    "The user has had 140 new API keys, sessions and second factors within a minute.",
+    "140 API keys, sessions and second factors were created for the user within a minute.",
     [TOO_MANY]
 }
 
 error_response! {
     /// The error of endpoints that add a credential to a user after verifying the password.
     TooManyAttemptsOrAdditions = 429,
-    "Too many recent failures from this client or for this username, or the user has had 140 new \
-     API keys, sessions and second factors within a minute.",
+    "Too many recent failures from this client or for this username, or 140 API keys, sessions and \
+     second factors were created for the user within a minute.",
     [TOO_MANY]
 }
 
 error_response! {
     /// The error for an API key at endpoints that admit any user, but only with an access token or session.
     PersonalTokenRequired = 403,
-    "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
-     or session is admitted.",
+    "The caller presented an API key. Use an access token or a session.",
     ["Insufficient privileges."]
 }
 
 error_response! {
     /// The error of endpoints that admit only admins with an access token or session.
     AdminTokenRequired = 403,
-    "The user's stored role is not `admin`, or the caller presented an API key.",
+    "The caller's stored role is not `admin`, or the caller presented an API key.",
     ["Insufficient privileges."]
 }
 

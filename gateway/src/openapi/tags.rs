@@ -11,11 +11,17 @@ pub(crate) const POSTS: &str = "Posts";
 
 /// The names and descriptions of the groups, in the order of `/docs`. The groups that a new user needs come first.
 const TAGS: [(&str, &str); 5] = [
-    (ACCOUNTS, "Register, log in, and manage the own account."),
-    (API_KEYS, "Credentials of programs that act as a user."),
-    (ACCESS, "Endpoints that show who is admitted."),
-    (USERS, "Administration of users."),
-    (POSTS, "Posts of authors."),
+    (ACCOUNTS, "Register, log in, and manage your own account."),
+    (
+        API_KEYS,
+        "Create credentials for programs that act as a user.",
+    ),
+    (
+        ACCESS,
+        "Endpoints that show which callers are admitted, and other general endpoints.",
+    ),
+    (USERS, "Manage users as an admin."),
+    (POSTS, "Read posts, and write them as an author."),
 ];
 
 /// Describes those tags that operations of the document have.

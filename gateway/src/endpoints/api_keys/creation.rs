@@ -28,17 +28,17 @@ use utoipa::{
     openapi::{Object, ObjectBuilder, Type},
 };
 
-/// A new API key.
+/// The API key to create.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct ApiKeyCreationRequest {
     #[schema(schema_with = name_schema)]
     name: String,
-    /// When it ends: RFC 3339, in the future. Never if it is missing.
+    /// When the key expires, as RFC 3339. The time must be in the future. If it is missing, the key never expires.
     #[schema(format = DateTime, value_type = String, required = false,
         example = "2030-01-31T00:00:00Z")]
     expires_at: Option<String>,
-    /// The highest role that it grants. The user's if it is missing; for another user, it is required and
-    /// not `admin`.
+    /// The highest role that the key grants. If it is missing, the key always has the user's role. For another user's
+    /// key, it is required and must not be `admin`.
     #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
 }
@@ -48,7 +48,9 @@ pub(crate) struct ApiKeyCreationRequest {
 pub(in crate::endpoints) fn name_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)
-        .description(Some("What it is for, on one line. Need not be unique."))
+        .description(Some(
+            "What the API key or the session is for, in one line. Names need not be unique.",
+        ))
         .min_length(Some(1))
         .max_length(Some(100))
         .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
@@ -56,11 +58,11 @@ pub(in crate::endpoints) fn name_schema() -> Object {
         .build()
 }
 
-/// A new API key. The key is shown only here.
+/// A new API key with its secret, which is shown only in this response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewApiKey)]
 pub(crate) struct NewApiKeyResponse {
-    /// To be sent as `Authorization: Bearer <key>`.
+    /// The secret. Send it as `Authorization: Bearer <key>`.
     #[schema(example = "rgk_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
     key: String,
     #[serde(flatten)]
@@ -71,14 +73,16 @@ error_response! {
     /// The error for an [`ApiKeyCreationRequest`] that breaks a rule.
     InvalidApiKey = 400,
     "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
-     user has 50 API keys, or the request body is malformed.",
+     user already has 50 API keys, or the request body is malformed.",
     ["A user can have at most 50 API keys."]
 }
 
-/// Create an API key of the current user
+/// Create an API key for the current user
 ///
-/// For a program that acts as the user, with the lower of the user's role and the key's. The
-/// response shows the key, which cannot be shown again. A user has at most 50.
+/// An API key is for a program that acts as the user, with the lower one of the user's role and the key's. Store the
+/// key from the response, because it cannot be shown again. A user has at most 50 keys.
+///
+/// Any user may call this endpoint, but not with an API key.
 #[utoipa::path(
     post,
     path = "/profile/keys",
@@ -101,10 +105,12 @@ pub(crate) async fn create_own_key(
     create_key(&client, CURRENT_USER, request).await
 }
 
-/// Create an API key of a user
+/// Create an API key for a user
 ///
-/// For a program that acts as the user, with the lower of the user's role and the key's. The
-/// response shows the key, which cannot be shown again. A user has at most 50.
+/// An API key is for a program that acts as the user, with the lower one of the user's role and the key's. Store the
+/// key from the response, because it cannot be shown again. A user has at most 50 keys.
+///
+/// Only admins may call this endpoint, and not with an API key. The user must not be an admin.
 #[utoipa::path(
     post,
     path = "/users/{user_id}/keys",

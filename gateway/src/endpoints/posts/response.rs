@@ -15,16 +15,16 @@ pub(crate) struct PostResponse {
     title: String,
     #[schema(example = "A role counts from the next request.")]
     content: String,
-    /// The id of the author, null if that user is deleted.
+    /// The id of the author. Null if that user was deleted.
     #[schema(required, minimum = 1, example = 2)]
     author_id: Option<i64>,
-    /// The username of the author, null if that user is deleted.
+    /// The username of the author. Null if that user was deleted.
     #[schema(required, example = "ada")]
     author: Option<String>,
-    /// RFC 3339 in UTC, to the millisecond.
+    /// When the post was created, as RFC 3339 in UTC, to the millisecond.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
-    /// RFC 3339 in UTC, to the millisecond; increases with every update.
+    /// When the post was last updated, as RFC 3339 in UTC, to the millisecond. Every update increases it.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     updated_at: String,
 }

@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 /// this limit is not kept anyway.
 const MAX_USER_AGENT_LEN: usize = 260;
 
-/// Login credentials, and a name for lists.
+/// The credentials of a user, and a name for the session.
 #[derive(Deserialize, ToSchema)]
 #[expect(clippy::option_option, reason = "so that it may be null")]
 pub(crate) struct SessionCreationRequest {
@@ -36,32 +36,35 @@ pub(crate) struct SessionCreationRequest {
     password: SecretString,
     #[schema(schema_with = name_schema, required = false)]
     name: Option<String>,
-    /// A one-time code or a recovery code, where the user's second factor is on.
+    /// A one-time code or a recovery code. It is required if the user's second factor is on.
     #[schema(value_type = Option<String>, required = false, example = "123456")]
     otp: Option<Option<SecretString>>,
 }
 
-/// A new session. The token is shown only here.
+/// A new session with its token, which is shown only in this response.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewSession)]
 pub(crate) struct NewSessionResponse {
     #[schema(minimum = 1, example = 1)]
     id: i64,
-    /// To be sent as `Authorization: Bearer <token>`.
+    /// The token of the session. Send it as `Authorization: Bearer <token>`.
     #[schema(example = "rgs_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
     token: String,
-    /// When it ends, used or not.
+    /// When the session expires, even if it is used.
     #[schema(format = DateTime, example = "2026-12-21T06:00:00.000Z")]
     expires_at: String,
-    /// When it ends unless it is used.
+    /// When the session expires if it is not used before.
     #[schema(format = DateTime, example = "2026-11-21T18:00:00.000Z")]
     idle_expires_at: String,
 }
 
-/// Log in for longer
+/// Create a session
 ///
-/// Makes a session. Its token stands wherever an access token does; every request checks whether it has
-/// ended. Of more than 100 sessions of a user, those that have been idle longest end.
+/// Verifies a username and a password, as `POST /login` does, and returns the token of a session. Anyone may call this
+/// endpoint. Send the token wherever an access token is accepted.
+///
+/// A session lasts longer than an access token, and can be ended by itself: every request checks whether it has ended.
+/// A user has at most 100 sessions. A new one then replaces the session that has been idle longest.
 #[utoipa::path(
     post,
     path = "/sessions",

@@ -14,7 +14,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A new user.
+/// The user to create.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct UserCreationRequest {
     #[schema(schema_with = username_schema)]
@@ -22,7 +22,7 @@ pub(crate) struct UserCreationRequest {
     // Without a password, the user gets a link by which to choose one.
     #[schema(schema_with = password_schema, required = false)]
     password: Option<SecretString>,
-    /// `user` if it is missing.
+    /// The role of the user. If it is missing, it is `user`.
     #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct UserCreationRequest {
 pub(crate) struct NewUserResponse {
     #[serde(flatten)]
     user: UserResponse,
-    /// Of a user without a password.
+    /// The link by which the user chooses a password. Missing if the request has a password.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = PasswordLinkResponse, required = false)]
     password_link: Option<PasswordLinkResponse>,
@@ -41,7 +41,8 @@ pub(crate) struct NewUserResponse {
 
 /// Create a user
 ///
-/// Works while registration is closed too. Without `password`, the response has a link by which the user chooses one.
+/// Works even while registration is closed. Without `password`, the response has a link by which the user chooses one:
+/// give it to the user. Only admins may call this endpoint.
 #[utoipa::path(
     post,
     path = "/users",
@@ -55,8 +56,8 @@ pub(crate) struct NewUserResponse {
                                       rule, the role does not exist, or the request body is \
                                       malformed.",
             body = ErrorBody, example = "Username already exists."),
-        (status = 403, description = "The user's stored role is not `admin`, or only users choose \
-                                      their passwords.",
+        (status = 403, description = "The caller's stored role is not `admin`, or only users may \
+                                      choose their passwords.",
             body = ErrorBody, example = "Users choose their passwords by a link.")
     )
 )]

@@ -22,18 +22,19 @@ use utoipa::{
     },
 };
 
-/// A user in a list. The times are there with `include=times`.
+/// A user in a list. The times are present with `include=times`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedUser)]
 #[expect(clippy::option_option, reason = "missing and null are not the same")]
 pub(crate) struct ListedUserResponse {
     #[serde(flatten)]
     user: UserResponse,
-    /// RFC 3339 in UTC, to the second; null for a user from before it was kept.
+    /// When the user was created, as RFC 3339 in UTC, to the second. Null if the service did not store it at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-21T06:00:00.000Z")]
     created_at: Option<Option<String>>,
-    /// With a password, up to a minute late; null for none since it is kept.
+    /// When the user last signed in with a password, up to a minute late. Null if there was no such sign-in since the
+    /// service stores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
     last_sign_in_at: Option<Option<String>>,
@@ -49,12 +50,12 @@ impl ListedUserResponse {
     }
 }
 
-/// A page of users by ascending id.
+/// A page of users, in ascending order of their ids.
 #[derive(Serialize, ToSchema)]
 #[schema(as = UserPage)]
 pub(crate) struct UsersResponse {
     users: Vec<ListedUserResponse>,
-    /// The `after` of the next page, null on the last page.
+    /// The value of `after` for the next page. Null on the last page.
     #[schema(required, example = 2)]
     next: Option<i64>,
 }
@@ -89,28 +90,36 @@ impl IntoParams for UserFilters {
             .schema_type(Type::String)
             .enum_values(Some(["times"]));
         vec![
-            limit_parameter("Maximum number of users."),
-            id_parameter("after", "Only users with a greater id."),
+            limit_parameter("The maximum number of users on the page."),
+            id_parameter(
+                "after",
+                "Return only users with a greater id. Pass the `next` of the previous page.",
+            ),
             query_parameter(
                 "username",
-                "Only users whose username starts with this; no wildcards.",
+                "Return only users whose username starts with this text. There are no wildcards.",
                 part_of_username.clone(),
             ),
             query_parameter(
                 "search",
-                "Only users whose username contains this, whatever the case of its letters; no \
-                 wildcards. Reads all users: one search at a time for each admin, and 503 beyond.",
+                "Return only users whose username contains this text, whatever the case of its \
+                 letters. There are no wildcards. A search reads all users, so each admin may run \
+                 one at a time, and another one gets 503.",
                 part_of_username,
             ),
             query_parameter(
                 "disabled",
-                "Only users who are disabled, or are not.",
+                "Return only users who are disabled, or only users who are not.",
                 boolean,
             ),
-            query_parameter("include", "Adds `created_at` and `last_sign_in_at`.", times),
+            query_parameter(
+                "include",
+                "Add `created_at` and `last_sign_in_at` to each user.",
+                times,
+            ),
             query_parameter(
                 "role",
-                "Only users with this role.",
+                "Return only users with this role.",
                 Ref::from_schema_name(RoleName::name()),
             ),
         ]
@@ -140,7 +149,7 @@ fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
 
 /// List users
 ///
-/// Users come in ascending order of their ids.
+/// Returns users in ascending order of their ids. Only admins may call this endpoint.
 #[utoipa::path(
     get,
     path = "/users",
