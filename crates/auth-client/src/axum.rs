@@ -26,8 +26,8 @@ use rolegate_proto::{Role, authorization::bearer_token};
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// The access token of a request, which is not verified yet. The extractor rejects the request with 401 `Not
-/// authenticated.` if the header is missing, repeated or not of the form `Bearer <token>`.
+/// The access token of a request, which is not verified yet. If the header is missing, repeated or not of the
+/// form `Bearer <token>`, the extractor rejects the request with 401 `Not authenticated.`
 #[derive(Clone, Debug)]
 pub struct BearerToken(pub SecretString);
 

@@ -2,13 +2,13 @@
 //!
 //! An [`AuthClient`] (`client.rs` and `client/`) has the calls that need no actor. [`AuthClient::acting_for`]
 //! makes an [`ActingClient`] (`acting_client.rs`, with a file for each topic), which calls on behalf of a
-//! user. Both have one method for each call of the contract, convert its messages to the types below, and
-//! give every call a deadline.
+//! user. Together they have one method for each call of the contract. They convert its messages to the types
+//! below, and give every call a deadline.
 //!
-//! A role decision goes through `decisions.rs`, which lets concurrent decisions share a call and never uses a
-//! stale role. `credential_checks.rs` and `usernames.rs` do the same for HTTP Basic and for lookups of names.
-//! All of them send over the channels in `connections.rs`, which balance calls over all replicas. Retries,
-//! deadlines and TLS are in `rolegate-grpc-client`. Nothing here decides by itself or caches users.
+//! A role decision goes through `decisions.rs`, where concurrent decisions share a call and never use a stale
+//! role. `credential_checks.rs` and `usernames.rs` do the same for HTTP Basic and for lookups of names. All
+//! of them send over the channels in `connections.rs`, which balance calls over all replicas. Retries,
+//! deadlines and TLS are in `rolegate-grpc-client`. This crate decides nothing by itself and caches no users.
 //!
 //! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`] and
 //!   [`AuditEntry`] are the types of these calls.

@@ -10,8 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A command for a test server, which is sent as JSON such as `{"command": "clock", "advance_seconds":
-/// 1800}`.
+/// A command for a test server. As JSON, it looks like `{"command": "clock", "advance_seconds": 1800}`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the names of the fields say it")]
@@ -45,8 +44,8 @@ impl TestServer {
         Command::new(path.unwrap_or("rolegate-test-server".into()))
     }
 
-    /// Starts a server, for example `TestServer::start(TestServer::program().args(["--user", "ada:a
-    /// password:author"]))`.
+    /// Starts a server with flags, such as
+    /// `TestServer::start(TestServer::program().args(["--user", "ada:a password:author"]))`.
     ///
     /// # Panics
     ///
