@@ -1,7 +1,7 @@
-//! A row of the record, and the digest of it that a seal covers.
+//! A row of the record, and the digest of the row that its seal covers.
 //!
-//! The seal covers names and addresses only by salted digests. An erasure removes a name with its salt and leaves the
-//! digest. So the seals still match, and nobody can check a guessed name against the digest.
+//! The digest contains names and addresses only as salted digests. An erasure removes a name with its salt, and leaves
+//! the salted digest. So the seals still match, and nobody can compare a guessed name with the digest.
 
 use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
 use rolegate_sql_store::row;
@@ -70,8 +70,8 @@ struct CommittedDigests {
 }
 
 impl AuditRow {
-    /// Returns whether the row declares that revisions are missing between it and this revision. Such a row ended all
-    /// credentials, and its details name this revision as the last one before it.
+    /// Returns whether the row declares a gap in the record between `revision` and its own revision. Such a row ended
+    /// all credentials, and its details name `revision` as the last one before it.
     pub(super) fn follows_gap_after(&self, revision: i64) -> bool {
         if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
             return false;

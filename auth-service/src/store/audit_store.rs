@@ -26,7 +26,7 @@ pub(crate) struct AuditFilter {
     pub(crate) actor_id: Option<i64>,
     /// The name of the event; empty selects all events.
     pub(crate) event: String,
-    /// The revision at which the page ends: the rows have lower ones. `None` selects the newest rows.
+    /// The page has only revisions below this one; `None` begins with the newest row.
     pub(crate) before: Option<i64>,
     pub(crate) limit: i64,
 }
@@ -35,7 +35,7 @@ pub(crate) struct AuditFilter {
 pub(crate) struct Snapshot {
     /// The revision of the last change that the users show.
     pub(crate) revision: i64,
-    /// The seal of that revision; `None` for the first seal of a record, which every record has.
+    /// The seal of that revision; `None` if it is the first seal, which is the same in every record.
     pub(crate) seal: Option<SealReference>,
     /// The users by ascending id, in pages.
     pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,

@@ -51,7 +51,7 @@ impl CheckedRow {
 
 impl TableRow for CheckedRow {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        // The time is not trusted if the id, which precedes it, cannot be read.
+        // The id comes before the time in a row. If the id cannot be read, the time is not trusted either.
         let at = row.get::<i64>("id").and_then(|_| row.get("at"));
         Ok(Self {
             // The revision is the primary key, and neither engine lets it have another type.

@@ -46,7 +46,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
     Ok(database.read(select).await?.pop())
 }
 
-/// Builds the statement of a page, or that of a batch of a search, which ends with the id `last`.
+/// Builds the statement of a page. In a search, it builds the statement of a batch, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select
         .push(USER_COLUMNS)

@@ -104,9 +104,9 @@ pub(crate) trait TokenStore: Store {
 
     /// Deletes those of these sessions whose last use, in Unix seconds, is outside `active_range`.
     ///
-    /// Returns which of the ids no longer exist, whether this call or another one deleted them. A session that ends by
-    /// time is not recorded. If this fails with [`StoreError::ReadOnly`], uses cannot be written either, and
-    /// [`Self::unwritten_since`] says so from then on.
+    /// Returns which of the ids no longer exist, whether this call or another one deleted them. The deletions are not
+    /// recorded, because the sessions have ended by time. If this fails with [`StoreError::ReadOnly`], uses cannot be
+    /// written either, and [`Self::unwritten_since`] says so from then on.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
@@ -120,8 +120,8 @@ pub(crate) trait TokenStore: Store {
     /// Returns the last use that this process has noted but not written yet, in Unix seconds.
     fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64>;
 
-    /// Returns the time, in Unix seconds, since which uses of tokens could not be written; `None` if they can be
-    /// written.
+    /// Returns when uses of tokens could be written for the last time, in Unix seconds; `None` if they can be written
+    /// now.
     ///
     /// The time is returned while writes fail and a while longer, because other replicas may not have written their
     /// uses since then.

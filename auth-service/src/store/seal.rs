@@ -89,7 +89,7 @@ impl fmt::Display for SealReference {
 }
 
 impl SealReference {
-    /// Returns the reference of a seal; `None` for the first seal of a record, which every record has.
+    /// Returns the reference of a seal; `None` for the first seal, which is the same in every record.
     pub(crate) fn new(seal: &Seal) -> Option<Self> {
         if seal.is_first() {
             return None;

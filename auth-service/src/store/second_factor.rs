@@ -11,10 +11,10 @@ pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
 pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
 /// The most pending sign-ins of a user. One more ends the oldest.
 pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
-/// The number of wrong one-time codes in a window after which none is accepted until the window ends.
+/// The most wrong one-time codes in a window. After them, no one-time code is accepted until the window ends.
 const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
-/// The number of wrong recovery codes in a window after which none is accepted until the window ends. A code of 128
-/// bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for typing errors.
+/// The most wrong recovery codes in a window. After them, no recovery code is accepted until the window ends. A code of
+/// 128 bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for typing errors.
 const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 /// The length of a window, in seconds from its first wrong code.
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
@@ -63,7 +63,7 @@ pub(crate) struct StoredSecondFactor {
 }
 
 impl CodeLimit {
-    /// Returns how many wrong codes are checked in a window.
+    /// Returns the most wrong codes in a window.
     pub(crate) fn max(self) -> i64 {
         match self {
             Self::OneTime(_) => MAX_WRONG_ONE_TIME_CODES,
@@ -89,7 +89,7 @@ impl StoredSecondFactor {
     }
 
     /// Returns the seconds until a code of this limit is accepted again; `None` if it is accepted now. A window that
-    /// began far in the future was dated by a clock that was ahead, and does not count.
+    /// began far in the future does not count, because its clock was ahead.
     pub(crate) fn refused_for(&self, limit: CodeLimit, at: u64) -> Option<u64> {
         let wrong = self.wrong_codes(limit);
         let age = i64::try_from(at).unwrap_or(i64::MAX) - wrong.since;
@@ -204,9 +204,10 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Stores that a one-time code was used, and returns whether it is accepted. It is refused if the step of the code
-    /// or a later one was used before, the secret was replaced meanwhile, or there were too many wrong one-time codes
-    /// of this purpose.
+    /// Stores that a one-time code was used, and returns whether it is accepted.
+    ///
+    /// It is refused if its step or a later one was used before, or if the secret was replaced meanwhile. It is also
+    /// refused after too many wrong one-time codes of this purpose.
     async fn use_one_time_code(
         &self,
         user_id: i64,
@@ -227,7 +228,7 @@ pub(crate) trait SecondFactorStore: Store {
     /// Counts a wrong code towards this limit. Returns false if the limit was already reached.
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
 
-    /// Returns the ids of the keys with which the secrets of second factors are encrypted, as far as these are on.
+    /// Returns the ids of the keys with which secrets are encrypted, of all second factors that are on.
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
 }
 

@@ -192,7 +192,7 @@ async fn end_credentials(
     revoke_tokens(transaction).await
 }
 
-/// Revokes the tokens of all users, in statements that each change as many users as there is time for.
+/// Revokes the tokens of all users in batches, because one statement for all of them could take too long.
 async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     let mut after = 0;
     while let Some(last) = last_of_page(transaction, after).await? {

@@ -45,8 +45,8 @@ pub(crate) struct Erasure {
     pub(crate) counted: usize,
     /// The number of rows that were erased.
     pub(crate) erased: usize,
-    /// The reasons why rows kept their names: they were tampered with, so that the digest that replaces a name cannot
-    /// be computed.
+    /// The reasons why rows kept their names. Such a row was tampered with, so the digest that would replace a name
+    /// cannot be computed.
     pub(crate) kept: Vec<String>,
 }
 

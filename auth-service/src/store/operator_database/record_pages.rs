@@ -38,7 +38,7 @@ pub(crate) struct RecordPages {
 #[derive(Debug)]
 pub(crate) struct RecordPage {
     pub(crate) rows: Vec<CheckedRow>,
-    /// The revisions that retention has removed since the last page; `None` if it has removed none.
+    /// The next revisions that retention had already removed when this page was read; `None` if there are none.
     pub(crate) removed: Option<RemovedRevisions>,
 }
 

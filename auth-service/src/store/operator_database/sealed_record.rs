@@ -38,7 +38,7 @@ pub(crate) struct RecordedRemoval {
     pub(crate) at: i64,
     /// The rule by which retention removed the rows; `None` if they were removed before removals were recorded.
     pub(crate) retention: Option<RecordedRetention>,
-    /// When the seal of the last removed row was made, in Unix seconds; `None` if there is no such seal.
+    /// The time of the seal of the last removed row, in Unix seconds; `None` if there is no such seal.
     pub(crate) sealed_at: Option<i64>,
     /// When the first row behind that seal was written, in Unix seconds; `None` if there is no row.
     pub(crate) next_at: Option<i64>,

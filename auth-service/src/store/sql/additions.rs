@@ -11,8 +11,8 @@ use rolegate_sql_store::{Database, Statement};
 /// between the write and the read of the reason.
 const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
 
-/// Continues a statement with the additions to a user in the last `seconds`, as `recent (at, now)`. It leaves out
-/// additions in the future, which a clock that was ahead has dated.
+/// Continues a statement with the additions to a user in the last `seconds`, as `recent (at, now)`. Additions in the
+/// future are left out, because their clock was ahead.
 fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
         .push(" FROM (SELECT at, now FROM addition, (SELECT ")
@@ -42,8 +42,8 @@ impl SqlStore {
             .bind(user_id)
     }
 
-    /// Deletes additions that neither count nor explain a refusal any more. It also deletes those in the future,
-    /// because the clock that dated them was ahead.
+    /// Deletes additions that neither count nor explain a refusal any more. Also deletes additions in the future,
+    /// because their clock was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = push_is_forgotten(old).push(" LIMIT 1");

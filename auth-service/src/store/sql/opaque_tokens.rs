@@ -190,8 +190,8 @@ impl TokenStore for SqlStore {
             self.token_usage.note_failure(&self.database).await;
         }
         deleted?;
-        // The deletion alone does not tell which sessions are gone. Another request may have deleted some, and the
-        // deletion leaves those of which another replica has stored a use.
+        // The result of the deletion does not tell which sessions are gone. Another request may have deleted some, and
+        // sessions with a use that another replica has stored are left.
         self.missing_tokens(ids).await
     }
 

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, mem};
 
 /// How many events are kept while nothing can be written.
 const MAX_EVENTS: usize = 10_000;
-/// How many events may be waiting when a sign-in is kept. The rest of the room is for refusals.
+/// A sign-in is kept only while fewer events than this are waiting. The rest of the room is for refusals.
 const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;
 
 /// The events of one process that are not in the database yet, the oldest first.

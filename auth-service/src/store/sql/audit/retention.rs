@@ -27,7 +27,7 @@ use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, 
 use serde_json::Value;
 use std::slice;
 
-/// The beginning of 2020, in Unix seconds. A clock that was not set has dated the rows from before.
+/// The beginning of 2020, in Unix seconds. Rows from before come from a clock that was not set.
 const YEAR_2020: i64 = 1_577_836_800;
 /// How many of the oldest rows with a credible time are read together.
 const PAGE_ROWS: i64 = 20_000;
@@ -209,8 +209,10 @@ impl SqlStore {
         Ok(is_full && removable.len() == rows.len())
     }
 
-    /// Returns the last seal up to the revision `end` at which the record may begin: `audit verify` accepts a seal that
-    /// is older than the cutoff. It also accepts one that is newer than the row after it, because its clock was ahead.
+    /// Returns the last seal up to the revision `end` with which the record may begin.
+    ///
+    /// `audit verify` accepts a seal that is older than the cutoff, or one that is newer than the row after it, because
+    /// its clock was ahead.
     async fn last_removable(&self, end: i64, cutoff: i64) -> Result<Option<i64>, StoreError> {
         let last = self
             .database
@@ -226,7 +228,7 @@ impl SqlStore {
         Ok(self.database.read(last).await?.pop())
     }
 
-    /// Returns whether any row up to this revision is about something else than a removal.
+    /// Returns whether any row up to this revision is about something other than a removal.
     async fn has_other_rows_than_removals(&self, through: i64) -> Result<bool, StoreError> {
         let other = self
             .database
@@ -289,7 +291,7 @@ impl SqlStore {
     /// Removes the rows of the oldest seals up to this revision, and these seals except the last one, from which the
     /// record goes on. Returns whether there may be more.
     async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
-        // If there are no seals, the last revision is -1, and no row has one that low.
+        // If there are no seals, `last` is -1, and no row has a revision that low.
         let select = self
             .database
             .statement(

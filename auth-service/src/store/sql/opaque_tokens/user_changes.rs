@@ -17,7 +17,8 @@ const KEEP_SESSION: &str = r#"UPDATE api_key
             WHERE session_user_id = $1
                 AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#;
 
-/// Keeps the valid sessions of the user `$1` valid, by giving them the new `tokens_not_before`, which was `$2` before.
+/// Keeps the valid sessions of the user `$1` valid. Their `not_before` was `$2`, and becomes the new
+/// `tokens_not_before`.
 const CONTINUE_SESSIONS: &str = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1 AND not_before = $2"#;

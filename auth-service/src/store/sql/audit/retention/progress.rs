@@ -44,8 +44,8 @@ impl Progress {
 
     /// Moves the cutoff towards the target; returns `None` if nothing is old enough.
     ///
-    /// The cutoff never goes back. Otherwise, one row that a slow clock has dated too early, and that stays with the
-    /// rows around it, would hold back all later rows.
+    /// The cutoff never goes back. Otherwise, a row from a clock that was behind, which stays with the rows around it,
+    /// would hold back all later rows.
     pub(super) fn next(self, oldest_at: i64, target: i64, now: i64) -> Option<Self> {
         if oldest_at >= target {
             return None;
