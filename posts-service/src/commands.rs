@@ -25,7 +25,7 @@ use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
 use std::{net::SocketAddr, sync::Arc};
 
-/// The commands of posts-service beside serving.
+/// The commands of posts-service besides `serve`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit

@@ -9,6 +9,6 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The commit is read here, so that a new commit compiles nothing else again.
+    // The commit is read here, so that a new commit recompiles only this crate.
     program::run::<Settings>(option_env!("GIT_COMMIT"), |_settings| {})
 }

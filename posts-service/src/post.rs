@@ -39,7 +39,7 @@ pub enum PostsOfDeletedUsers {
 }
 
 row! {
-    /// An author. The time of creation tells the author from another user who had the same id.
+    /// An author. The time of creation distinguishes the author from another user who had the same id.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(crate) struct PostAuthor {
         pub(crate) id: i64,

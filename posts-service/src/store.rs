@@ -1,7 +1,8 @@
-//! The database of posts, in PostgreSQL or SQLite. Only this module and `deleted_authors` contain SQL.
+//! The database of posts, in PostgreSQL or SQLite. Only this module contains SQL.
 //!
-//! This file has the schema, and the statements that read and write posts. `deleted_authors` has those for the posts of
-//! deleted users, and stores how far their history was followed. Times are in milliseconds since 1970-01-01T00:00:00Z.
+//! This file has the schema, and the statements that read and write posts. `deleted_authors` has the statements for the
+//! posts of deleted users, and stores how far the history of users was followed. Times are in milliseconds since
+//! 1970-01-01T00:00:00Z.
 
 pub(crate) mod deleted_authors;
 

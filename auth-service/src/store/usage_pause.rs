@@ -1,14 +1,14 @@
 //! Usage pauses, and how they affect sessions that seem idle.
 //!
-//! A session ends if it is idle for too long, which its stored last use shows. While no process can store uses, even a
-//! session in use seems idle. So the time of such a pause does not count.
+//! A session ends after a time without use, which its stored last use shows. While no process can store uses, even a
+//! session in use seems idle. So the seconds of such a pause do not count as time without use.
 
 use std::{cmp::Reverse, ops::Range};
 
 /// How far the end of a pause may be ahead of the time of the database, in seconds.
 ///
-/// So much may come from a clock that was set back a little, or that differs between replicas. A pause that ends later
-/// was dated by a clock that was ahead: it does not count, and is deleted.
+/// A clock that was set back a little, or that differs between replicas, can cause such an end. A pause that ends later
+/// comes from a clock that was ahead: it does not count, and is deleted.
 pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
 
 /// A time during which no process could store uses, in Unix seconds. A session may have been in use at any moment of

@@ -1,4 +1,4 @@
-//! The changes of users that the record tells other services, such as posts-service.
+//! The changes of users, as the record tells them to other services such as posts-service.
 
 use super::{checked_row::UnreadableColumn, seal::SealReference};
 use crate::audit::UserState;

@@ -185,7 +185,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     ) -> Result<User, WriteError>;
 
     /// Deletes a user with the API keys and sessions, under the conditions of [`Self::set_role`]. Returns the deleted
-    /// user. The id is never given out again.
+    /// user. The database never assigns the id again.
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError>;
 
     /// Stores the hash of a new password, revokes the access tokens, and deletes the sessions except the one by which

@@ -1,11 +1,13 @@
 //! Watches the changes of users, and deletes or detaches the posts of deleted users.
 //!
-//! auth-service sends the changes as a stream. It begins with a snapshot of all users (`snapshot` compares it with the
-//! authors of posts), or behind the last revision that was stored.
+//! auth-service sends the changes as a stream. It begins behind the last revision that was stored, or with a snapshot
+//! of all users, which `snapshot` compares with the authors of posts.
 //!
-//! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`: if
-//! auth-service has another history than the one that was followed so far, because an empty or wrong database may be
-//! connected for a moment, and if a snapshot lacks many of the authors.
+//! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`:
+//!
+//! - auth-service has another history than the one that was followed so far. An empty or wrong database may be
+//!   connected for a moment.
+//! - A snapshot lacks many of the authors.
 
 mod snapshot;
 

@@ -102,8 +102,8 @@ impl Posts {
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
-    /// Returns why content that breaks `rule` is not stored. If the post is missing or has another author, that is the
-    /// reason.
+    /// Returns why content that breaks `rule` is not stored. A missing post or another author is reported before the
+    /// rule.
     async fn refuse_content(
         &self,
         selector: PostSelector,
@@ -122,7 +122,7 @@ impl Posts {
     /// reasons apart afterwards.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
         let author = store::author_of(&self.store, selector.id).await?;
-        // If the post has the writer as its author, it was created after the statement ran.
+        // A post of the writer does not count here, because it was created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
         Ok(if is_other_author {
             PostError::NOT_OWNER

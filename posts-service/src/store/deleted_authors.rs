@@ -21,7 +21,7 @@ row! {
         pub(crate) seal: Option<String>,
         /// True if an operator has accepted the next history, whatever it is.
         pub(crate) accepts_any: bool,
-        /// How often an operator has accepted another history.
+        /// How often an operator has given up the followed history.
         pub(crate) generation: i64,
         /// The id of the newest post; 0 if there are no posts.
         pub(crate) newest_post: i64,
@@ -33,7 +33,7 @@ row! {
 pub(crate) enum History {
     /// It is the history that posts-service follows.
     Followed,
-    /// An operator has accepted another history meanwhile, so nothing of this one is stored any more.
+    /// An operator has given this history up meanwhile, so nothing of it is stored any more.
     GivenUp,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct OrphanedPosts {
     /// The revision of the deletion, which counts only while the stored revision is lower; `None` for a deletion that a
     /// snapshot shows.
     pub(crate) revision: Option<i64>,
-    /// The generation of the followed position. The stored generation is higher once an operator has accepted another
+    /// The generation of the followed position. The stored generation is higher once an operator has given up the
     /// history.
     pub(crate) generation: i64,
 }

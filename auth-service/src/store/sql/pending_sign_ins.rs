@@ -1,4 +1,4 @@
-//! Statements about pending sign-ins, whose password was right and which wait for the code of a second factor.
+//! Statements about pending sign-ins: their password was right, and they wait for the code of a second factor.
 
 use rolegate_sql_store::Statement;
 

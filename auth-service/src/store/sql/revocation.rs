@@ -4,18 +4,19 @@ use super::encoding::encode_seconds;
 use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
-/// Sets a new value that is always greater. [`push_revocation_times`] appends the times `soon` and `latest`.
+/// Sets a new `tokens_not_before`, which is always greater. [`push_revocation_times`] appends the times `soon` and
+/// `latest`.
 pub(super) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
-/// Sets a new value as [`GROW`] does, but leaves a value that is later than every token.
+/// Sets a new `tokens_not_before` as [`GROW`] does, but leaves a value that is later than every token.
 pub(in crate::store) const REVOKE: &str =
     "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
     WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
-/// Sets a new value as [`GROW`] does, but lowers a value that is later than every token.
+/// Sets a new `tokens_not_before` as [`GROW`] does, but lowers a value that is later than every token.
 ///
-/// It also sets `tokens_marked_until`, so that tokens which a clock that was ahead has issued stay revoked: they have
-/// no mark, or an earlier one. The mark ends a day after the old value, because logins by that clock got times at the
-/// old value or later.
+/// It also sets `tokens_marked_until`. So tokens from a clock that was ahead stay revoked, because they have no mark or
+/// an earlier one. The mark ends a day after the old value, because logins by that clock are dated at the old value or
+/// later.
 pub(super) const LOWER: &str =
     "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
         THEN tokens_not_before + 1 ELSE soon END,

@@ -46,8 +46,8 @@ pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     [forget, insert]
 }
 
-/// Returns the statement that deletes pauses which do not count: those that are too old, and those that a clock that
-/// was ahead has dated.
+/// Returns the statement that deletes pauses which do not count: those that are too old, and those from a clock that
+/// was ahead.
 pub(super) fn forget_pauses(database: &Database) -> Statement {
     database
         .statement("DELETE FROM usage_pause WHERE ended < ")

@@ -92,8 +92,8 @@ impl UserStore for SqlStore {
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
-        // A bcrypt hash has 60 characters and ends the text, in front of which the name of a pepper may stand. The cost
-        // has two digits, as in `$2b$12$`.
+        // A bcrypt hash has 60 characters and is the end of the text, because the name of a pepper may precede it. The
+        // cost has two digits, as in `$2b$12$`.
         let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;

@@ -31,8 +31,8 @@ impl LimitColumns {
         }
     }
 
-    /// Continues a statement with the condition that the window of the wrong codes is over at `now`. It is also over if
-    /// it began far in the future, because a clock that was ahead has dated it.
+    /// Continues a statement with the condition that the window of the wrong codes is over at `now`. A window that
+    /// began far in the future is also over, because its clock was ahead.
     pub(super) fn push_is_over(&self, statement: Statement) -> Statement {
         statement
             .push("abs(now - ")
