@@ -158,13 +158,13 @@ def explanations_in_chromium(person):
     """Of an address that does not pass, of one that nobody is led back to, and of a page without HTTPS."""
     browser, deployment = person.browser, person.deployment
     browser.get(f"{person.url}/files/a%2Fb")
-    wait_for(person, "This address is not clear")
+    wait_for(person, "This address is ambiguous")
     is_accessible(person)
     browser.get(f"https://{deployment.page.host}/sign-in?return=https://evil.example/x")
-    wait_for(person, "You will not be led back to where you came from")
+    wait_for(person, "you will not return to the page that you came from")
     is_accessible(person)
     browser.get(f"https://{deployment.page.host}/sign-out?return=https://evil.example/x")
-    wait_for(person, "You will not be led back to where you came from")
+    wait_for(person, "you will not return to the page that you came from")
     is_accessible(person)
     # No browser has been told to use HTTPS at this host.
     port = urlsplit(deployment.urls["BEARER_URL"]).port

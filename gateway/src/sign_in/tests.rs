@@ -827,7 +827,7 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
         let response = fetch(&router, request("GET", path, &headers, "")).await;
         assert_eq!((response.status, cookies(&response).len()), (200, 0));
         let sentence = format!(
-            "You are <strong>{name}</strong>: <button class=\"link\" form=\"go-on\" name=\"go_on\">go on</button>, or sign in as \
+            "You are signed in as <strong>{name}</strong>: <button class=\"link\" form=\"go-on\" name=\"go_on\">go on</button>, or sign in as \
              somebody else."
         );
         assert_eq!(

@@ -57,7 +57,7 @@ def views(page):
     page.sign_in("admin")
     page.find("tbody tr")
     page.browser.get(f"{page.deployment.url}/sign-in?return=/console/&unsaved&too_long&two_sessions")
-    page.find("main", "You are admin: go on, or sign in as somebody else.")
+    page.find("main", "You are signed in as admin: go on, or sign in as somebody else.")
     yield "sign-in-again"
     page.click("button", "go on")
     page.find("tbody tr")
