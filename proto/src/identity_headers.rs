@@ -9,7 +9,7 @@ pub const USER_ID: &str = "rolegate-user-id";
 pub const USERNAME: &str = "rolegate-username";
 /// The name of the stored role.
 pub const ROLE: &str = "rolegate-role";
-/// The same username, under a name that many applications read.
+/// The username again, under a name that many applications read.
 pub const REMOTE_USER: &str = "remote-user";
 /// The username if it is an email address, under a name that many applications read.
 pub const REMOTE_EMAIL: &str = "remote-email";

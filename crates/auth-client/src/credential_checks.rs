@@ -38,7 +38,7 @@ const MAX_CACHED_DIGESTS: usize = 65_536;
 /// Says what is accepted as the password of HTTP Basic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AcceptedPassword {
-    /// Only the password of the user is accepted.
+    /// The password of the user is accepted, and nothing else.
     Password,
     /// The password and active API keys of the user are accepted. With a key, the user has the lower of the
     /// stored role and the role of the key. Use it where the caller would accept the same key as a bearer

@@ -13,8 +13,8 @@ pub struct User {
     /// The role that was stored when auth-service answered. In decisions, it is `user` if the stored role
     /// grants nothing.
     pub role: Role,
-    /// In decisions, a stored role that grants nothing. Either auth-service does not have this role, or it is
-    /// `admin` where admins need a second factor and this one has none.
+    /// A stored role that grants nothing, which is set only in decisions. Either auth-service does not have
+    /// this role, or it is `admin` where admins need a second factor and this one has none.
     pub unknown_role: Option<Role>,
     /// Whether every credential of the user is refused.
     pub disabled: bool,

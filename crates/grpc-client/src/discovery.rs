@@ -106,7 +106,7 @@ impl ServiceUrl {
             .trim_end_matches(']')
             .to_owned();
         let port = origin.port_u16()?;
-        // Only listeners can have port 0.
+        // Port 0 is valid only for listeners.
         if host.is_empty() || port == 0 {
             return None;
         }
@@ -118,7 +118,7 @@ impl ServiceUrl {
 #[derive(Debug)]
 pub(crate) struct DnsTarget {
     url: ServiceUrl,
-    /// With TLS, every replica must prove that it is the host of the URL. `None` stands for plain text.
+    /// The TLS by which every replica must prove that it is the host of the URL; `None` for plain text.
     tls: Option<ClientTls>,
 }
 
@@ -151,7 +151,7 @@ impl Discover for DnsTarget {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
-        // Without this option, small messages would wait for the acknowledgement of earlier ones.
+        // Small messages would otherwise wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true)?;
         Ok(match &self.tls {
             Some(tls) => Box::new(tls.connect(&self.url.host, stream).await?),

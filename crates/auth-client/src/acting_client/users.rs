@@ -124,7 +124,7 @@ impl ActingClient {
             .password_link
             .map(PasswordLink::try_from)
             .transpose()?;
-        // Without a password and a link, the user could never sign in. An auth-service of the previous
+        // A user without a password and without a link could never sign in. An auth-service of the previous
         // release refuses to create such a user.
         if link.is_none() && password.is_none() {
             return Err(CallError::Malformed);
