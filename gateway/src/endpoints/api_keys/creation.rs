@@ -72,8 +72,8 @@ pub(crate) struct NewApiKeyResponse {
 error_response! {
     /// The error for an [`ApiKeyCreationRequest`] that breaks a rule.
     InvalidApiKey = 400,
-    "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
-     user already has 50 API keys, or the request body is malformed.",
+    "The name or the expiry breaks a rule, the role does not exist or may not be used, the key is \
+     for another admin, the user already has 50 API keys, or the request body is malformed.",
     ["A user can have at most 50 API keys."]
 }
 
