@@ -35,8 +35,8 @@ pub struct Settings {
     )]
     pub auth_service_url: String,
 
-    /// URL of the gRPC port of posts-service; the host may resolve to several replicas; unset: the
-    /// API has no routes of posts
+    /// URL of the gRPC port of posts-service; the host may resolve to several replicas. Without it, the
+    /// API has no routes for posts
     #[arg(long, env = "POSTS_SERVICE_URL")]
     pub posts_service_url: Option<String>,
 
@@ -45,28 +45,28 @@ pub struct Settings {
         value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// The public API.
+    /// The settings of the public API.
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// Settings of people in browsers.
+    /// The settings of people in browsers.
     #[command(flatten)]
     pub sign_in: SignInSettings,
 
-    /// TLS of connections to auth-service.
+    /// The TLS files for connections to auth-service.
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
 
-    /// TLS of connections to posts-service.
+    /// The TLS files for connections to posts-service.
     #[command(flatten)]
     pub posts_tls: PostsTlsSettings,
 
-    /// Settings of every program.
+    /// The settings that every program has.
     #[command(flatten)]
     pub common: CommonSettings,
 }
 
-/// Settings of the public API.
+/// The settings of the public API, which rolegate has, too.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Addresses")]
 pub struct PublicSettings {
@@ -96,15 +96,15 @@ pub struct PublicSettings {
     )]
     pub trusted_proxies: CidrSet,
 
-    /// Whether the bearer-token variant serves the console, a page for administration, at /console/
+    /// Serve the console, a page for admins, at /console/ of the bearer-token variant
     #[arg(long, env = "CONSOLE", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub console: bool,
 
-    /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
+    /// Serve /openapi.json, and Swagger UI at /docs, at the public addresses
     #[arg(long, env = "API_DOCS", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub api_docs: bool,
 
-    /// SVG or PNG of at most 64 KiB that the pages where people sign in show
+    /// SVG or PNG file of at most 64 KiB that the sign-in pages show
     #[arg(long, env = "SIGN_IN_LOGO_FILE", help_heading = "Browsers")]
     pub sign_in_logo_file: Option<PathBuf>,
 
@@ -125,19 +125,19 @@ pub struct PublicSettings {
         value_parser = |text: &str| number_between(text, 1_u32, 10_000))]
     pub max_connections_per_address: u32,
 
-    /// MiB of request bodies that may be read at a time, 16 to 65536; more wait for 5 seconds, then get
-    /// 503. One client gets at most half
+    /// MiB of request bodies that may be read at a time, 16 to 65536; further requests wait for 5 seconds,
+    /// then get 503. One client gets at most half
     #[arg(long, env = "REQUEST_MEMORY_MIB", help_heading = "Limits", default_value = "64",
         value_parser = |text: &str| number_between(text, 16_usize, 65_536))]
     pub request_memory_mib: usize,
 
-    /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; more
-    /// wait for 5 seconds, then get 503. One client gets at most half
+    /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; further
+    /// requests wait for 5 seconds, then get 503. One client gets at most half
     #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64",
         value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
-    /// PEM file of the certificate of that address; enables TLS
+    /// PEM file of the certificate of the address of proxies; enables TLS there
     #[arg(long, env = "FORWARD_AUTH_TLS_CERT_FILE", help_heading = "TLS")]
     pub forward_auth_tls_cert_file: Option<PathBuf>,
 

@@ -84,7 +84,7 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
             .await
             .expect_detail(401, "Not authenticated.");
     }
-    let is_mistake = |line: &str| line.contains("WARN") && line.contains("names of no role");
+    let is_mistake = |line: &str| line.contains("WARN") && line.contains("names unknown roles");
     // That of the last URL, which has no name.
     app.gateway()
         .logs("names", |line| is_mistake(line) && line.contains("\"\""))

@@ -88,7 +88,7 @@ impl FromStr for ReturnOrigins {
                 format!(
                     "must be origins as browsers send them, separated by commas, such as \
                      https://app.example.org or https://*.example.org (http for loopback only; * not below a public \
-                     suffix); {entry:?} is none"
+                     suffix); {entry:?} is not one"
                 )
             })
         };

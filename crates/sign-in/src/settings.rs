@@ -16,23 +16,24 @@ use url::Url;
 /// The path of the sign-in page, and the default of `SIGN_IN_URL`.
 pub(crate) const PAGE: &str = "/sign-in";
 
-/// Where and how people sign in
+/// The settings of signing in at a page.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Browsers")]
 pub struct SignInSettings {
-    /// Whether people can sign in at a page, and requests of browsers are led there and use its cookie
+    /// Let people sign in at a page: navigations are redirected there, and its cookie is accepted
     #[arg(long, env = "SIGN_IN", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub sign_in: bool,
 
-    /// Where people sign in to applications: a path of the application's own host, or a URL
+    /// Page where people sign in to applications: a path on each application's own host, or a URL
     #[arg(long, env = "SIGN_IN_URL", default_value = PAGE, value_parser = parse_sign_in_url)]
     pub sign_in_url: String,
 
-    /// Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie
+    /// Domain whose hosts share one sign-in, such as example.org; browsers send the cookie to all of them
     #[arg(long, env = "COOKIE_DOMAIN", value_parser = parse_cookie_domain)]
     pub cookie_domain: Option<String>,
 
-    /// Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org
+    /// Origins of applications that people may come from and go back to, separated by commas, such as
+    /// https://*.example.org
     #[arg(
         long,
         env = "RETURN_ORIGINS",
@@ -41,7 +42,7 @@ pub struct SignInSettings {
     )]
     pub return_origins: ReturnOrigins,
 
-    /// What the pages show.
+    /// The operator's title and help text on the pages.
     #[command(flatten)]
     pub brand: Brand,
 }

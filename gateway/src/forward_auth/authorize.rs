@@ -67,7 +67,7 @@ impl AuthorizeQuery {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
         if UNKNOWN_ROLE_LISTS.claim(names.clone()) {
-            tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
+            tracing::warn!(roles = ?names, "the query of /authorize names unknown roles");
         }
         invalid_query("Query parameter \"roles\" must be names of roles, separated by commas.")
     }

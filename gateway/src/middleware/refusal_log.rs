@@ -11,7 +11,7 @@ use rolegate_telemetry::{
 use std::sync::LazyLock;
 
 static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Requests refused by a rate limit or for want of capacity, by route and reason.";
+    let help = "Requests refused by a rate limit or for lack of capacity, by route and reason.";
     counter_vec("rolegate_http_refusals_total", help, &["route", "reason"])
 });
 

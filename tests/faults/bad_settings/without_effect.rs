@@ -167,7 +167,7 @@ async fn settings_that_lead_in_a_circle_or_nowhere_are_warnings_at_start_and_not
             (&[PAGE, DOMAIN, APPLICATION], None),
             (
                 &[PAGE, APPLICATION],
-                Some("RETURN_ORIGINS: people of an application at app.example.org sign in"),
+                Some("RETURN_ORIGINS: users of an application at app.example.org have to sign in"),
             ),
             (
                 &[PAGE, DOMAIN],

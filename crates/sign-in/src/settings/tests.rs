@@ -61,7 +61,7 @@ fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work
     let page = "https://auth.example.org/sign-in";
     let nowhere = "SIGN_IN_URL: password links lead to https://auth.example.org, but SIGN_IN=off";
     let missing = "SIGN_IN_URL: the page is at /sign-in";
-    let circle = "RETURN_ORIGINS: people of an application at ";
+    let circle = "RETURN_ORIGINS: users of an application at ";
     let not_back = "RETURN_ORIGINS: has no host of COOKIE_DOMAIN";
     for (off, url, domain, origins, expected) in [
         // One setting differs from its default.

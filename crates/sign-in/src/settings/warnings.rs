@@ -32,8 +32,8 @@ impl SignInSettings {
             return None;
         }
         Some(format!(
-            "SIGN_IN_URL: the page is at {PAGE}, so people are led to a page that is missing unless a proxy \
-             passes {path} there"
+            "SIGN_IN_URL: the page is at {PAGE}, so people get to a missing page unless a proxy passes \
+             {path} there"
         ))
     }
 
@@ -82,8 +82,8 @@ fn removed_page(page: &Url) -> String {
 
 fn circle(application: &ReturnOrigin) -> String {
     format!(
-        "RETURN_ORIGINS: people of an application at {}{} sign in at SIGN_IN_URL again and again, because \
-         its cookie does not reach that host; set COOKIE_DOMAIN to a domain of both, or let people sign in at \
+        "RETURN_ORIGINS: users of an application at {}{} have to sign in at SIGN_IN_URL again and again, \
+         because its cookie does not reach that host; set COOKIE_DOMAIN to a domain of both, or let people sign in at \
          {PAGE} of that host",
         if application.is_wildcard { "*." } else { "" },
         application.host()
