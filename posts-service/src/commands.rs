@@ -32,7 +32,8 @@ pub enum Command {
     Migrate,
     /// Skip post ids after a restore, so that no new post gets the id of a lost one
     SkipIds,
-    /// Accept the users that auth-service has now, although posts-service followed another history; posts of authors whom it does not have are deleted or lose their author
+    /// Accept the users that auth-service has now instead of the history that was followed so far; posts of authors who
+    /// are not among them are deleted or lose their author
     AcceptHistory,
 }
 
@@ -157,7 +158,7 @@ pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     store.close().await;
     accepted?;
     print(
-        "Accepted. When posts-service connects to auth-service again, which takes seconds, it takes over the users. \
+        "Accepted. Within seconds, posts-service connects to auth-service again and follows the users that it has. \
          Posts of authors who are not among them are deleted or lose their author, as POSTS_OF_DELETED_USERS says.",
     );
     Ok(())

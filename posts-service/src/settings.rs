@@ -55,7 +55,8 @@ pub struct Settings {
     )]
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
-    /// API key of an admin, for which auth-service tells who was deleted; none for a client certificate that it names
+    /// API key of an admin, by which posts-service learns of deleted users; not needed with a client certificate that
+    /// auth-service names
     #[arg(long, env = "USER_CHANGES_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub user_changes_key: Option<SecretString>,
 
@@ -63,7 +64,8 @@ pub struct Settings {
     #[arg(long, env = "USER_CHANGES_KEY_FILE", help_heading = "Secrets")]
     pub user_changes_key_file: Option<PathBuf>,
 
-    /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 5 seconds, then get OVERLOADED
+    /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 3
+    /// seconds, then get OVERLOADED
     #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
@@ -96,8 +98,8 @@ impl Settings {
         let has_certificate = self.auth_tls.auth_client_tls_cert_file.is_some();
         let learns_of_deletions = source.is_some() || has_certificate;
         if self.posts_of_deleted_users == PostsOfDeletedUsers::Delete && !learns_of_deletions {
-            let problem = "would delete nothing, because nobody tells who was deleted; set USER_CHANGES_KEY, or \
-                           AUTH_CLIENT_TLS_CERT_FILE to a certificate that auth-service names";
+            let problem = "would delete nothing, because posts-service does not learn of deletions; set \
+                           USER_CHANGES_KEY, or AUTH_CLIENT_TLS_CERT_FILE to a certificate that auth-service names";
             return Err(SettingError::new("POSTS_OF_DELETED_USERS", problem));
         }
         Ok(source)
@@ -176,7 +178,7 @@ mod tests {
             Err(password.to_owned())
         );
         let delete = ["--posts-of-deleted-users", "delete"];
-        let never = key(&delete).expect_err("nobody tells who was deleted");
+        let never = key(&delete).expect_err("posts-service does not learn of deletions");
         assert!(
             never.starts_with("POSTS_OF_DELETED_USERS: would delete nothing, "),
             "{never}"

@@ -89,9 +89,9 @@ impl AuditRow {
         let problem = match &self.former_username {
             None if recorded.is_none() || is_erased => return Ok(()),
             None => {
-                "the former name is missing: somebody removed it, or a replica of the version before sealed the row"
+                "the former name is missing: it was removed, or a replica of the previous release sealed the row"
             }
-            Some(_) if is_erased => "what was erased is there again",
+            Some(_) if is_erased => "an erased value is there again",
             Some(stored) => {
                 let digest = FormerUsername::from_stored(stored).map(|former| former.digest());
                 if digest.is_some() && digest.as_deref() == recorded {
@@ -233,9 +233,9 @@ fn committed_digest(
         return Ok(salted_digest(commitment, &value));
     };
     if value.is_some() {
-        return Err("what was erased is there again");
+        return Err("an erased value is there again");
     }
     erased_digest(digests)
         .map(str::to_owned)
-        .ok_or("the digests of what was erased are malformed")
+        .ok_or("the digests of the erased values are malformed")
 }

@@ -36,13 +36,13 @@ impl CheckedRow {
         if !(0..=END_OF_9999).contains(&row.at) {
             return Err(UnreadableColumn {
                 column: "at".to_owned(),
-                problem: "it is no time of the years 1970 to 9999".to_owned(),
+                problem: "it is not a time in the years 1970 to 9999".to_owned(),
             });
         }
         if let Err(error) = serde_json::from_str::<JsonObject>(&row.details) {
             return Err(UnreadableColumn {
                 column: "details".to_owned(),
-                problem: format!("it is no JSON object: {error}"),
+                problem: format!("it is not a JSON object: {error}"),
             });
         }
         Ok(row)

@@ -276,15 +276,15 @@ impl UserWatcher for DeletedAuthors {
         if is_unknown || error.is::<Refusal>() {
             tracing::error!(
                 %error,
-                "the history of users cannot be continued: auth-service has another or a restored database, or no \
-                 longer keeps the record that far back, or too many authors are missing. No post changes until this \
-                 is resolved. If auth-service has the right database, run accept-history"
+                "the history of users cannot be continued: auth-service has another or a restored database, its \
+                 record no longer goes back that far, or too many authors are missing. No posts are deleted or \
+                 detached until this is resolved. If auth-service has the right database, run accept-history"
             );
         } else {
             tracing::warn!(
                 %error,
-                "deletions of users are not known; auth-service tells them to an API key of an admin \
-                 (USER_CHANGES_KEY), or to a client certificate that it names"
+                "cannot learn which users were deleted; auth-service reports deletions only to an API key of an \
+                 admin (USER_CHANGES_KEY), or to a client certificate that it names"
             );
         }
         self.last_warning = Some(text);

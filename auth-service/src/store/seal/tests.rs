@@ -125,7 +125,7 @@ fn an_erasure_keeps_the_seal_and_leaves_no_name_and_no_salt() {
     let broken = seal(4).next(&erased).expect_err("there again");
     assert_eq!(
         broken.to_string(),
-        "revision 5: what was erased is there again"
+        "revision 5: an erased value is there again"
     );
 }
 
