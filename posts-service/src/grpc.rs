@@ -24,7 +24,7 @@ use tonic::{Request, Response, Status};
 /// The largest batch, in bytes, for which memory is reserved without reading the sizes of its posts, which takes a
 /// statement.
 const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
-/// The most bytes that are reserved for a page. They count it twice: as posts and as the message.
+/// The maximum number of bytes that are reserved for a page. They count the page twice: as posts and as the message.
 const MAX_PAGE: usize = 5 * 1024 * 1024;
 /// The largest response, in bytes, for which nothing stays reserved while it is written.
 const MAX_UNRESERVED: usize = 4 * 1024;

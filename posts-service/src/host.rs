@@ -41,7 +41,7 @@ const METHODS_WITH_POSTS: [&str; 2] = [
 pub struct HostOptions {
     /// The peers that are trusted to name the address of a client.
     pub trusted_gateways: CidrSet,
-    /// The most MiB that responses with posts may take.
+    /// The maximum memory that responses with posts may take, in MiB.
     pub response_memory_mib: usize,
     /// The policy for the posts of deleted users.
     pub posts_of_deleted_users: PostsOfDeletedUsers,

@@ -28,11 +28,11 @@ pub(crate) struct PostSelector {
 /// Selects a page of posts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PostFilter {
-    /// The id behind which the page begins; 0 begins with the first post.
+    /// The id after which the page begins; 0 begins with the first post.
     pub(crate) after: i64,
     /// The author of the posts; `None` selects all authors.
     pub(crate) author_id: Option<i64>,
-    /// The most posts on the page.
+    /// The maximum number of posts on the page.
     pub(crate) limit: i64,
     /// The total size of the contents, in bytes. The page ends after the post that reaches it.
     pub(crate) content_bytes: i64,
@@ -84,7 +84,7 @@ row! {
 #[derive(Debug)]
 pub(crate) struct PostPage {
     pub(crate) posts: Vec<Post>,
-    /// True if there are posts behind this page.
+    /// True if there are posts after this page.
     pub(crate) has_more: bool,
 }
 
@@ -108,7 +108,7 @@ pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(),
     Ok(skipped?)
 }
 
-/// Skips ids behind the last one of this database and behind `other`, the last one of another database.
+/// Skips ids after the last one of this database and after `other`, the last one of another database.
 pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction

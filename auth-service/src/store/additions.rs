@@ -9,8 +9,8 @@ use super::WriteError;
 use rolegate_sql_store::row;
 use std::time::Duration;
 
-/// The most additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With the end of
-/// each, they are 280 rows of the record.
+/// The maximum number of additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With
+/// the end of each, they are 280 rows of the record.
 pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 

@@ -51,7 +51,7 @@ pub(crate) trait AuditStore: Store {
     /// to a limit.
     fn enqueue_event(&self, entry: Entry);
 
-    /// Writes the queued events, and seals a batch of committed rows behind the last seal.
+    /// Writes the queued events, and seals a batch of committed rows after the last seal.
     ///
     /// Returns whether there may be more rows to seal. If it returns false, the record has every row that was committed
     /// before the call.
@@ -73,14 +73,14 @@ pub(crate) trait AuditStore: Store {
     /// Returns the seal of this revision, if a batch ends with it.
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError>;
 
-    /// Returns whether the record has everything that followed this revision: it contains the row, or begins behind it.
-    /// A revision that was never given out is unknown, such as one that a restore skipped.
+    /// Returns whether the record has everything that followed this revision: it contains the row, or begins right
+    /// after it. A revision that was never given out is unknown, such as one that a restore skipped.
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError>;
 
     /// Returns sealed rows by descending revision.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
 
-    /// Returns the first changes of users behind this revision, by ascending revision.
+    /// Returns the first changes of users after this revision, by ascending revision.
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
 
     /// Seals what is committed, and returns all users as of one moment. The database keeps that moment readable until

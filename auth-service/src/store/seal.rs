@@ -36,7 +36,7 @@ row! {
 /// The oldest and the newest seal of a record.
 #[derive(Debug)]
 pub(crate) struct SealRange {
-    /// The record is complete behind this seal.
+    /// The record is complete after this seal.
     pub(crate) oldest: Seal,
     pub(crate) newest: Seal,
 }

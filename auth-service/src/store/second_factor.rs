@@ -9,12 +9,14 @@ use rolegate_sql_store::{Store, Timed};
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
 /// How long the code of a pending sign-in may be presented, in seconds.
 pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
-/// The most pending sign-ins of a user. One more ends the oldest.
+/// The maximum number of pending sign-ins of a user. One more ends the oldest.
 pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
-/// The most wrong one-time codes in a window. After them, no one-time code is accepted until the window ends.
+/// The maximum number of wrong one-time codes in a window. After them, no one-time code is accepted until the window
+/// ends.
 const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
-/// The most wrong recovery codes in a window. After them, no recovery code is accepted until the window ends. A code of
-/// 128 bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for typing errors.
+/// The maximum number of wrong recovery codes in a window. After them, no recovery code is accepted until the window
+/// ends. A code of 128 bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for
+/// typing errors.
 const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 /// The length of a window, in seconds from its first wrong code.
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
@@ -63,7 +65,7 @@ pub(crate) struct StoredSecondFactor {
 }
 
 impl CodeLimit {
-    /// Returns the most wrong codes in a window.
+    /// Returns the maximum number of wrong codes in a window.
     pub(crate) fn max(self) -> i64 {
         match self {
             Self::OneTime(_) => MAX_WRONG_ONE_TIME_CODES,
@@ -169,7 +171,8 @@ pub(crate) trait SecondFactorStore: Store {
         user_id: i64,
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
 
-    /// Begins to enroll a second factor: stores a secret and digests of recovery codes, in place of earlier ones.
+    /// Begins the enrollment of a second factor: stores a secret and digests of recovery codes, and replaces earlier
+    /// ones.
     ///
     /// Fails if the second factor is already on, or if the tokens of the user were revoked since `user` was read. Each
     /// enrollment is an addition: a user can have at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a

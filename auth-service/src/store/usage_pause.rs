@@ -11,8 +11,8 @@ use std::{cmp::Reverse, ops::Range};
 /// comes from a clock that was ahead: it does not count, and is deleted.
 pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
 
-/// A time during which no process could store uses, in Unix seconds. A session may have been in use at any moment of
-/// it, so it does not count as time without use.
+/// A time during which no process could store uses, in Unix seconds. Any session may have been in use meanwhile, so
+/// this time does not count as time without use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsagePause {
     pub(crate) began: u64,

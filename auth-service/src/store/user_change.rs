@@ -27,7 +27,8 @@ pub(crate) struct UserChange {
     pub(crate) created_at: Option<u64>,
 }
 
-/// A change in the record, or the reason why it cannot be read. The changes before it can be used even so.
+/// A change in the record, or the reason why it cannot be read. An unreadable change does not affect the changes before
+/// it.
 #[derive(Debug)]
 pub(crate) struct CheckedChange {
     pub(crate) revision: i64,

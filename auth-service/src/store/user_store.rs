@@ -41,7 +41,7 @@ pub struct NewPasswordLink {
     pub expires_at: u64,
 }
 
-/// A change of a user: a new name, disabling or enabling, or both.
+/// A change of a user: a new name, disabling or enabling the user, or both.
 #[derive(Debug)]
 pub struct UserUpdate {
     /// The new name; `None` keeps the stored one.
@@ -65,9 +65,9 @@ pub struct Rename {
 /// Selects a page of users. A user must match all filters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
-    /// The id behind which the page begins; 0 begins with the first user.
+    /// The id after which the page begins; 0 begins with the first user.
     pub after: i64,
-    /// The most users on the page.
+    /// The maximum number of users on the page.
     pub limit: i64,
     /// The text with which the usernames begin, taken literally; empty selects all users.
     pub username_prefix: String,
@@ -211,7 +211,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         new: SecretString,
     ) -> Result<bool, StoreError>;
 
-    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users behind [`UserFilter::after`]
+    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users after [`UserFilter::after`]
     /// until the page is full.
     async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
 }

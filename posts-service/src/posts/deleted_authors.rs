@@ -1,7 +1,7 @@
 //! Watches the changes of users, and deletes or detaches the posts of deleted users.
 //!
-//! auth-service sends the changes as a stream. It begins behind the last revision that was stored, or with a snapshot
-//! of all users, which `snapshot` compares with the authors of posts.
+//! auth-service sends the changes as a stream. It begins after the last revision that was stored, or with a snapshot of
+//! all users, which `snapshot` compares with the authors of posts.
 //!
 //! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`:
 //!
@@ -32,8 +32,8 @@ use tokio::time::Instant;
 
 /// The shortest interval at which changes other than deletions store the position.
 ///
-/// Deletions, progress and the end of a snapshot always store it. After a restart, auth-service sends the changes
-/// behind the stored position again.
+/// Deletions, progress and the end of a snapshot always store it. After a restart, auth-service sends the changes after
+/// the stored position again.
 const MIN_STORE_INTERVAL: Duration = Duration::from_mins(1);
 /// How long posts-service waits before it asks for another snapshot of a history that it has refused.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
@@ -243,7 +243,7 @@ impl UserWatcher for DeletedAuthors {
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
-        // While the snapshot goes on, the review is put back. An error ends the connection, and `connect` decides
+        // While the snapshot is incomplete, the review is put back. An error ends the connection, and `connect` decides
         // about a new review.
         if let Some(review) = self.snapshot.take() {
             return self.handle_in_snapshot(event, review).await;

@@ -43,7 +43,7 @@ impl Posts {
         self.with_authors(posts).await
     }
 
-    /// Lists the posts behind the id `after` by ascending id, 0 for the first page. With `author_id`, lists only the
+    /// Lists the posts after the id `after` by ascending id, 0 for the first page. With `author_id`, lists only the
     /// posts of this author.
     ///
     /// `size` is the `page_size` of the contract.

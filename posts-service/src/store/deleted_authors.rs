@@ -8,7 +8,7 @@ use super::{posts, statement};
 use crate::post::{PostAuthor, PostsOfDeletedUsers};
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 
-/// The most posts that one transaction changes. A hundred of the longest have 20 MB.
+/// The maximum number of posts that one transaction changes. A hundred of the longest have 20 MB.
 const MAX_BATCH: u32 = 100;
 
 row! {

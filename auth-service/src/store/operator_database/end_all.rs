@@ -74,7 +74,7 @@ impl HighWaterMarks {
 impl OperatorDatabase {
     /// Ends the credentials of all users in one transaction, and records it as `write`.
     ///
-    /// It also skips ids and revisions, beyond those of the database that the backup replaced, so that none is given
+    /// It also skips ids and revisions that this database or the replaced one may have given out, so that none is given
     /// out twice.
     pub(crate) async fn end_all(
         &self,
@@ -235,7 +235,7 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
     Ok(count.unwrap_or_default())
 }
 
-/// Writes the row that records the end, and seals it at once and alone. Unsealed rows of the backup are sealed behind
+/// Writes the row that records the end, and seals it at once and alone. Unsealed rows of the backup are sealed after
 /// it, because they may have had other revisions in the history that was lost.
 async fn record(
     transaction: &mut LongTransaction,

@@ -38,7 +38,7 @@ pub(crate) struct RecordPages {
 #[derive(Debug)]
 pub(crate) struct RecordPage {
     pub(crate) rows: Vec<CheckedRow>,
-    /// The next revisions that retention had already removed when this page was read; `None` if there are none.
+    /// The revisions after the last page that retention had removed when this page was read; `None` if there are none.
     pub(crate) removed: Option<RemovedRevisions>,
 }
 
@@ -114,7 +114,8 @@ impl RecordPages {
         Ok(oldest.flatten())
     }
 
-    /// Returns the revisions behind the position that the record no longer has, because its oldest seal is behind them.
+    /// Returns the revisions after the position that the record no longer has, because its oldest seal comes after
+    /// them.
     fn removed_through(&self, oldest_seal: i64) -> Option<RemovedRevisions> {
         if oldest_seal <= self.position {
             return None;

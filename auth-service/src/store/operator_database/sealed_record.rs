@@ -40,7 +40,7 @@ pub(crate) struct RecordedRemoval {
     pub(crate) retention: Option<RecordedRetention>,
     /// The time of the seal of the last removed row, in Unix seconds; `None` if there is no such seal.
     pub(crate) sealed_at: Option<i64>,
-    /// When the first row behind that seal was written, in Unix seconds; `None` if there is no row.
+    /// When the first row after that seal was written, in Unix seconds; `None` if there is no row.
     pub(crate) next_at: Option<i64>,
 }
 
@@ -162,8 +162,7 @@ impl SealedRecord {
         Ok(count.unwrap_or_default())
     }
 
-    /// Returns the first seals behind this revision, and the rows up to the last of them. At the end, the page is
-    /// empty.
+    /// Returns the first seals after this revision, and the rows up to the last of them. At the end, the page is empty.
     pub(crate) async fn next_page(&mut self, revision: i64) -> Result<SealedPage, StoreError> {
         let select = self
             .snapshot

@@ -38,7 +38,7 @@ impl OperatorDatabase {
         })
     }
 
-    /// Returns the first users behind this id, by ascending id; none at the end. With a role, returns only users who
+    /// Returns the first users after this id, by ascending id; none at the end. With a role, returns only users who
     /// have the role, or who have an API key with it.
     pub(crate) async fn users_after(
         &self,
@@ -86,7 +86,7 @@ impl Export {
     }
 }
 
-/// Builds the statement that reads the first users behind this id. With a role, it reads only users who have the role,
+/// Builds the statement that reads the first users after this id. With a role, it reads only users who have the role,
 /// or who have an API key with it.
 fn select_page(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select

@@ -32,7 +32,7 @@ use rolegate_sql_store::{FollowUp, Statement, StoreError, TableRow, Timed};
 use sealing::MAX_BATCH;
 use std::time::Duration;
 
-/// The most changes that one statement reads.
+/// The maximum number of changes that one statement reads.
 const MAX_CHANGES: i64 = 500;
 
 /// Ends a `SELECT` of rows of the record with the conditions and the order of a page: the newest row comes first.

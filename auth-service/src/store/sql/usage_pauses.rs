@@ -7,7 +7,7 @@ use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 /// How long a pause is kept, in seconds: the longest possible `SESSION_IDLE_SECONDS`.
 const PAUSE_TTL: i64 = 31_536_000;
 
-/// The most pauses that count. These are the latest ones.
+/// The maximum number of pauses that count. These are the latest ones.
 const MAX_PAUSES: i64 = 1000;
 
 impl TableRow for UsagePause {

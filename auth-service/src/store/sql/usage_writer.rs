@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// The interval after a failed write. It is short so that the pause is known soon after its end, even to a process that
 /// has just started.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The most uses that one statement writes.
+/// The maximum number of uses that one statement writes.
 const MAX_BATCH: usize = 1000;
 
 /// How many writes must succeed until an outage is over. By then, the other replicas have written the uses that they

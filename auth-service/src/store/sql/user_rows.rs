@@ -7,7 +7,7 @@ use crate::{
 };
 use rolegate_sql_store::{Row, TableRow};
 
-/// The columns of a user, in the order in which they are decoded. Other columns of a statement come behind them.
+/// The columns of a user, in the order in which they are decoded. Other columns of a statement come after them.
 macro_rules! user_columns {
     () => {
         "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at"

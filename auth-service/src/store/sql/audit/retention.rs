@@ -288,8 +288,8 @@ impl SqlStore {
         .await
     }
 
-    /// Removes the rows of the oldest seals up to this revision, and these seals except the last one, from which the
-    /// record goes on. Returns whether there may be more.
+    /// Removes the rows of the oldest seals up to this revision. Also removes these seals except the last one, with
+    /// which the record then begins. Returns whether there may be more.
     async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
         // If there are no seals, `last` is -1, and no row has a revision that low.
         let select = self

@@ -1,4 +1,4 @@
-//! A batch of rows that one transaction takes from the unsealed rows and puts behind the last seal.
+//! A batch of rows that one transaction takes from the unsealed rows and appends to the sealed record.
 
 use super::pending_rows::PENDING;
 use crate::store::{
@@ -30,7 +30,7 @@ impl SealedBatch {
         Self::behind(&last, taken, first_revision)
     }
 
-    /// Makes the batch behind a given seal. The first row gets the revision `first_revision`.
+    /// Makes the batch that follows a given seal. The first row gets the revision `first_revision`.
     pub(in crate::store) fn behind(
         last: &Seal,
         taken: &[AuditRow],

@@ -1,6 +1,6 @@
 //! Writes pending events, and moves committed rows into the sealed record.
 //!
-//! A batch takes unsealed rows, gives them the revisions behind the last seal, and inserts them with a new seal, in one
+//! A batch takes unsealed rows, gives them the revisions after the last seal, and inserts them with a new seal, in one
 //! transaction.
 
 use super::{
@@ -41,7 +41,7 @@ const ONE_AT_A_TIME: Limits = Limits {
 /// Takes the next rows to seal: rows that are not of an import, the imported rows of the same users, and then the
 /// oldest rows of all.
 ///
-/// So what people do meanwhile does not wait for the many rows of an import, and the rows of each user keep their
+/// So the changes that people make do not wait for the many rows of an import, and the rows of each user keep their
 /// order.
 const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
         SELECT id FROM (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS urgent
@@ -195,7 +195,7 @@ impl SealingWork {
         Ok(!self.pending_events.is_empty())
     }
 
-    /// Moves the rows that this statement takes behind the last seal, and returns their number.
+    /// Appends the rows that this statement takes to the sealed record, and returns their number.
     async fn seal_taken(&self, take: Statement) -> Result<usize, StoreError> {
         let lock = self.database.statement(if self.database.is_postgres() {
             LOCK_IN_POSTGRES

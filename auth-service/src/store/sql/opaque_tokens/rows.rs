@@ -51,7 +51,7 @@ impl TableRow for OpaqueToken {
 }
 
 /// Continues a `SELECT` of the bearers of tokens. The columns of a user come before it, and the digests of the tokens
-/// behind it.
+/// after it.
 pub(super) const BEARERS: &str = concat!(
     ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,

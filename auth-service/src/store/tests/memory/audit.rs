@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
 use std::{future::pending, time::Duration};
 
-/// The most changes that one call returns. A statement of the SQL store has the same limit.
+/// The maximum number of changes that one call returns. A statement of the SQL store has the same limit.
 const MAX_CHANGES: usize = 500;
 
 /// Returns the revision of the row at this index.
