@@ -161,8 +161,8 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
 
 /// List audit entries
 ///
-/// Returns changes of users, credentials and roles, sign-ins, and refusals. The newest entry comes first. Only admins may
-/// call this endpoint.
+/// Returns changes of users, credentials and roles, sign-ins, and refusals. The newest entry comes first. Only admins
+/// may call this endpoint.
 #[utoipa::path(
     get,
     path = "/audit",

@@ -30,7 +30,7 @@ pub(crate) struct PasswordLinkResponse {
     /// that setting is a path.
     #[schema(example = "https://auth.example.org/set-password#rgl_Zm9vYmFy...")]
     url: String,
-    /// RFC 3339 in UTC, to the second.
+    /// When the link expires, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-22T06:00:00.000Z")]
     expires_at: String,
 }
@@ -80,7 +80,7 @@ pub(crate) async fn create_password_link(
 /// The token of a password link, and the new password.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChoiceRequest {
-    /// What is behind `#` in the link.
+    /// The part of the link after `#`.
     #[schema(value_type = String, example = "rgl_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
     token: SecretString,
     #[schema(schema_with = password_schema)]
@@ -120,7 +120,7 @@ pub(crate) async fn redeem_password_link(
 /// The token of a password link.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordLinkRequest {
-    /// What is behind `#` in the link.
+    /// The part of the link after `#`.
     #[schema(value_type = String, example = "rgl_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
     token: SecretString,
 }
@@ -130,7 +130,7 @@ pub(crate) struct PasswordLinkRequest {
 pub(crate) struct PasswordLinkOwner {
     #[schema(example = "ada")]
     username: String,
-    /// RFC 3339 in UTC, to the second.
+    /// When the link expires, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-22T06:00:00.000Z")]
     expires_at: String,
 }

@@ -113,7 +113,7 @@ fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
     Some(host.to_owned())
 }
 
-/// A one-time code.
+/// The code that turns the second factor on or off.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct OtpRequest {
     /// A one-time code of six digits. To turn the second factor off, it may also be a recovery code. White space and
