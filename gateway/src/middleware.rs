@@ -1,4 +1,4 @@
-//! Wraps every request at all addresses of the gateway.
+//! Wraps every request of the three routers: `bearer`, `basic` and `forward_auth`.
 //!
 //! [`apply`] adds one layer to a router. A request passes it in this order:
 //!
@@ -10,7 +10,7 @@
 //! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
 //! 5. The common headers are added.
 //!
-//! `cors` is inside of this layer.
+//! `cors` is inside of this layer, so that preflights are logged and counted, too.
 
 pub(crate) mod console_cookie;
 mod cors;
@@ -61,7 +61,7 @@ struct MiddlewareState {
 /// Adds the fallbacks and the middleware to `routes`.
 ///
 /// The middleware is one layer, because every layer costs a request two allocations and a clone of the services below
-/// it. CORS is inside, so that preflights are logged and counted, too.
+/// it.
 pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,

@@ -1,4 +1,4 @@
-//! The header `Clear-Site-Data`, which keeps the pages of a session that has ended from being shown again.
+//! Defines the header `Clear-Site-Data`, which keeps the pages of an ended session from being shown again.
 
 use http::HeaderName;
 

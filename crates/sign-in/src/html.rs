@@ -1,6 +1,6 @@
 //! Writes text and names as HTML.
 
-/// Escapes text for an element or an attribute.
+/// Escapes text, so that it can stand in an element or an attribute.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -55,7 +55,7 @@ pub(crate) struct PostsState {
     pub(crate) memory: MemoryBudget,
 }
 
-/// The path of a post.
+/// The id in the path of a post.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct PostPath {
@@ -78,7 +78,7 @@ error_response! {
 }
 
 /// The title and the content of a post. Both are stored exactly as sent.
-// posts-service checks the rules.
+// posts-service checks the rules of both fields.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PostDraft)]
 pub(crate) struct PostRequest {

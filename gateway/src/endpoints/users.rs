@@ -23,7 +23,7 @@ use utoipa::{
     openapi::{Object, ObjectBuilder, Type},
 };
 
-/// The path of a user.
+/// The id in the path of a user.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct UserPath {

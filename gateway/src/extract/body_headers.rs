@@ -62,9 +62,9 @@ fn unsupported(detail: &'static str) -> ApiError {
 
 /// A media type (RFC 9110, section 8.3.1).
 struct MediaType {
-    /// Type and subtype in lower case.
+    /// The type and the subtype, in lower case.
     essence: String,
-    /// The value of each `charset`.
+    /// The value of each parameter `charset`.
     charsets: Vec<String>,
 }
 

@@ -25,8 +25,8 @@ pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
     "texts.js",
 ];
 
-/// Serves `/set-password`. The token of the link is in the fragment, and the script of the page sends it to `PUT
-/// /password`.
+/// Serves `/set-password`. The token of the link is in the fragment, and the script of the page sends it to
+/// `PUT /password`.
 pub(super) async fn set_password(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     page_with_passwords(&state, "set_password.html", &headers)
 }

@@ -28,7 +28,8 @@ use rolegate_sign_in::{
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
-/// Limits, by host, how often an address that proxies do not pass is logged: any client can name any host.
+/// Limits how often an address that proxies do not pass is logged: once an hour for each host, and for at most ten
+/// hosts, because any client can name any host.
 static AMBIGUOUS_ADDRESS_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
@@ -116,7 +117,7 @@ pub(crate) async fn ambiguous_address(
     };
     let content = design.render(include_str!("ambiguous_address.html"), &[]);
     let page = Interstitial::new(design, &page_origin, "{ambiguous.title}", &content);
-    // The error in the headers is for programs, so it is in English.
+    // The error is for programs, so its detail is in English.
     let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail);
     with_page(error.into_response(), &page)

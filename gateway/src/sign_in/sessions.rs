@@ -52,8 +52,8 @@ impl SignInState {
             .await
     }
 
-    /// Ends sessions after a sign-in. The sign-in has succeeded even if they cannot be ended, so a failure is only
-    /// logged.
+    /// Ends sessions after a sign-in. The sign-in has succeeded even if the sessions cannot be ended, so a failure is
+    /// only logged.
     pub(super) async fn end_sessions_or_log(
         &self,
         sessions: &[SecretString],

@@ -96,7 +96,7 @@ fn has_long_address(query: &QueryParams) -> bool {
 /// The value of [`SignInPage::problem`] for a page that reports no problem.
 pub(super) const NO_PROBLEM: &str = "";
 
-/// The page to sign in at.
+/// The contents of the page to sign in at.
 #[derive(Default)]
 pub(super) struct SignInPage<'a> {
     /// The address to which the sign-in leads.
