@@ -201,8 +201,7 @@ async fn an_address_that_does_not_pass_is_told_why_also_without_the_page() {
 
 #[tokio::test]
 async fn a_return_address_that_is_not_allowed_is_said_on_the_page() {
-    const SAID: &str =
-        "After signing in, you will not return to the page that you came from, because its address is not allowed here.";
+    const SAID: &str = "After signing in, you will not return to the page that you came from, because its address is not allowed here.";
     let router = gateway(&["--return-origins", "https://app.example.org"]).0;
     for (back, is_said) in [
         ("https://evil.example/", true),
