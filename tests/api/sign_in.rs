@@ -610,7 +610,7 @@ async fn what_leads_nobody_back_and_what_no_proxy_passes_is_logged_once_for_a_ho
     }
     let log = app.gateway().stderr();
     for text in [
-        "RETURN_ORIGINS: nobody is led back",
+        "RETURN_ORIGINS: people are not redirected",
         "a proxy refused an address of this host",
     ] {
         let lines: Vec<_> = log.lines().filter(|line| line.contains(text)).collect();

@@ -27,7 +27,7 @@ pub(super) struct SignInState {
     pub(super) trusted_proxies: Arc<CidrSet>,
 }
 
-/// The address to which a page leads back.
+/// The address to which a page redirects at the end.
 pub(super) struct Destination {
     pub(super) address: Option<ReturnAddress>,
     /// Set if the query names an address that is not allowed. The page then says so.
@@ -35,8 +35,8 @@ pub(super) struct Destination {
 }
 
 impl SignInState {
-    /// Reads the address to which the query of a page leads back. An address that is too long has a notice of its own,
-    /// so it does not count as refused.
+    /// Reads the return address from the query of a page. An address that is too long has a notice of its own, so it
+    /// does not count as refused.
     pub(super) fn destination(
         &self,
         query: &QueryParams,
@@ -51,7 +51,7 @@ impl SignInState {
         })
     }
 
-    /// Returns the address to which the browser is led back, if that is allowed.
+    /// Parses a return address. Returns `None` if the browser must not be redirected there.
     pub(super) fn return_address(&self, given: &str, own: &Origin) -> Option<ReturnAddress> {
         match ReturnAddress::parse(given, own, &self.sign_in.return_origins) {
             Ok(address) => Some(address),
@@ -80,15 +80,15 @@ pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
     Origin::from_request_headers(headers).filter(Origin::is_secure)
 }
 
-/// Logs that people are not led back to this origin, once for its host.
+/// Logs that people are not redirected to this origin, once an hour for its host.
 fn log_refused_origin(origin: &Origin) {
     if let Some(host) = origin.url().host_str()
         && REFUSED_RETURN_HOSTS.claim(host.to_owned())
     {
         tracing::warn!(
             origin = origin.serialized(),
-            "RETURN_ORIGINS: nobody is led back to an address of this origin after signing in; if an application \
-             of yours is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
+            "RETURN_ORIGINS: people are not redirected to this origin after signing in; if an application of yours \
+             is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
         );
     }
 }

@@ -53,7 +53,7 @@ impl SignInSettings {
             None => String::new(),
         };
         Some(format!(
-            "RETURN_ORIGINS: has no host of COOKIE_DOMAIN, so people who sign in are not led back to \
+            "RETURN_ORIGINS: has no host of COOKIE_DOMAIN, so people who sign in are not redirected back to \
              applications there; name them, such as https://*.{domain}{port}"
         ))
     }
