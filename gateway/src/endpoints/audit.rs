@@ -61,7 +61,7 @@ pub(crate) struct AuditEntryResponse {
     client_address: Option<String>,
     #[schema(required, example = "4161456a68c64d63a985b74b7ad5dabb")]
     request_id: Option<String>,
-    /// What changed. It never contains a secret.
+    /// The details of the change, which never contain a secret.
     #[schema(example = json!({"from": "user", "to": "author"}))]
     details: Map<String, Value>,
 }
