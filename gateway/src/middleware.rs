@@ -114,8 +114,8 @@ async fn handle(
         console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
-    // At the address of proxies, the host is an application's. If the application wants this header, it sends it
-    // itself.
+    // Responses to proxies do not have this header, because the host is an application's. The application sends the
+    // header itself if it wants it.
     let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {

@@ -99,8 +99,8 @@ impl<'a> BrowserRequest<'a> {
             && has_value(self.headers, FETCH_SITE, "cross-site")
     }
 
-    /// Returns the path and the query that a person should come back to. For a form, they are those of the page that
-    /// the form was on.
+    /// Returns the path and the query that a person should come back to. For a form, this is the page that the form was
+    /// on.
     pub(crate) fn return_path(&self) -> Option<String> {
         if self.can_send_form() {
             return self.path_of_form_page();

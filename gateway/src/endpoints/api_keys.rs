@@ -1,4 +1,4 @@
-//! Lists and deletes API keys: those of the current user at `/profile/keys` and, for admins, those of any user at
+//! Lists and deletes API keys. The current user's keys are at `/profile/keys`. Admins reach the keys of any user at
 //! `/users/{user_id}/keys`.
 //!
 //! Each pair of endpoints shares one function, whose `user_id` is [`CURRENT_USER`] or the id in the path.

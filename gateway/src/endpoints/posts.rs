@@ -41,8 +41,8 @@ const MAX_BODY: usize = 4 * MAX_POST_BYTES;
 /// The bytes that are reserved for a post before it is read: for its text, and as many for its JSON. The bytes that
 /// escapes add are reserved once they are known.
 const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
-/// The most bytes that are reserved for a page before it is read: for the posts that fit and the one that ends the
-/// page, and as many for their JSON.
+/// The most bytes that are reserved for a page before it is read. They are for the posts that fit and the one that ends
+/// the page, and as many again for their JSON.
 const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
 /// The bytes of a page apart from its posts: the names of its fields, and the value of `next`.
 const PAGE_NAMES: usize = 64;

@@ -1,5 +1,5 @@
-//! Lists and ends sessions: those of the current user at `/profile/sessions` and, for admins, those of any user at
-//! `/users/{user_id}/sessions`.
+//! Lists and ends sessions. The current user's sessions are at `/profile/sessions`. Admins reach the sessions of any
+//! user at `/users/{user_id}/sessions`.
 //!
 //! Each pair of endpoints shares one function, whose `user_id` is [`CURRENT_USER`] or the id in the path.
 

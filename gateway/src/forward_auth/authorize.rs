@@ -106,8 +106,8 @@ impl RequestedRoles {
 
 /// Decides whether a request may pass, whatever its method.
 ///
-/// The response is one of three: a 200 with the identity headers and without a body, an error, or a redirect of a
-/// browser without a valid credential to the sign-in page. The query has three optional parameters:
+/// A request that may pass gets 200 with the identity headers and without a body. A browser without a valid credential
+/// is redirected to the sign-in page. Everything else is an error. The query has three optional parameters:
 ///
 /// - `roles=author,admin`: the user needs one of these roles. Without it, any user passes.
 /// - `redirect_status=401`: a redirect is a 401 with `Location`, for proxies that pass on no other refusal.

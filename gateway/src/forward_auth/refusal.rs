@@ -20,9 +20,9 @@ pub(super) struct CookieOnly;
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted.
 ///
-/// It is left out where the browser's dialog for a password would be in the way, and where only the cookie counts,
-/// because a password would be of no use there. `Basic` comes first, because nginx before 1.23 reads only the first
-/// challenge, and cannot know by itself whether the dialog may open.
+/// It is left out where the browser's dialog for a password would be in the way. It is also left out where only the
+/// cookie counts, because a password would be of no use there. `Basic` comes first, because nginx before 1.23 reads
+/// only the first challenge, and cannot know by itself whether the dialog may open.
 ///
 /// A 504 also gets `Retry-After`, because a decision changes nothing and can be asked for again.
 pub(super) async fn complete(

@@ -1,5 +1,5 @@
-//! Serves interstitials in place of an application's page: to a person who may not open it, in a frame whose session
-//! has ended, and where a proxy does not pass an address.
+//! Serves interstitials in place of an application's page. They are for a person who may not open the page, for a frame
+//! whose session has ended, and for an address that a proxy does not pass.
 
 use super::{
     cookies::Audience,
@@ -28,8 +28,8 @@ use rolegate_sign_in::{
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
-/// Limits how often an address that proxies do not pass is logged: once an hour for each host, and for at most ten
-/// hosts, because any client can name any host.
+/// Limits how often an address that proxies do not pass is logged. Each host is logged once an hour, and at most ten
+/// hosts are, because any client can name any host.
 static AMBIGUOUS_ADDRESS_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 

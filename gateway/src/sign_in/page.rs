@@ -33,7 +33,7 @@ pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CONTENT_SECURITY_POLICY, policy),
-        // With `no-referrer`, the header `Origin` of a form would be `null`.
+        // The policy `no-referrer` would make the header `Origin` of a form `null`.
         (REFERRER_POLICY, "same-origin"),
     ];
     let html = design.page(OWN_HOST, title, &content);

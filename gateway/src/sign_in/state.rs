@@ -15,8 +15,8 @@ use rolegate_sign_in::{
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-/// Limits how often a return address that is not allowed is logged: once an hour for each host, and for at most ten
-/// hosts, because any client can name any host.
+/// Limits how often a return address that is not allowed is logged. Each host is logged once an hour, and at most ten
+/// hosts are, because any client can name any host.
 static REFUSED_RETURN_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 

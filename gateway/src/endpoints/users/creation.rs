@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 pub(crate) struct UserCreationRequest {
     #[schema(schema_with = username_schema)]
     username: String,
-    // Without a password, the user gets a link by which to choose one.
+    // The user gets a link by which to choose a password if there is none.
     #[schema(schema_with = password_schema, required = false)]
     password: Option<SecretString>,
     /// The role of the user. If it is missing, it is `user`.

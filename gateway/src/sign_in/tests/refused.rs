@@ -1,5 +1,5 @@
-//! Tests interstitials: for a person who may not open a page, for a frame without a session, for an address that does
-//! not pass, and for a return address that is not allowed.
+//! Tests interstitials. They are for a person who may not open a page, for a frame without a session, for an address
+//! that does not pass, and for a return address that is not allowed.
 
 use super::{DOMAIN, File, HTTPS, LOOPBACK, cookies, fetch, gateway, get, request};
 
