@@ -22,7 +22,7 @@ pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overl
 
 /// The least time between two refusals of one client.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
-/// The least time between two refusals of any clients, for each core.
+/// The least time between two refusals of all clients together, on one core.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
 /// How long an unused share of refusals can be used later.
 const BURST: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ const MAX_CLIENTS: usize = 10_000;
 #[derive(Clone)]
 pub(crate) struct Refusals {
     logins: ClientSlots,
-    /// The least time between two refusals of any clients.
+    /// The least time between two refusals of all clients together.
     interval: Duration,
     schedule: Arc<Mutex<Schedule>>,
 }

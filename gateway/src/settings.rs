@@ -49,7 +49,7 @@ pub struct Settings {
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// The settings of people in browsers.
+    /// The settings of signing in with a browser.
     #[command(flatten)]
     pub sign_in: SignInSettings,
 

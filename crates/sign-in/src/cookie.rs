@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use rolegate_proto::limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The longest value that is read as a candidate, in bytes. A session has 47.
+/// The longest value that is read as a candidate, in bytes. A session has 47 bytes.
 const MAX_VALUE_LEN: usize = 64;
 
 /// The greatest number of different candidates of one request that are checked for a valid session.

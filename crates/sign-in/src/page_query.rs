@@ -3,14 +3,14 @@
 /// The longest return address, in bytes. Proxies limit the headers of a response to 4 KiB.
 pub const MAX_RETURN_ADDRESS_LEN: usize = 2048;
 
-/// Holds the address to which the person returns after signing in.
+/// The parameter with the address to which the person returns after signing in.
 pub const RETURN: &str = "return";
 
-/// Says that a form is lost, because it was sent after the session had ended.
+/// The parameter that reports a lost form, which was sent after the session had ended.
 pub const UNSAVED: &str = "unsaved";
 
-/// Says that the address is too long to return to.
+/// The parameter that reports an address that is too long to return to.
 pub const TOO_LONG: &str = "too_long";
 
-/// Says that the browser has two valid sessions for one address.
+/// The parameter that reports two valid sessions of the browser for one address.
 pub const TWO_SESSIONS: &str = "two_sessions";

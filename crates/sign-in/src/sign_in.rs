@@ -75,7 +75,8 @@ impl SignIn {
         }
     }
 
-    /// Tells whether the sign-in page is at this origin. False if each application's own host has one.
+    /// Tells whether the sign-in page is at this origin. Returns false if each application's host has a sign-in page of
+    /// its own.
     pub fn has_page_at(&self, origin: &Origin) -> bool {
         self.page
             .as_ref()

@@ -39,7 +39,7 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
         ..
     } = operation;
     let is_protected = security.is_some();
-    // An empty list says that the operation is public. Without a list, that would be open.
+    // An empty list says that the operation is public. Without a list, the document would not say whether it is.
     security.get_or_insert_default();
     if is_protected {
         add_response(

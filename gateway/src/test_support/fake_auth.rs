@@ -213,7 +213,7 @@ impl AuthService for FakeAuth {
         role_name.as_deref().map_or(Ok(Role::USER), role)?;
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
-        // A search for this text is answered like a replica of the previous release does.
+        // The fake answers a search for this text like a replica of the previous release.
         let is_of_now = *with_times && search != "old";
         let time = |seconds| Some(prost_types::Timestamp { seconds, nanos: 0 });
         let first = v1::UserTimes {

@@ -63,7 +63,7 @@ pub(super) fn revoke_tokens(
     if cookie_sessions.iter().any(|token| token == "rgs_down") {
         return Err(error(Reason::StoreUnavailable, ""));
     }
-    // `rgs_before` is answered like a replica of the previous release does, which reads the session of the actor only.
+    // The fake answers `rgs_before` like a replica of the previous release, which reads only the session of the actor.
     if !cookie_sessions.is_empty() && !cookie_sessions.iter().any(|it| it == "rgs_before") {
         return Ok(RevokeTokensResponse {
             user: None,
