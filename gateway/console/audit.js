@@ -21,7 +21,7 @@ export function auditView() {
   const heading = el("h1", { tabindex: "-1" }, "Audit");
   const rows = el("tbody", {});
   const columns = Object.entries(COLUMNS).map(([text, kind]) => el("th", { scope: "col", class: kind }, text));
-  const caption = el("caption", { class: "unseen" }, "What happened, the newest first");
+  const caption = el("caption", { class: "unseen" }, "Audit entries, newest first");
   const table = el("table", {}, caption, el("thead", {}, el("tr", {}, columns)), rows);
   const list = el("div", { class: "list" });
   const pages = paging("/audit", load);
@@ -43,7 +43,7 @@ export function auditView() {
       const { entries, next } = await call("GET", query("/audit", wanted), { signal });
       pages.show(entries.length ? `${entries.length} ${entries.length === 1 ? "entry" : "entries"}` : "", next);
       fill(rows, entries.map(row));
-      fill(list, entries.length ? table : nothing("Nothing matches the filters.", button("Clear the filters", {}, filters.clear)));
+      fill(list, entries.length ? table : nothing("No entries match the filters.", button("Clear the filters", {}, filters.clear)));
       list.scrollTop = 0;
     } catch (error) {
       if (signal.aborted) return;

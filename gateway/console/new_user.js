@@ -20,7 +20,7 @@ export function openNewUser(created) {
     password.hidden = isByLink();
     password.querySelector("input").disabled = isByLink();
   };
-  const options = [el("option", { value: "" }, "You, here"), el("option", { value: "user" }, "The user, by a link")];
+  const options = [el("option", { value: "" }, "You, now"), el("option", { value: "user" }, "The user, with a link")];
   const chooser = el("select", { name: "chooser", onchange: choose }, options);
   const { element } = form({
     name: "New user",
@@ -32,7 +32,7 @@ export function openNewUser(created) {
       const user = await call("POST", "/users", { body });
       const secret = user.password_link ? linkOnce(user.password_link) : copyOnce("Password", body.password);
       const done = button("Done", { class: "primary" }, () => dialog.close());
-      const text = el("p", { role: "status" }, `${user.username} is created, with id ${user.id} and role ${user.role}.`);
+      const text = el("p", { role: "status" }, `${user.username} was created with the id ${user.id} and the role ${user.role}.`);
       fill(content, text, secret, el("p", { class: "actions" }, done));
       done.focus();
       created(user);

@@ -9,7 +9,7 @@ import { moment } from "./times.js";
 /** The link of an answer, which the API gives once. It may be a path of this service. */
 export function linkOnce({ url, expires_at: end }) {
   const whole = new URL(url, location.origin).href;
-  const note = `Good once, until ${moment(end)}. Send it on a way that nobody else reads: whoever opens it first chooses the password.`;
+  const note = `Works once, until ${moment(end)}. Send it where nobody else can read it: whoever uses it first chooses the password.`;
   return [copyOnce("Password link", whole), el("small", {}, note)];
 }
 
@@ -18,7 +18,7 @@ export function makeLink(path) {
   const place = el("div", {});
   const { element } = action({
     text: "Make a password link",
-    explanation: "The user chooses a password by the link, within 24 hours. A link from before ends.",
+    explanation: "Lets the user choose a password within 24 hours. Earlier links stop working.",
     act: async () => {
       fill(place, linkOnce(await call("POST", `${path}/password-link`)));
       place.querySelector("input").focus();

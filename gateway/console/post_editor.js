@@ -34,14 +34,14 @@ function editor(post, saved) {
       const stored = await (post ? call("PUT", `/posts/${post.id}`, { body }) : call("POST", "/posts", { body }));
       isSaved = true;
       dialog.close();
-      notify(post ? "The post is saved." : "The post is published.");
+      notify(post ? "Post saved." : "Post published.");
       saved(stored);
     },
   });
   const onclose = () => {
     const isChanged = title.value !== (post?.title ?? "") || content.value !== (post?.content ?? "");
     if (isSaved || !isChanged) dialog.remove();
-    else notify("Not saved; the text is kept on this page.");
+    else notify("Not saved. Your text is kept while this page is open.");
   };
   const dialog = openDialog(post ? "Edit post" : "New post", element, { keep: true, isWide: true, onclose });
   return dialog;

@@ -32,7 +32,7 @@ export function postsView() {
       const text = explain(error);
       // The answer of a gateway without POSTS_SERVICE_URL.
       const hasNone = error.message === "Not Found";
-      content = hasNone ? nothing("This server has no posts.") : failure(text, again);
+      content = hasNone ? nothing("Posts are turned off on this server.") : failure(text, again);
     }
     if (mine !== turn) return;
     fill(list, content);
@@ -75,7 +75,7 @@ function byline({ author, created_at: created, updated_at: updated }) {
 function article(post, reload) {
   const remove = confirmed("Delete", async () => {
     await call("DELETE", `/posts/${post.id}`);
-    notify("The post is deleted.");
+    notify("Post deleted.");
     location.hash = "#/posts";
   });
   const edit = button("Edit", {}, () => openEditor(post, reload));

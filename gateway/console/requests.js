@@ -17,7 +17,7 @@ export function startRequests(pane) {
     pane.classList.toggle("closed", !isOpen);
   };
   const clear = button("Clear", { class: "quiet small" }, () => fill(list));
-  const hint = el("p", { class: "muted" }, "What this page asks the API. The lines for curl need a credential in ", el("code", {}, "$TOKEN"), ": an API key, or a session that this line makes in bash or zsh once you have typed your password:");
+  const hint = el("p", { class: "muted" }, "The API requests of this page, also as commands for curl. They take a credential from ", el("code", {}, "$TOKEN"), ": an API key, or the token of a session. In bash or zsh, this line asks for your password and creates one:");
   const login = el("div", { class: "curl" });
   const content = el("div", { id: "request-list", tabindex: "0", role: "group", "aria-label": "Requests so far" });
   content.append(hint, login, el("p", { class: "actions" }, clear), list);

@@ -22,12 +22,12 @@ export async function openUser(user, { changed, removed, reload }) {
   const done = () => dialog.close();
   const own = el("a", { href: "#/account", onclick: done }, "Your password and your sessions");
   const { created_at: created, last_sign_in_at: last } = user;
-  const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in known"];
+  const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in recorded"];
   const dialog = openDialog(user.username, [
     el("p", { class: "muted" }, facts.filter(Boolean).join(", "), ". ", el("a", { href: `#/audit?user_id=${user.id}`, onclick: done }, "What happened")),
     // What the API refuses is not offered.
     !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
-    isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you keep the role.")),
+    isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you cannot disable yourself or change your role.")),
     !isSelf && section("Password", password(path, sessions.load), makeLink(path)),
     !isSelf && section("Second step", secondStep(path)),
     !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
@@ -58,7 +58,7 @@ function password(path, changed) {
     act: async ({ elements }) => {
       const { message } = await call("PUT", `${path}/password`, { body: { password: elements.password.value } });
       changed();
-      return `${message} Earlier tokens have ended.`;
+      return `${message} Sessions and access tokens have ended.`;
     },
   }).element;
 }
@@ -66,15 +66,15 @@ function password(path, changed) {
 function secondStep(path) {
   const act = async () => {
     await call("DELETE", `${path}/second-factor`);
-    return "The second step is off.";
+    return "The second step was removed.";
   };
-  return [el("p", {}, "Without it, the password is enough: for a user who lost the phone and the recovery codes."), confirmed("Remove second step", act)];
+  return [el("p", {}, "For users who have lost their phone and their recovery codes. They can then sign in with the password alone."), confirmed("Remove second step", act)];
 }
 
 function tokens(path, changed) {
   return action({
     text: "End all tokens",
-    explanation: "Ends every session, and the access tokens, which are not listed. API keys stay.",
+    explanation: "Ends all sessions and all access tokens, which are not listed here. API keys keep working.",
     act: async () => {
       const { message } = await call("DELETE", `${path}/tokens`);
       changed();
@@ -86,13 +86,13 @@ function tokens(path, changed) {
 function access(user, path, isSelf, changed) {
   const show = () => (trigger.textContent = user.disabled ? "Enable" : "Disable");
   const { element, trigger } = action({
-    explanation: "A disabled user keeps the name and the posts; every credential is refused at once.",
+    explanation: "A disabled user keeps the name and the posts, but cannot sign in or use any API key or token.",
     act: async () => {
-      if (isSelf && !(await ask("You disable yourself: this session ends, and only another admin can enable you.", "Disable"))) return;
+      if (isSelf && !(await ask("You are about to disable yourself. This session ends, and only another admin can enable you again.", "Disable"))) return;
       const { disabled } = await call("PATCH", path, { body: { disabled: !user.disabled } });
       changed({ disabled });
       show();
-      return `${user.username} is ${disabled ? "disabled" : "enabled"}.`;
+      return `${user.username} is now ${disabled ? "disabled" : "enabled"}.`;
     },
   });
   show();
@@ -104,18 +104,18 @@ function rename(user, path, isSelf, changed, done) {
   return form({
     name: "Name",
     fields: [
-      el("p", {}, "Access tokens end; sessions, API keys and posts stay. Applications may keep things by the old name."),
+      el("p", {}, "Renaming ends all access tokens. Sessions, API keys and posts stay. Applications may still know the user by the old name."),
       field("Username", name),
     ],
     submit: "Rename",
     act: async () => {
       const before = user.username;
       const { username } = await call("PATCH", path, { body: { username: name.value } });
-      if (username === before) return `The name is ${username}.`;
+      if (username === before) return `The name is already ${username}.`;
       changed({ username });
       done();
       if (isSelf) await refresh();
-      else notify(`${before} is now ${username}.`);
+      else notify(`${before} was renamed to ${username}.`);
     },
   }).element;
 }
@@ -125,17 +125,17 @@ function remove(user, path, done, removed) {
   return form({
     name: "Delete",
     fields: [
-      el("p", {}, "The user, the tokens and the keys are deleted. Posts stay, without an author."),
+      el("p", {}, "Deletes the user with all sessions and API keys. Posts stay without an author, unless the server deletes them."),
       field(`Type ${user.username} to confirm`, name),
     ],
     submit: "Delete",
     isDangerous: true,
     act: async () => {
-      if (name.value.normalize("NFC") !== user.username) return errorAt(name, "The name is not the same.");
+      if (name.value.normalize("NFC") !== user.username) return errorAt(name, "The name does not match.");
       await call("DELETE", path);
       done();
       removed();
-      notify(`${user.username} is deleted.`);
+      notify(`${user.username} was deleted.`);
     },
   }).element;
 }

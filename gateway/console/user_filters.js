@@ -35,12 +35,12 @@ export function userFilters(changed) {
       typed.send();
       search.focus();
     },
-    /** In words, for example ` whose name contains “ma”, with role author`. */
+    /** In words, for example ` whose name contains “ma”, with the role author`. */
     get text() {
       const parts = [
         search.value && `whose name contains “${search.value}”`,
-        role.value && `with role ${role.value}`,
-        disabled.value && `${STATES[disabled.value].toLowerCase()}`,
+        role.value && `with the role ${role.value}`,
+        disabled.value && `currently ${STATES[disabled.value].toLowerCase()}`,
       ];
       return parts.filter(Boolean).map((part, number) => (number ? `, ${part}` : ` ${part}`)).join("");
     },

@@ -19,7 +19,7 @@ export function roleForm(user, path, { changed, done, reload }) {
       const wanted = role.value;
       const before = await stored();
       if (before !== user.role) changed({ role: before });
-      if (wanted === before) return `${user.username} has this role.`;
+      if (wanted === before) return `${user.username} already has this role.`;
       const question = doubt(user, wanted);
       if (question && !(await ask(question, `Make ${wanted}`))) return void (role.value = before);
       try {
@@ -34,7 +34,7 @@ export function roleForm(user, path, { changed, done, reload }) {
       done();
       const isSelf = user.id === session.user.id;
       if (isSelf) await refresh();
-      else notify(`${user.username} is now ${wanted}.`, () => undo(before, wanted));
+      else notify(`${user.username} now has the role ${wanted}.`, () => undo(before, wanted));
     },
   }).element;
 
@@ -52,9 +52,9 @@ export function roleForm(user, path, { changed, done, reload }) {
   async function undo(before, wanted) {
     try {
       const now = await stored();
-      if (now !== wanted) return notify(`Not undone: ${user.username} is ${now} meanwhile.`);
+      if (now !== wanted) return notify(`Not undone: the role of ${user.username} has since been changed to ${now}.`);
       await put(before);
-      notify(`${user.username} is ${before} again.`);
+      notify(`${user.username} now has the role ${before}.`);
     } catch (error) {
       notify(`Not undone: ${explain(error, true)}`);
     } finally {
@@ -65,8 +65,8 @@ export function roleForm(user, path, { changed, done, reload }) {
 
 /** What is asked before the change, if it is about an admin or oneself. */
 function doubt(user, wanted) {
-  if (user.id === session.user.id) return "You change your own role. You are no admin then, and cannot take it back yourself.";
-  if (wanted === "admin") return `An admin can do everything here. Make ${user.username} an admin?`;
-  if (user.role === "admin") return `${user.username} is an admin, and will not be one any more.`;
+  if (user.id === session.user.id) return "You are about to give up the role admin. Only another admin can give it back to you.";
+  if (wanted === "admin") return `Admins can do everything here. Make ${user.username} an admin?`;
+  if (user.role === "admin") return `${user.username} will no longer be an admin.`;
   return undefined;
 }

@@ -15,8 +15,8 @@ export function userRow(user, open) {
     el("td", { class: "id" }, user.id),
     name,
     role,
-    el("td", { class: "time" }, dayOr(user.created_at, "not known")),
-    el("td", { class: "time" }, dayOr(user.last_sign_in_at, "none known")),
+    el("td", { class: "time" }, dayOr(user.created_at, "unknown")),
+    el("td", { class: "time" }, dayOr(user.last_sign_in_at, "none recorded")),
     el("td", { class: "end" }, manage),
   );
   const show = (changed) => {

@@ -91,7 +91,7 @@ export function usersView() {
 
   function none() {
     if (!filters.text) return nothing("There are no more users.");
-    return nothing("No user matches the filters.", button("Clear the filters", {}, () => filters.clear()));
+    return nothing("No users match the filters.", button("Clear the filters", {}, () => filters.clear()));
   }
 
   const bar = el("div", { class: "bar" }, heading, filters.element, create);

@@ -50,7 +50,7 @@ def filters_narrow_the_record_and_are_in_the_address(page):
     page.wait(lambda: events(page) == ["Role changed"], "the filters are lost")
     assert page.browser.current_url.endswith(f"#/audit?user_id={user}&event=role_changed"), page.browser.current_url
     page.choose("[aria-label=Event]", "session_ended")
-    page.find(".state", "Nothing matches the filters.")
+    page.find(".state", "No entries match the filters.")
     page.browser.back()
     page.wait(lambda: events(page) == ["Role changed"], "Back leads elsewhere")
     page.click("td.actor a", "admin")

@@ -70,7 +70,7 @@ def views(page):
     page.wait(lambda: page.names() == list(PEOPLE), "other users")
     yield "users"
     page.type("[type=search]", "unknown name")
-    page.find(".state", "No user")
+    page.find(".state", "No users")
     yield "users-none"
     page.search("person00001")
     page.click("td.end button")
@@ -78,7 +78,7 @@ def views(page):
     yield "user"
     page.type("dialog [aria-label=Delete] [name=name]", "x")
     page.click("dialog [aria-label=Delete] button")
-    page.find("dialog .field .message", "not the same")
+    page.find("dialog .field .message", "does not match")
     page.change_role("admin")
     page.find("dialog.question")
     yield "question"
@@ -89,7 +89,7 @@ def views(page):
     page.find("#notice button", "Undo")
     yield "notice"
     page.click("#notice button", "Undo")
-    page.find("#notice", "is user again")
+    page.find("#notice", "now has the role user")
     page.click(".bar .primary")
     page.click("dialog button", "Generate")
     yield "new-user"

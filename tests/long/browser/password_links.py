@@ -32,7 +32,7 @@ def a_user_chooses_the_password_by_a_link_of_an_admin(page):
     url = page.find("dialog .once .secret").get_attribute("value")
     address, token = url.split("#")
     assert address == f"{server.url}/set-password" and token.startswith("rgl_"), url
-    page.find("dialog", "Good once, until ")
+    page.find("dialog", "Works once, until ")
     requests = page.script("return document.getElementById('requests').textContent")
     assert token not in requests
     page.open()
@@ -82,7 +82,7 @@ def a_user_is_created_who_chooses_the_password(page):
     page.choose("dialog [name=chooser]", "user")
     assert not page.all("dialog [name=password]")
     page.click("dialog form .primary")
-    page.find("dialog", "chooses is created")
+    page.find("dialog", "chooses was created")
     url = page.find("dialog .once .secret").get_attribute("value")
     page.click("dialog button", "Done")
     page.wait(lambda: not page.all("dialog .once"), "the dialog to close")

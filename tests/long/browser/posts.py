@@ -25,7 +25,7 @@ def an_admin_writes_edits_and_deletes_a_post(page):
     page.find("article .muted", "changed")
     page.click("article button", "Delete")
     page.click("article button.danger")
-    page.find("#notice", "The post is deleted.")
+    page.find("#notice", "Post deleted.")
     page.find("h1", "Posts")
     page.wait(lambda: "Second" not in page.text("main"), "the post stays")
 

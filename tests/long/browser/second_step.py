@@ -174,7 +174,7 @@ def an_admin_helps_who_has_neither_phone_nor_codes(page):
     page.open("admin")
     page.manage("has-nothing")
     place = "dialog .action"
-    for outcome in ("The second step is off.", "Second factor is not on."):
+    for outcome in ("The second step was removed.", "Second factor is not on."):
         page.click(f"{place} button", "Remove second step")
         page.click(f"{place} button.danger", "Remove second step: sure?")
         page.find(f"{place} .message", outcome)

@@ -97,7 +97,7 @@ def conflicts_of_two_tabs_are_seen_where_they_happen(page):
     page.manage("between-tabs")
     page.type("dialog [aria-label=Delete] [name=name]", "between-tabs")
     page.click("dialog .danger", "Delete")
-    page.find("#notice", "between-tabs is deleted.")
+    page.find("#notice", "between-tabs was deleted.")
     page.browser.switch_to.window(first)
     page.change_role("author")
     page.find("dialog .message", "User not found.")
@@ -134,7 +134,7 @@ def a_session_that_is_ended_asks_once_and_keeps_what_was_typed(page):
     assert page.find("dialog [name=username]").get_attribute("value") == "typed-before"
     assert page.find("dialog [name=password]").get_attribute("value") == "also typed"
     page.click("dialog form .primary", "Create")
-    page.find("dialog", "typed-before is created")
+    page.find("dialog", "typed-before was created")
 
 
 def a_session_that_expires_says_so_without_a_click(page):

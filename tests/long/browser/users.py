@@ -47,9 +47,9 @@ def search_and_filters_find_users_and_say_what_is_shown(page):
     assert page.text(".paging p") == "10 users whose name contains “ERSON0990”", page.text(".paging p")
     page.choose(".filters [aria-label=Role]", "author")
     page.wait(lambda: page.names() == ["person09900"], "not the role")
-    assert page.text(".paging p") == "1 user whose name contains “ERSON0990”, with role author", page.text(".paging p")
+    assert page.text(".paging p") == "1 user whose name contains “ERSON0990”, with the role author", page.text(".paging p")
     page.choose(".filters [aria-label=Role]", "admin")
-    page.find(".state", "No user matches the filters.")
+    page.find(".state", "No users match the filters.")
     page.click(".state button", "Clear the filters")
     page.wait(lambda: len(page.names()) == PAGE_SIZE, "the filters stay")
     page.type("[type=search]", f"person{USERS}")
@@ -93,9 +93,9 @@ def times_are_shown_and_what_is_not_known_has_a_name(page):
     page.search("never-signed-in")
     created, signed_in = page.all("td.time")
     assert created.find_element("css selector", "time").get_attribute("datetime").endswith("Z")
-    assert signed_in.get_attribute("textContent") == "–none known", signed_in.get_attribute("textContent")
+    assert signed_in.get_attribute("textContent") == "–none recorded", signed_in.get_attribute("textContent")
     page.click("td.end button")
-    page.find("dialog .muted", "no sign-in known")
+    page.find("dialog .muted", "no sign-in recorded")
 
 
 def back_leads_to_the_page_before(page):
@@ -159,7 +159,7 @@ def a_role_is_changed_by_a_button_and_taken_back(page):
     page.open("admin")
     page.manage("role-changes")
     page.change_role("author")
-    page.find("#notice", "role-changes is now author.")
+    page.find("#notice", "role-changes now has the role author.")
     page.find("td.role", "author")
     assert role() == "author" and not page.all("dialog")
     covered = page.script(
@@ -168,7 +168,7 @@ def a_role_is_changed_by_a_button_and_taken_back(page):
     )
     assert not covered, "the notice covers the buttons of the pages"
     page.click("#notice button", "Undo")
-    page.find("#notice", "role-changes is user again.")
+    page.find("#notice", "role-changes now has the role user.")
     page.find("td.role", "user")
     assert role() == "user"
     # Another admin is not overruled.
@@ -177,7 +177,7 @@ def a_role_is_changed_by_a_button_and_taken_back(page):
     page.find("#notice button", "Undo")
     server.api("PUT", f"/users/{user}/role", {"role": "editor"}, server.token())
     page.click("#notice button", "Undo")
-    page.find("#notice", "Not undone: role-changes is editor meanwhile.")
+    page.find("#notice", "Not undone: the role of role-changes has since been changed to editor.")
     page.find("td.role", "editor")
 
 
@@ -194,17 +194,17 @@ def making_and_unmaking_an_admin_asks(page):
     assert role() == "user" and page.find("dialog [aria-label=Role] select").get_attribute("value") == "user"
     page.change_role("admin")
     page.click("dialog.question button", "Make admin")
-    page.find("#notice", "perhaps-an-admin is now admin.")
+    page.find("#notice", "perhaps-an-admin now has the role admin.")
     assert role() == "admin"
     page.click("td.end button")
     page.change_role("user")
-    page.find("dialog.question", "will not be one any more")
+    page.find("dialog.question", "perhaps-an-admin will no longer be an admin.")
     page.press(Keys.ESCAPE)
     page.wait(lambda: not page.all("dialog.question"), "the question stays")
     assert role() == "admin"
     page.change_role("user")
     page.click("dialog.question button", "Make user")
-    page.find("#notice", "perhaps-an-admin is now user.")
+    page.find("#notice", "perhaps-an-admin now has the role user.")
 
 
 def an_own_change_asks_and_what_is_refused_is_not_offered(page):
@@ -215,10 +215,10 @@ def an_own_change_asks_and_what_is_refused_is_not_offered(page):
     sections = [heading.text for heading in page.all("dialog h3")]
     assert sections == ["Role", "You", "Name", "API keys", "Access"], sections
     page.click("dialog button", "Disable")
-    page.find("dialog.question", "You disable yourself")
+    page.find("dialog.question", "You are about to disable yourself.")
     page.click("dialog.question button", "Cancel")
     page.change_role("author")
-    page.find("dialog.question", "You change your own role.")
+    page.find("dialog.question", "You are about to give up the role admin.")
     page.press(Keys.ESCAPE)
     page.wait(lambda: not page.all("dialog.question"), "the question stays")
     assert server.api("GET", f"/users/{user}", token=server.token())[1] == {
@@ -242,7 +242,7 @@ def an_added_role_is_given_and_looked_for(page):
     page.open("admin")
     page.manage("becomes-editor")
     page.change_role("editor")
-    page.find("#notice", "becomes-editor is now editor.")
+    page.find("#notice", "becomes-editor now has the role editor.")
     assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "editor"
     page.type("[type=search]", "becomes-")
     page.choose(".filters [aria-label=Role]", "editor")
@@ -293,7 +293,7 @@ def a_user_is_created_with_a_generated_password(page):
     assert len(password) == 20, password
     page.choose("dialog select", "author")
     page.click("dialog form .primary")
-    page.find("dialog", "generated is created")
+    page.find("dialog", "generated was created")
     assert page.find("dialog .secret").get_attribute("value") == password
     page.click("dialog button", "Done")
     page.deployment.token("generated", password)
@@ -343,7 +343,7 @@ def a_user_gets_another_name_and_admin_does_not(page):
     page.find("dialog .message", "Username already exists.")
     page.type("dialog [aria-label=Name] [name=username]", "now eve é")
     page.click("dialog button", "Rename")
-    page.find("#notice", "born-as-ann is now now eve é.")
+    page.find("#notice", "born-as-ann was renamed to now eve é.")
     page.manage("now eve é")
     page.press(Keys.ESCAPE)
     assert server.api("GET", f"/users/{user}", token=server.token())[1]["username"] == "now eve é"
@@ -358,13 +358,13 @@ def a_user_is_disabled_and_enabled(page):
     page.open("admin")
     page.manage("leaves-for-a-while")
     page.click("dialog button", "Disable")
-    page.find("dialog .message", "leaves-for-a-while is disabled.")
+    page.find("dialog .message", "leaves-for-a-while is now disabled.")
     assert server.api("POST", "/login", credentials)[0] == 401
     page.press("\ue00c")
     page.find("td .chip", "disabled")
     page.click("td.end button")
     page.click("dialog button", "Enable")
-    page.find("dialog .message", "leaves-for-a-while is enabled.")
+    page.find("dialog .message", "leaves-for-a-while is now enabled.")
     assert server.api("POST", "/login", credentials)[0] == 200
 
 
@@ -375,11 +375,11 @@ def a_user_is_deleted_by_typing_the_name(page):
     page.manage("to delete")
     page.type("dialog [aria-label=Delete] [name=name]", "to delet")
     page.click("dialog button.danger", "Delete")
-    page.find("dialog .field .message", "The name is not the same.")
+    page.find("dialog .field .message", "The name does not match.")
     assert not [it for it in page.requests() if it[0] == "DELETE"]
     page.type("dialog [aria-label=Delete] [name=name]", "to delete")
     page.click("dialog button.danger")
-    page.find("#notice", "to delete is deleted.")
+    page.find("#notice", "to delete was deleted.")
     assert server.api("GET", f"/users/{user}", token=server.token())[0] == 404
     page.wait(lambda: page.script("return document.activeElement.tagName") == "H1", "the focus is lost")
 
@@ -433,7 +433,7 @@ def an_outage_in_the_middle_of_an_action_is_explained_and_loses_nothing(page):
     page.wait(lambda: page.names() == ["outage"], "the list does not come back")
     page.click("td.end button")
     page.change_role("author")
-    page.find("#notice", "outage is now author.")
+    page.find("#notice", "outage now has the role author.")
 
 
 CHECKS = [
