@@ -3,10 +3,10 @@
 //! [`apply`] adds one layer to a router. A request passes it in this order:
 //!
 //! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
-//!   its measurement.
+//!    its measurement.
 //! 2. `console_cookie` turns the session in the console's cookie into a token.
 //! 3. `drain_body` calls the handler, and afterwards reads the part of the body that the handler did not read. A panic
-//!   of the handler becomes a 500.
+//!    of the handler becomes a 500.
 //! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
 //! 5. The common headers are added.
 //!
