@@ -1,9 +1,14 @@
 """The client of Rolegate's auth-service: users, passwords, tokens and role decisions.
 
-- `Client`, `AsyncClient`: one method for each call of the contract.
-- `rolegate.errors`: an exception for each reason.
-- `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`, `rolegate.flask`: protect the endpoints of a service.
-- `rolegate.identity`: the user whom a proxy in front of the service names.
+- `Client` and `AsyncClient` have one method for each call of the contract.
+- `rolegate.errors` has an exception for each reason.
+- `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django` and `rolegate.flask` protect the endpoints of a service.
+- `rolegate.identity` reads the user whom a proxy in front of the service names.
+- `rolegate.testing` starts the real services for a test.
+
+Inside, `_calls.py`, `_sign_in.py` and `_record.py` describe each call once for both clients. `client.py` makes the
+calls for threads. `aio.py` and `_connections.py` make them for event loops, where `_batcher.py` lets decisions share
+calls. `_channel.py` has the address, and `_status.py` turns gRPC statuses into exceptions.
 """
 
 from ._call import Context

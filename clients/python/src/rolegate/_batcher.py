@@ -1,9 +1,8 @@
-"""Concurrent requests share calls, without added latency and without stale answers.
+"""Lets concurrent requests share calls, without added latency and without stale answers.
 
 A request joins only a call that has not been sent, because a call in flight could return what was true
-before the request was made. Those of one turn of the event loop share a call, and so do those that arrive
-while a call is in flight. As in the crate ``rolegate-batcher``, except that the crate sends a lone request
-at once.
+before the request was made. Requests of one turn of the event loop share a call, and so do requests that arrive
+while a call is in flight. The crate ``rolegate-batcher`` works in the same way, but sends a lone request at once.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ Answer = TypeVar("Answer")
 _Member = Tuple[Request, float, "asyncio.Future[Answer]"]
 _Outcome = Union[Answer, Exception]
 
-#: A call in flight for longer, at a replica that hangs for example, no longer delays the next one.
+#: A call that is in flight for longer than these seconds no longer delays the next one. Its replica may hang.
 STALL_TIMEOUT = 0.02
 MAX_IN_FLIGHT = 16
 
 
 class Batcher(Generic[Request, Answer]):
-    """Batches requests of one event loop. Each has its own deadline of ``timeout`` seconds."""
+    """Batches the requests of one event loop. Each request has its own deadline of ``timeout`` seconds."""
 
     def __init__(
         self,
@@ -34,21 +33,21 @@ class Batcher(Generic[Request, Answer]):
         max_size: int,
         timeout: float,
     ) -> None:
-        """``send`` makes one call that lasts until a time of the loop; its answers are in the order of
-        the requests."""
+        """``send`` gets the requests of one call, and its deadline by the clock of the loop. It returns the answers
+        in the order of the requests."""
         self._send, self._max_size, self._timeout = send, max_size, timeout
         self._waiting: List[_Member[Request, Answer]] = []
-        #: Every unanswered request, the oldest first, for the one timer of all.
+        #: Every unanswered request, the oldest first. All of them share one timer.
         self._deadlines: Deque[Tuple[float, asyncio.Future[Answer]]] = deque()
         self._has_timer = False
-        #: Calls in flight, and those of them that are younger than the stall timeout.
+        #: The number of calls in flight, and how many of them are younger than the stall timeout.
         self._in_flight = self._progressing = 0
-        #: Whether the loop will call `_send_next`.
+        #: True if the loop is about to call `_send_next`.
         self._is_due = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, request: Request) -> asyncio.Future[Answer]:
-        """Answers a request with the next call. One that is cancelled before is left out of it."""
+        """Answers a request with the next call. A request that is canceled before the call is left out of it."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         deadline = loop.time() + self._timeout
@@ -61,7 +60,7 @@ class Batcher(Generic[Request, Answer]):
         return answer
 
     def _expire(self) -> None:
-        """Ends requests at their deadline, and comes back for the next one."""
+        """Ends the requests whose deadline has passed, and sets the timer for the next one."""
         loop = asyncio.get_running_loop()
         while self._deadlines:
             deadline, answer = self._deadlines[0]
@@ -74,7 +73,7 @@ class Batcher(Generic[Request, Answer]):
         self._has_timer = bool(self._deadlines)
 
     def _send_next(self) -> None:
-        """Sends the next batch if none is in flight, or if all in flight are stalled."""
+        """Sends the next batch if no call is in flight, or if all calls in flight are stalled."""
         self._is_due = False
         if self._progressing or self._in_flight >= MAX_IN_FLIGHT or not self._waiting:
             return
@@ -84,7 +83,7 @@ class Batcher(Generic[Request, Answer]):
             self._in_flight += 1
             self._progressing += 1
             task = asyncio.get_running_loop().create_task(self._deliver(batch))
-            # The loop itself keeps no task alive.
+            # The loop keeps only a weak reference to a task, so this set keeps it alive.
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -105,10 +104,10 @@ class Batcher(Generic[Request, Answer]):
         timer = loop.call_later(STALL_TIMEOUT, stall)
         answers: Sequence[_Outcome[Answer]] = []
         try:
-            # Until the latest deadline.
+            # The last request of the batch has the latest deadline.
             answers = await self._send([request for request, _, _ in batch], batch[-1][1])
         except Exception as error:
-            # One for each, because raising an exception changes it.
+            # Each request gets a copy, because raising an exception changes it.
             answers = [_copy(error) for _ in batch]
         finally:
             timer.cancel()
@@ -123,11 +122,11 @@ class Batcher(Generic[Request, Answer]):
                         future.set_result(answer)
             while self._deadlines and self._deadlines[0][1].done():
                 self._deadlines.popleft()
-            # Callers that were just answered often submit again at once: they join the next batch.
+            # Callers that were just answered often submit again at once, and then join the next batch.
             self._send_soon()
 
     def _send_soon(self) -> None:
-        """Sends the next batch after all that is ready now has run; requests made until then join it."""
+        """Sends the next batch after everything that is ready now has run. Requests made until then join it."""
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._send_next)

@@ -1,4 +1,4 @@
-"""The calls of the contract, each described once for both clients."""
+"""Describes the calls of the contract, each once for both clients, and reads their responses."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .errors import Malformed, RolegateError, TokenInvalid
 from .session import CurrentUser, Session
 from .user import RoleName, User, UserPage, allowed_roles, role_number, role_of
 
-#: Items of one ``BatchAuthorize``.
+#: The maximum number of items of one ``BatchAuthorize``.
 MAX_BATCH = 256
 
-#: One role or several; ``None``: any user.
+#: One role or several. ``None`` accepts any user.
 Roles = Union[RoleName, Iterable[RoleName], None]
 
-#: What a decision requires: one of these roles, or only a user.
+#: The requirement of a decision: one of these roles, or any user.
 Requirement = Optional[pb.AllowedRoles]
 _ANY = pb.AnyAuthenticated()
 
-#: One of many decisions.
+#: The outcome of one of many decisions.
 Outcome = Union[User, RolegateError]
 
 Deleted = TypeVar("Deleted")
@@ -43,17 +43,17 @@ def verify_credentials(username: str, password: str, accept_api_keys: bool) -> C
 
 
 def checked(token: str) -> str:
-    """A token. What cannot be one would only take space in a batch."""
+    """Returns the token. Raises `TokenInvalid` for a text that cannot be one and would only take space in a batch."""
     if len(token) > MAX_TOKEN or not is_token(token):
         raise TokenInvalid
     return token
 
 
 def requirement(roles: Roles) -> Requirement:
-    """What a decision requires."""
+    """Returns the requirement of a decision for these roles."""
     if roles is None:
         return None
-    # A name is iterable, too.
+    # A single name must not be taken for an iterable of letters.
     return allowed_roles((roles,) if isinstance(roles, str) else tuple(roles))
 
 
@@ -68,7 +68,7 @@ def authorize(token: str, allowed: Requirement) -> Call[User]:
 def decisions(
     pairs: Iterable[Tuple[str, Roles]],
 ) -> Call[List[Outcome]]:
-    """Many decisions. A token that cannot be one is refused in its place and spoils no other."""
+    """Describes many decisions in one call. An invalid token is refused in its place, and spoils no other decision."""
     places: List[Optional[TokenInvalid]] = []
     items = []
     for token, roles in pairs:
@@ -88,7 +88,7 @@ def decisions(
 
 def batch_authorize(items: Sequence[Tuple[str, Requirement]]) -> Call[List[Outcome]]:
     def outcomes(response: pb.BatchAuthorizeResponse) -> List[Outcome]:
-        # Outcomes belong to items by their order: with one missing, users would get another's.
+        # Outcomes belong to items by their order. If one is missing, users would get the outcomes of others.
         if len(response.outcomes) != len(items):
             raise Malformed("not one outcome for each item")
         return [_outcome(outcome) for outcome in response.outcomes]
@@ -179,7 +179,7 @@ def create_api_key(
 
     def new_key(response: pb.CreateApiKeyResponse) -> NewApiKey:
         new = NewApiKey.of(response)
-        # The version before ignores the user, so the key would be one of the actor, who is an admin.
+        # The previous version of the service ignores the user, so the key would belong to the actor, who is an admin.
         if user_id not in (None, new.api_key.user_id):
             raise Malformed("an API key of another user")
         return new
@@ -234,7 +234,7 @@ def get_usernames(ids: Iterable[int]) -> Call[Dict[int, str]]:
 
 
 def only(deleted: List[Deleted]) -> Deleted:
-    """The deleted API key or session."""
+    """Returns the one API key or session that was deleted."""
     if len(deleted) != 1:
         raise Malformed("not one deletion")
     return deleted[0]

@@ -1,4 +1,4 @@
-"""The connections of an `AsyncClient` in one event loop, to which channels of gRPC and futures belong."""
+"""The connections of an `AsyncClient` in one event loop. gRPC's channels and futures belong to a single loop."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .errors import Unavailable
 from .user import User
 from .user_changes import UserEvent
 
-#: Bytes of the ids of requests that share a call; a peer refuses too long a header.
+#: The maximum number of bytes for the ids of requests that share a call. A peer refuses a header that is too long.
 _MAX_ID_LIST = 9 * 1024
 
-#: A token, a requirement and the id of the request.
+#: A decision: a token, a requirement and the id of the request.
 _Decision = Tuple[str, calls.Requirement, Optional[str]]
 
 
 class Connections:
-    """Makes calls, each within ``timeout`` seconds; ``None``: within those of the call."""
+    """Makes calls, each within ``timeout`` seconds. If it is ``None``, each call has the deadline of its kind."""
 
     def __init__(self, address: Address, timeout: Optional[float]) -> None:
         self._address, self._timeout = address, timeout
@@ -82,7 +82,7 @@ class Connections:
         raise AssertionError("the last attempt returns or raises")
 
     async def _decide(self, items: List[_Decision], deadline: float) -> Sequence[Outcome]:
-        """One decision alone is an ``Authorize``, several are a ``BatchAuthorize``."""
+        """Sends one decision as an ``Authorize``, or several as a ``BatchAuthorize``."""
         ids = ",".join([id for _, _, id in items if id])
         if len(ids) > _MAX_ID_LIST:
             ids = ids[: ids.rindex(",", 0, _MAX_ID_LIST)]

@@ -1,4 +1,4 @@
-"""The calls about the record of changes, and what both clients do to follow it."""
+"""Describes the calls about the record of changes, and follows the changes of users for both clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .auth.v1 import auth_pb2 as pb
 from .errors import HistoryUnknown, RolegateError, SnapshotRequired, Unavailable
 from .user_changes import SnapshotStart, UserEvent, event_of
 
-#: Seconds before the next stream; doubled with each stream that brings no revision.
+#: The seconds before the next stream. They are doubled after each stream that brings no revision, up to the maximum.
 MIN_PAUSE = 0.1
 MAX_PAUSE = 10.0
 
@@ -40,7 +40,7 @@ def list_audit(
 
 
 class Watch:
-    """Where a watch is. Each of its streams goes on behind the last revision that was yielded, in the same history."""
+    """The position of a watch. Each stream continues after the last revision that was yielded, in the same history."""
 
     def __init__(
         self, actor: Optional[str], revision: Optional[int], context: Context, seal: str = ""
@@ -51,7 +51,7 @@ class Watch:
         self._is_announced = False
 
     def open(self, channel: Any) -> Any:
-        """The next stream, without a deadline."""
+        """Opens the next stream, which has no deadline."""
         self._is_announced = self._revision is not None
         request = pb.WatchUsersRequest(from_revision=self._revision, seal=self._seal or None)
         call = Call(request, pb.WatchUsersResponse, event_of, actor=self._actor)
@@ -61,7 +61,7 @@ class Watch:
         return method(request, metadata=call.metadata(self._context))
 
     def events(self, response: pb.WatchUsersResponse) -> Iterator[UserEvent]:
-        """The event of a response, behind the start of a snapshot if it is its first."""
+        """Yields the event of a response. The first event of a snapshot comes after a `SnapshotStart`."""
         event = event_of(response)
         if event is None:
             return
@@ -74,7 +74,7 @@ class Watch:
         yield event
 
     def pause_after(self, failure: RolegateError) -> float:
-        """The seconds until the next stream. Raises what would fail again."""
+        """Returns the seconds until the next stream. Raises the failure if the next stream would fail again."""
         if isinstance(failure, HistoryUnknown):
             _LOG.error("the service has another history of users than the one that was watched: %s", failure)
         if isinstance(failure, SnapshotRequired) and self._revision is not None:
@@ -91,7 +91,7 @@ class Watch:
 def follow(
     channel: grpc.Channel, closed: threading.Event, watch: Watch
 ) -> Generator[UserEvent, None, None]:
-    """The events, until the client is closed."""
+    """Yields the events until the client is closed."""
     while True:
         stream = watch.open(channel)
         try:
@@ -109,7 +109,7 @@ def follow(
 async def follow_async(
     channel: grpc.aio.Channel, closed: asyncio.Future[None], watch: Watch
 ) -> AsyncGenerator[UserEvent, None]:
-    """The events, until the client is closed."""
+    """Yields the events until the client is closed."""
     while True:
         stream = watch.open(channel)
         try:
@@ -120,7 +120,7 @@ async def follow_async(
         except grpc.RpcError as error:
             failure = error_of(error, False)
         except asyncio.CancelledError:
-            # So a stream ends also when the client is closed.
+            # gRPC cancels the stream when the client is closed. Any other cancellation is of the caller.
             if not closed.done():
                 raise
             failure = Unavailable("the client is closed")

@@ -1,4 +1,4 @@
-"""The calls by which users sign in, and choose what they sign in with, for both clients."""
+"""The calls by which users sign in and manage passwords and second factors, for both clients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def create_user_with_link(actor: str, username: str, role: RoleName) -> Call[New
     request = pb.CreateUserRequest(
         username=username, role=role_number(role), role_name=role, password_link=True
     )
-    # Like the call with a password, so that the method has one channel.
+    # It counts as hashing, like the call with a password, so that the method always has the same channel.
     return Call(request, pb.CreateUserResponse, NewUser.of, hashes=True, actor=actor)
 
 
@@ -48,7 +48,7 @@ def redeem_password_link(token: str, password: str) -> Call[None]:
 
 def get_password_link(token: str) -> Call[PasswordLinkHolder]:
     request = pb.GetPasswordLinkRequest(token=token)
-    # Not as a read, which may be made again: a wrong token would count twice.
+    # It does not count as a read, because reads may be made again, and a wrong token would then count twice.
     return Call(request, pb.GetPasswordLinkResponse, PasswordLinkHolder.of)
 
 
@@ -94,7 +94,7 @@ def _nothing(_: Message) -> None:
 
 
 class SignIn:
-    """These calls of `rolegate.Client`."""
+    """The methods of `rolegate.Client` for these calls."""
 
     def _run(self, call: Call[Answer], context: Context) -> Answer:
         raise NotImplementedError
@@ -107,9 +107,9 @@ class SignIn:
         *,
         otp: Optional[str] = None,
     ) -> Login:
-        """Checks a username and a password and issues an access token.
+        """Checks a username and a password, and issues an access token.
 
-        ``otp``: a one-time code or a recovery code, which users need whose second factor is on.
+        ``otp`` is a one-time code or a recovery code. Users whose second factor is on need one.
         """
         return self._run(login(username, password, otp), context)
 
@@ -123,7 +123,7 @@ class SignIn:
         *,
         otp: Optional[str] = None,
     ) -> NewSession:
-        """Checks what `login` checks and makes a session."""
+        """Checks the same as `login`, and creates a session."""
         call = create_session(username, password, name, user_agent, otp)
         return self._run(call, context)
 
@@ -134,29 +134,29 @@ class SignIn:
         role: RoleName = Role.USER,
         context: Context = Context(),
     ) -> NewUser:
-        """Creates a user without a password, who chooses one by the link."""
+        """Creates a user without a password, and a link by which the user chooses one."""
         return self._run(create_user_with_link(actor, username, role), context)
 
     def create_password_link(
         self, actor: str, user_id: int, context: Context = Context()
     ) -> PasswordLink:
-        """Makes a link by which another user chooses a password, in place of one from before."""
+        """Creates a link by which another user chooses a password. It replaces an earlier link of that user."""
         return self._run(create_password_link(actor, user_id), context)
 
     def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor."""
+        """Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor."""
         return self._run(redeem_password_link(token, password), context)
 
     def get_password_link(
         self, token: str, context: Context = Context()
     ) -> PasswordLinkHolder:
-        """Whose password a link sets and until when. It stays good. Needs no actor."""
+        """Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor."""
         return self._run(get_password_link(token), context)
 
     def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
-        """How long new passwords may be. Needs no actor."""
+        """Returns how long new passwords may be. The call needs no actor."""
         return self._run(get_password_policy(), context)
 
     def enrol_second_factor(
@@ -166,34 +166,34 @@ class SignIn:
         context: Context = Context(),
         issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Begins to turn on the second factor of the user ``actor``.
+        """Starts enrolling a second factor of the user ``actor``.
 
-        Authenticator applications show ``issuer``, which has no colon, or ``Rolegate``.
+        Authenticator applications show ``issuer``, which must have no colon. Without it they show ``Rolegate``.
         """
         return self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     def enable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
-        """Turns it on, given a code, and ends every access token and session of the user ``actor``.
+        """Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
 
-        If ``actor`` is a session, it stays.
+        If ``actor`` is a session, that session stays.
         """
         return self._run(enable_second_factor(actor, otp), context)
 
     def disable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
-        """Turns off that of the user ``actor``, given a code or a recovery code."""
+        """Turns off the second factor of the user ``actor``, given a one-time code or a recovery code."""
         return self._run(disable_second_factor(actor, None, otp), context)
 
     def remove_second_factor(self, actor: str, user_id: int, context: Context = Context()) -> None:
-        """Turns off that of another user."""
+        """Turns off the second factor of another user."""
         return self._run(disable_second_factor(actor, user_id, ""), context)
 
     def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """That of the user ``actor``, which may be any credential."""
+        """Returns the second factor of the user ``actor``, which may be any credential."""
         return self._run(get_second_factor(actor), context)
 
 
 class AsyncSignIn:
-    """These calls of `rolegate.AsyncClient`."""
+    """The methods of `rolegate.AsyncClient` for these calls."""
 
     def _run(self, call: Call[Answer], context: Context) -> Awaitable[Answer]:
         raise NotImplementedError
@@ -206,9 +206,9 @@ class AsyncSignIn:
         *,
         otp: Optional[str] = None,
     ) -> Login:
-        """Checks a username and a password and issues an access token.
+        """Checks a username and a password, and issues an access token.
 
-        ``otp``: a one-time code or a recovery code, which users need whose second factor is on.
+        ``otp`` is a one-time code or a recovery code. Users whose second factor is on need one.
         """
         return await self._run(login(username, password, otp), context)
 
@@ -222,7 +222,7 @@ class AsyncSignIn:
         *,
         otp: Optional[str] = None,
     ) -> NewSession:
-        """Checks what `login` checks and makes a session."""
+        """Checks the same as `login`, and creates a session."""
         call = create_session(username, password, name, user_agent, otp)
         return await self._run(call, context)
 
@@ -233,29 +233,29 @@ class AsyncSignIn:
         role: RoleName = Role.USER,
         context: Context = Context(),
     ) -> NewUser:
-        """Creates a user without a password, who chooses one by the link."""
+        """Creates a user without a password, and a link by which the user chooses one."""
         return await self._run(create_user_with_link(actor, username, role), context)
 
     async def create_password_link(
         self, actor: str, user_id: int, context: Context = Context()
     ) -> PasswordLink:
-        """Makes a link by which another user chooses a password, in place of one from before."""
+        """Creates a link by which another user chooses a password. It replaces an earlier link of that user."""
         return await self._run(create_password_link(actor, user_id), context)
 
     async def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor."""
+        """Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor."""
         return await self._run(redeem_password_link(token, password), context)
 
     async def get_password_link(
         self, token: str, context: Context = Context()
     ) -> PasswordLinkHolder:
-        """Whose password a link sets and until when. It stays good. Needs no actor."""
+        """Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor."""
         return await self._run(get_password_link(token), context)
 
     async def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
-        """How long new passwords may be. Needs no actor."""
+        """Returns how long new passwords may be. The call needs no actor."""
         return await self._run(get_password_policy(), context)
 
     async def enrol_second_factor(
@@ -265,33 +265,33 @@ class AsyncSignIn:
         context: Context = Context(),
         issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Begins to turn on the second factor of the user ``actor``.
+        """Starts enrolling a second factor of the user ``actor``.
 
-        Authenticator applications show ``issuer``, which has no colon, or ``Rolegate``.
+        Authenticator applications show ``issuer``, which must have no colon. Without it they show ``Rolegate``.
         """
         return await self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     async def enable_second_factor(
         self, actor: str, otp: str, context: Context = Context()
     ) -> None:
-        """Turns it on, given a code, and ends every access token and session of the user ``actor``.
+        """Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
 
-        If ``actor`` is a session, it stays.
+        If ``actor`` is a session, that session stays.
         """
         return await self._run(enable_second_factor(actor, otp), context)
 
     async def disable_second_factor(
         self, actor: str, otp: str, context: Context = Context()
     ) -> None:
-        """Turns off that of the user ``actor``, given a code or a recovery code."""
+        """Turns off the second factor of the user ``actor``, given a one-time code or a recovery code."""
         return await self._run(disable_second_factor(actor, None, otp), context)
 
     async def remove_second_factor(
         self, actor: str, user_id: int, context: Context = Context()
     ) -> None:
-        """Turns off that of another user."""
+        """Turns off the second factor of another user."""
         return await self._run(disable_second_factor(actor, user_id, ""), context)
 
     async def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """That of the user ``actor``, which may be any credential."""
+        """Returns the second factor of the user ``actor``, which may be any credential."""
         return await self._run(get_second_factor(actor), context)

@@ -1,4 +1,4 @@
-"""gRPC statuses as exceptions."""
+"""Turns gRPC statuses into exceptions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TIMEOUTS = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
 
 def error_of(error: grpc.RpcError, is_overdue: bool) -> RolegateError:
-    """The exception of a failed call. A status without our ``ErrorInfo`` decides nothing.
+    """Returns the exception of a failed call. A status without Rolegate's ``ErrorInfo`` is no decision.
 
-    Servers that end a call at its deadline and broken connections may have one code; ``is_overdue`` tells
+    A server that ends a call at its deadline and a broken connection may have the same code. ``is_overdue`` tells
     them apart.
     """
     metadata = cast("Iterable[Tuple[str, object]]", error.trailing_metadata() or ())
@@ -29,7 +29,7 @@ def error_of(error: grpc.RpcError, is_overdue: bool) -> RolegateError:
                 return refused
     if is_overdue and error.code() in _TIMEOUTS:
         return DeadlineExceeded("the service did not answer in time")
-    # Only in logs: the response to a request has `detail`.
+    # This text appears only in logs, because the response to a request has `detail`.
     return Unavailable(f"the service cannot be reached: {error.details()}")
 
 
@@ -51,6 +51,6 @@ def _refused(details: bytes, message: str) -> RolegateError | None:
 def refusal(
     reason: str, message: str = "", retry_after: float | None = None
 ) -> RolegateError:
-    """The exception of a reason. One that this version does not know decides nothing."""
+    """Returns the exception of a reason. A reason that this version does not know is `Malformed`, and no decision."""
     kind = Refused.by_reason.get(reason)
     return kind(message, retry_after) if kind else Malformed(f"unknown reason {reason}")

@@ -1,4 +1,4 @@
-"""The client for asyncio."""
+"""The client for asyncio. Its methods are those of `rolegate.client`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .user_changes import UserEvent
 
 
 class AsyncClient(AsyncSignIn):
-    """The same calls as `rolegate.Client`, for asyncio. Concurrent decisions share calls.
+    """A client with the calls of `rolegate.Client`, for asyncio. Concurrent decisions share calls.
 
-    Connects with the first call in each event loop, so it may be created before the loop runs, and outlive it.
+    It connects with the first call in each event loop, so it may be created before the loop runs, and outlive it.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class AsyncClient(AsyncSignIn):
 
     @classmethod
     def from_env(cls, *, timeout: Optional[float] = None) -> AsyncClient:
-        """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
+        """Creates a client from ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
         client = cls.__new__(cls)
         client._set_up(Address.from_env(), timeout)
         return client
@@ -44,7 +44,7 @@ class AsyncClient(AsyncSignIn):
         self._by_loop: Dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def close(self) -> None:
-        """Ends the connections of the running event loop, and their calls in flight with `Unavailable`."""
+        """Ends the connections of the running event loop. Their calls in flight fail with `Unavailable`."""
         await self._here().close()
 
     async def __aenter__(self) -> AsyncClient:
@@ -59,7 +59,7 @@ class AsyncClient(AsyncSignIn):
         await self.close()
 
     def _here(self) -> Connections:
-        """The connections of the running event loop."""
+        """Returns the connections of the running event loop."""
         loop = asyncio.get_running_loop()
         connections = self._by_loop.get(loop)
         if connections is None:
@@ -74,7 +74,7 @@ class AsyncClient(AsyncSignIn):
     def _submit(
         self, token: str, allowed: calls.Requirement, request_id: Optional[str] = None
     ) -> asyncio.Future[User]:
-        """`authorize` with a requirement that is made once, and without a coroutine."""
+        """Does the work of `authorize` for frameworks, which make the requirement once and need no coroutine."""
         return self._here().decisions.submit((calls.checked(token), allowed, request_id))
 
     async def register(self, username: str, password: str, context: Context = Context()) -> User:
@@ -91,7 +91,7 @@ class AsyncClient(AsyncSignIn):
     ) -> User:
         """Checks a username and a password, for HTTP Basic (RFC 7617).
 
-        ``accept_api_keys``: a live API key of the user is accepted in place of the password.
+        With ``accept_api_keys``, a valid API key of the user is accepted in place of the password.
         """
         call = calls.verify_credentials(username, password, accept_api_keys)
         return await self._run(call, context)
@@ -102,7 +102,7 @@ class AsyncClient(AsyncSignIn):
         roles: Roles = None,
         context: Context = Context(),
     ) -> User:
-        """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user.
+        """Decides whether the bearer of ``token`` has one of ``roles`` now. ``None`` accepts any user.
 
         Concurrent decisions share calls, which carry all request ids and no client address.
         """
@@ -113,7 +113,7 @@ class AsyncClient(AsyncSignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Each has its own outcome."""
         return await self._run(calls.decisions(decisions), context)
 
     async def create_user(
@@ -124,7 +124,7 @@ class AsyncClient(AsyncSignIn):
         role: RoleName = Role.USER,
         context: Context = Context(),
     ) -> User:
-        """Creates a user, also while registration is closed."""
+        """Creates a user, even while registration is closed."""
         return await self._run(calls.create_user(actor, username, password, role), context)
 
     async def set_user_disabled(
@@ -143,14 +143,14 @@ class AsyncClient(AsyncSignIn):
         context: Context = Context(),
     ) -> User:
         """Renames a user, disables or enables the user, or both at once. A new name ends the user's
-        access tokens; sessions and API keys stay."""
+        access tokens, but not the sessions and API keys."""
         call = calls.update_user(actor, user_id, username, disabled)
         return await self._run(call, context)
 
     async def set_user_role(
         self, actor: str, user_id: int, role: RoleName, context: Context = Context()
     ) -> User:
-        """Replaces the role of a user, from the next decision on."""
+        """Replaces the role of a user. The new role counts from the next decision on."""
         return await self._run(calls.set_user_role(actor, user_id, role), context)
 
     async def list_users(
@@ -171,7 +171,7 @@ class AsyncClient(AsyncSignIn):
         return await self._run(calls.get_user(actor, user_id), context)
 
     async def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
-        """Deletes a user and returns it."""
+        """Deletes a user and returns the deleted user."""
         return await self._run(calls.delete_user(actor, user_id), context)
 
     async def set_password(
@@ -183,15 +183,15 @@ class AsyncClient(AsyncSignIn):
     async def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``. Ends the user's tokens, and sessions but ``actor``."""
+        """Replaces the password of the user ``actor``, and ends the user's tokens and all sessions but ``actor``."""
         return await self._run(calls.change_password(actor, current, new), context)
 
     async def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token and session of a user; without an id, of the user ``actor``: a logout.
+        """Ends every access token and session of a user.
 
-        A session as ``actor`` ends only itself.
+        Without an id, it logs out the user ``actor``. If ``actor`` is a session, only that session ends.
         """
         return await self._run(calls.revoke_tokens(actor, user_id), context)
 
@@ -205,9 +205,10 @@ class AsyncClient(AsyncSignIn):
         *,
         user_id: Optional[int] = None,
     ) -> NewApiKey:
-        """Creates an API key with at most ``role``; ``None``: the user's.
+        """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
 
-        It is one of the user ``actor``, or of the user with an id, for whom an admin must name a role.
+        The key belongs to the user ``actor``, or to the user with ``user_id``. An admin who creates a key for
+        another user must name a role.
         """
         call = calls.create_api_key(actor, name, role, expires_at, user_id)
         return await self._run(call, context)
@@ -215,26 +216,26 @@ class AsyncClient(AsyncSignIn):
     async def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """The API keys of a user by ascending id; without an id, of the user ``actor``."""
+        """Lists the API keys of a user by ascending id. Without an id, it lists those of the user ``actor``."""
         return await self._run(calls.list_api_keys(actor, user_id), context)
 
     async def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns it; without a user id, of the user ``actor``."""
+        """Deletes an API key of a user and returns it. Without a user id, the user is ``actor``."""
         deleted = await self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     async def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes every API key of a user; without an id, of the user ``actor``."""
+        """Deletes every API key of a user and returns them. Without an id, the user is ``actor``."""
         return await self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     async def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """The sessions of a user by ascending id; without an id, of the user ``actor``."""
+        """Lists the sessions of a user by ascending id. Without an id, it lists those of the user ``actor``."""
         return await self._run(calls.list_sessions(actor, user_id), context)
 
     async def delete_session(
@@ -244,28 +245,28 @@ class AsyncClient(AsyncSignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Ends a session of a user and returns it; without a user id, of the user ``actor``."""
+        """Ends a session of a user and returns it. Without a user id, the user is ``actor``."""
         ended = await self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     async def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Ends every session of a user but ``actor``; without an id, of the user ``actor``."""
+        """Ends every session of a user but ``actor`` itself, and returns them. Without an id, the user is ``actor``."""
         return await self._run(calls.delete_sessions(actor, None, user_id), context)
 
     async def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
-        """The user ``actor``, which may be any credential, and what kind of credential it is."""
+        """Returns the user ``actor`` and the kind of the credential. ``actor`` may be any credential."""
         return await self._run(calls.get_current_user(actor), context)
 
     async def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:
-        """The roles that auth-service has."""
+        """Returns the roles that auth-service has."""
         return await self._run(calls.list_roles(actor), context)
 
     async def get_usernames(
         self, ids: Iterable[int], context: Context = Context()
     ) -> Dict[int, str]:
-        """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
+        """Returns the usernames of up to 256 users by id, without ids that do not exist. The call needs no actor."""
         return await self._run(calls.get_usernames(ids), context)
 
     async def list_audit(
@@ -281,7 +282,7 @@ class AsyncClient(AsyncSignIn):
     ) -> AuditPage:
         """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
 
-        ``own``: only about the user ``actor``, which may then be any credential.
+        With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
         """
         call = list_audit(actor, limit, after, user_id, actor_id, event, own)
         return await self._run(call, context)
@@ -293,10 +294,10 @@ class AsyncClient(AsyncSignIn):
         context: Context = Context(),
         seal: str = "",
     ) -> AsyncGenerator[UserEvent, None]:
-        """Yields the changes of users behind a revision, through outages and without a deadline.
+        """Yields the changes of users after a revision. It goes on through outages, and has no deadline.
 
-        Without a revision, all users come first. ``seal`` is the last one that was stored, with a revision or without.
-        ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
-        `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
+        Without a revision, all users come first. ``seal`` is the last stored seal, with a revision or without.
+        ``actor`` may be an API key of an admin. If it is ``None``, the client certificate says who watches.
+        `rolegate.user_changes` says what to do with the events. A refusal that waiting does not end is raised.
         """
         return self._here().watch(Watch(actor, from_revision, context, seal))

@@ -1,4 +1,4 @@
-"""API keys."""
+"""API keys, as the service returns them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .user import RoleName, role_of
 
 
 def optional_time(message: Message, field: str) -> Optional[datetime]:
-    """A time in UTC; ``None`` if it is unset."""
+    """Returns a time in UTC, or ``None`` if the field is not set."""
     return getattr(message, field).ToDatetime(timezone.utc) if message.HasField(field) else None
 
 
@@ -24,23 +24,23 @@ class ApiKey:
 
     id: int
     user_id: int
-    #: As its user named it; not unique.
+    #: The name that its user gave it, which need not be unique.
     name: str
     #: The first 8 characters of the key.
     prefix: str
-    #: The highest role that it grants; ``None``: the user's.
+    #: The highest role that the key grants. ``None`` means the role of its user.
     role: Optional[RoleName]
     created_at: datetime
-    #: When it ends; ``None``: never.
+    #: When the key expires; ``None`` if it never does.
     expires_at: Optional[datetime]
-    #: When it was last good for a decision; ``None``: never.
+    #: When the key was last accepted for a decision; ``None`` if it never was.
     last_used_at: Optional[datetime]
-    #: The username of the admin who created it for the user; ``None``: the user or an operator did.
+    #: The username of the admin who created it for the user; ``None`` if the user or an operator did.
     created_by: Optional[str] = None
 
     @classmethod
     def of(cls, message: pb.ApiKey) -> ApiKey:
-        """A role that is none is ``Malformed``: without it the key would seem to grant more."""
+        """Reads an API key. Raises `Malformed` for an invalid role: a key without one would seem to grant more."""
         has_role = message.HasField("role_name") or message.HasField("role")
         role = role_of(message.role_name, message.role) if has_role else None
         if message.id < 1 or not message.HasField("created_at"):
@@ -60,14 +60,14 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class NewApiKey:
-    """A key that was created. ``key`` is sent like an access token, and never shown again."""
+    """A key that was just created. ``key`` is sent like an access token, and is never shown again."""
 
     key: str
     api_key: ApiKey
 
     @classmethod
     def of(cls, message: pb.CreateApiKeyResponse) -> NewApiKey:
-        """What the service returned."""
+        """Reads the response of the service."""
         return cls(message.key, ApiKey.of(message.api_key))
 
     def __repr__(self) -> str:

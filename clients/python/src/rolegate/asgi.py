@@ -19,9 +19,9 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class RequireUser:
-    """Lets requests and WebSockets pass whose user has one of ``roles`` now; ``None``: any user.
+    """Lets a request or WebSocket pass if its user has one of ``roles`` now. ``None`` accepts any user.
 
-    The user is ``scope["state"]["user"]``, in Starlette ``request.state.user``.
+    The user is in ``scope["state"]["user"]``, which is ``request.state.user`` in Starlette.
     """
 
     def __init__(self, app: App, client: AsyncClient, roles: Roles = None) -> None:
@@ -43,9 +43,9 @@ class RequireUser:
 
 
 class RequireProxyUser:
-    """Lets requests and WebSockets pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+    """Lets a request or WebSocket pass if a proxy at one of ``peers`` names its user: see `rolegate.identity`.
 
-    It must be the outermost middleware, so that no other can replace the address of the connection.
+    It must be the outermost middleware, so that no other one can replace the address of the connection.
     """
 
     def __init__(self, app: App, peers: Iterable[str], *roles: RoleName) -> None:

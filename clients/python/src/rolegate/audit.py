@@ -1,4 +1,4 @@
-"""The record of changes, sign-ins and refusals."""
+"""Entries of the record of changes, sign-ins and refusals."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ def _optional(message: Message, field: str) -> Any:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """What happened once."""
+    """An entry of the record: one event."""
 
-    #: Ascending in the order of the commits, without gaps except after a restore.
+    #: The number of the entry. It ascends in the order of the commits, without gaps except after a restore.
     revision: int
-    #: By the clock of the database, to the second, in UTC.
+    #: When it happened, by the clock of the database, to the second, in UTC.
     time: datetime
-    #: Such as ``role_changed``.
+    #: The name of the event, such as ``role_changed``.
     event: str
-    #: The user to whom it happened; ``None``: unknown.
+    #: The user to whom it happened; ``None`` if the user is unknown.
     user_id: Optional[int]
-    #: The name that the user had; ``None``: unknown, or erased.
+    #: The name that the user had then; ``None`` if it is unknown or was erased.
     username: Optional[str]
-    #: Who did it; ``None``: a client that is unknown, or the operator.
+    #: The user who did it; ``None`` for an unknown client and for the operator.
     actor_id: Optional[int]
-    #: The name that the actor had; ``None``: as above, or erased.
+    #: The name that the actor had then; ``None`` if there is no ``actor_id`` or the name was erased.
     actor: Optional[str]
-    #: The ids of the API key and of the session by which the actor did it.
+    #: The ids of the API key and of the session with which the actor did it.
     actor_key: Optional[int]
     actor_session: Optional[int]
-    #: ``None``: unknown, erased, or not for this reader.
+    #: The address of the client; ``None`` if it is unknown, was erased, or is not for this reader.
     client_address: Optional[str]
-    #: Several, separated by commas, where requests shared a call.
+    #: The id of the request, or several ids, separated by commas, if requests shared a call.
     request_id: Optional[str]
     #: What changed, such as ``{"from": "user", "to": "admin"}``; never a secret.
     details: Dict[str, Any]
 
     @classmethod
     def of(cls, message: pb.AuditEntry) -> AuditEntry:
-        """One without a revision, a time or details is ``Malformed``."""
+        """Reads an entry. Raises `Malformed` if it lacks a revision, a time or details."""
         try:
             details = json.loads(message.details)
         except ValueError:
@@ -72,13 +72,13 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class AuditPage:
-    """A page of the record, the newest first; ``next`` is the ``after`` of the next page, ``None`` on the last."""
+    """A page of the record, the newest entry first. ``next`` is ``after`` of the next page, ``None`` on the last."""
 
     entries: List[AuditEntry]
     next: Optional[int]
 
     @classmethod
     def of(cls, message: pb.ListAuditResponse) -> AuditPage:
-        """What the service returned."""
+        """Reads the response of the service."""
         entries = [AuditEntry.of(entry) for entry in message.entries]
         return cls(entries, _optional(message, "next_after"))

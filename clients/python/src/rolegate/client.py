@@ -28,10 +28,9 @@ from .user_changes import UserEvent
 class Client(SignIn):
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
-    In every call that takes ``actor``, it is the access token or session of an admin, unless the call says
-    otherwise. Calls raise the exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default
-    after 5, or after 10 if they hash a password; calls that change nothing are made again if they reached no
-    replica.
+    ``actor`` is the access token or session of an admin, unless the call says otherwise. Calls raise the
+    exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5, or after 10 if they
+    hash a password. Calls that change nothing are made again if they reached no replica.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class Client(SignIn):
 
     @classmethod
     def from_env(cls, *, timeout: Optional[float] = None) -> Client:
-        """By ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
+        """Creates a client from ``AUTH_SERVICE_URL`` and ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
         client = cls.__new__(cls)
         client._connect(Address.from_env(), timeout)
         return client
@@ -53,7 +52,7 @@ class Client(SignIn):
         self._methods: Dict[str, grpc.UnaryUnaryMultiCallable[Any, Any]] = {}
 
     def close(self) -> None:
-        """Ends all connections, and calls in flight with `Unavailable`."""
+        """Ends all connections. Calls in flight fail with `Unavailable`."""
         self._closed.set()
         for channel in self._channels.values():
             channel.close()
@@ -104,12 +103,12 @@ class Client(SignIn):
     ) -> User:
         """Checks a username and a password, for HTTP Basic (RFC 7617).
 
-        ``accept_api_keys``: a live API key of the user is accepted in place of the password.
+        With ``accept_api_keys``, a valid API key of the user is accepted in place of the password.
         """
         return self._run(calls.verify_credentials(username, password, accept_api_keys), context)
 
     def authorize(self, token: str, roles: Roles = None, context: Context = Context()) -> User:
-        """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
+        """Decides whether the bearer of ``token`` has one of ``roles`` now. ``None`` accepts any user."""
         call = calls.authorize(calls.checked(token), calls.requirement(roles))
         return self._run(call, context)
 
@@ -118,7 +117,7 @@ class Client(SignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, pairs of a token and roles, each with its own outcome."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Each has its own outcome."""
         return self._run(calls.decisions(decisions), context)
 
     def create_user(
@@ -129,7 +128,7 @@ class Client(SignIn):
         role: RoleName = Role.USER,
         context: Context = Context(),
     ) -> User:
-        """Creates a user, also while registration is closed."""
+        """Creates a user, even while registration is closed."""
         return self._run(calls.create_user(actor, username, password, role), context)
 
     def set_user_disabled(
@@ -148,14 +147,14 @@ class Client(SignIn):
         context: Context = Context(),
     ) -> User:
         """Renames a user, disables or enables the user, or both at once. A new name ends the user's
-        access tokens; sessions and API keys stay."""
+        access tokens, but not the sessions and API keys."""
         call = calls.update_user(actor, user_id, username, disabled)
         return self._run(call, context)
 
     def set_user_role(
         self, actor: str, user_id: int, role: RoleName, context: Context = Context()
     ) -> User:
-        """Replaces the role of a user, from the next decision on."""
+        """Replaces the role of a user. The new role counts from the next decision on."""
         return self._run(calls.set_user_role(actor, user_id, role), context)
 
     def list_users(
@@ -176,7 +175,7 @@ class Client(SignIn):
         return self._run(calls.get_user(actor, user_id), context)
 
     def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
-        """Deletes a user and returns it."""
+        """Deletes a user and returns the deleted user."""
         return self._run(calls.delete_user(actor, user_id), context)
 
     def set_password(
@@ -188,15 +187,15 @@ class Client(SignIn):
     def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``. Ends the user's tokens, and sessions but ``actor``."""
+        """Replaces the password of the user ``actor``, and ends the user's tokens and all sessions but ``actor``."""
         return self._run(calls.change_password(actor, current, new), context)
 
     def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token and session of a user; without an id, of the user ``actor``: a logout.
+        """Ends every access token and session of a user.
 
-        A session as ``actor`` ends only itself.
+        Without an id, it logs out the user ``actor``. If ``actor`` is a session, only that session ends.
         """
         return self._run(calls.revoke_tokens(actor, user_id), context)
 
@@ -210,9 +209,10 @@ class Client(SignIn):
         *,
         user_id: Optional[int] = None,
     ) -> NewApiKey:
-        """Creates an API key with at most ``role``; ``None``: the user's.
+        """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
 
-        It is one of the user ``actor``, or of the user with an id, for whom an admin must name a role.
+        The key belongs to the user ``actor``, or to the user with ``user_id``. An admin who creates a key for
+        another user must name a role.
         """
         call = calls.create_api_key(actor, name, role, expires_at, user_id)
         return self._run(call, context)
@@ -220,26 +220,26 @@ class Client(SignIn):
     def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """The API keys of a user by ascending id; without an id, of the user ``actor``."""
+        """Lists the API keys of a user by ascending id. Without an id, it lists those of the user ``actor``."""
         return self._run(calls.list_api_keys(actor, user_id), context)
 
     def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns it; without a user id, of the user ``actor``."""
+        """Deletes an API key of a user and returns it. Without a user id, the user is ``actor``."""
         deleted = self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes every API key of a user; without an id, of the user ``actor``."""
+        """Deletes every API key of a user and returns them. Without an id, the user is ``actor``."""
         return self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """The sessions of a user by ascending id; without an id, of the user ``actor``."""
+        """Lists the sessions of a user by ascending id. Without an id, it lists those of the user ``actor``."""
         return self._run(calls.list_sessions(actor, user_id), context)
 
     def delete_session(
@@ -249,28 +249,28 @@ class Client(SignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Ends a session of a user and returns it; without a user id, of the user ``actor``."""
+        """Ends a session of a user and returns it. Without a user id, the user is ``actor``."""
         ended = self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Ends every session of a user but ``actor``; without an id, of the user ``actor``."""
+        """Ends every session of a user but ``actor`` itself, and returns them. Without an id, the user is ``actor``."""
         return self._run(calls.delete_sessions(actor, None, user_id), context)
 
     def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
-        """The user ``actor``, which may be any credential, and what kind of credential it is."""
+        """Returns the user ``actor`` and the kind of the credential. ``actor`` may be any credential."""
         return self._run(calls.get_current_user(actor), context)
 
     def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:
-        """The roles that auth-service has."""
+        """Returns the roles that auth-service has."""
         return self._run(calls.list_roles(actor), context)
 
     def get_usernames(
         self, ids: Iterable[int], context: Context = Context()
     ) -> Dict[int, str]:
-        """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
+        """Returns the usernames of up to 256 users by id, without ids that do not exist. The call needs no actor."""
         return self._run(calls.get_usernames(ids), context)
 
     def list_audit(
@@ -286,7 +286,7 @@ class Client(SignIn):
     ) -> AuditPage:
         """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
 
-        ``own``: only about the user ``actor``, which may then be any credential.
+        With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
         """
         call = list_audit(actor, limit, after, user_id, actor_id, event, own)
         return self._run(call, context)
@@ -298,11 +298,11 @@ class Client(SignIn):
         context: Context = Context(),
         seal: str = "",
     ) -> Generator[UserEvent, None, None]:
-        """Yields the changes of users behind a revision, through outages and without a deadline.
+        """Yields the changes of users after a revision. It goes on through outages, and has no deadline.
 
-        Without a revision, all users come first. ``seal`` is the last one that was stored, with a revision or without.
-        ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
-        `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
+        Without a revision, all users come first. ``seal`` is the last stored seal, with a revision or without.
+        ``actor`` may be an API key of an admin. If it is ``None``, the client certificate says who watches.
+        `rolegate.user_changes` says what to do with the events. A refusal that waiting does not end is raised.
         """
         watch = Watch(actor, from_revision, context, seal)
         return follow(self._channels[False], self._closed, watch)

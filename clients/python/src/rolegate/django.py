@@ -1,4 +1,4 @@
-"""Decorators for views of Django. Their client is ``Client.from_env()``."""
+"""Decorators that protect views of Django. Their client is ``Client.from_env()``."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def require(*roles: RoleName) -> Callable[[View], View]:
-    """Lets requests pass whose user, ``request.rolegate_user``, has one of these roles now.
+    """Lets a request pass if its user has one of these roles now. The user is in ``request.rolegate_user``.
 
-    Only for views that are no coroutines.
+    The view must not be a coroutine.
     """
     return lambda view: _protected(view, roles)
 
 
 def require_user(view: View) -> View:
-    """Lets any user pass: ``request.rolegate_user``. Only for views that are no coroutines."""
+    """Lets any user pass, who is in ``request.rolegate_user``. The view must not be a coroutine."""
     return _protected(view, None)
 
 
 def require_proxy_user(peers: Iterable[str], *roles: RoleName) -> Callable[[View], View]:
-    """Lets requests pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+    """Lets a request pass if a proxy at one of ``peers`` names its user: see `rolegate.identity`.
 
-    With ``roles``, the user, ``request.rolegate_user``, must have one of them. Only for views that are no coroutines.
+    With ``roles``, the user must have one of them. The user is in ``request.rolegate_user``. The view must not be a
+    coroutine.
     """
     identity = ProxyIdentity(peers, *roles)
 

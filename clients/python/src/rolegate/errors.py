@@ -1,6 +1,6 @@
-"""Why a call failed: one exception for each reason of the contract, and its HTTP response.
+"""The exceptions of failed calls: one for each reason of the contract, with its HTTP response.
 
-Only `Refused` is an answer of the service. Every other exception decides nothing: never read it as "no".
+Only `Refused` is an answer of the service. Every other exception says nothing about the user, so never read it as "no".
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ class RolegateError(Exception):
     status: ClassVar[int] = 500
     reason: ClassVar[str] = "INTERNAL"
     detail: str = "Internal server error."
-    #: Seconds until a new attempt makes sense.
+    #: The number of seconds after which a new attempt makes sense.
     retry_after: Optional[float] = None
 
 
 class Unavailable(RolegateError):
-    """The service could not be reached, or a proxy answered in its place."""
+    """The service could not be reached, or a proxy has answered in its place."""
 
     status, detail = 503, "Service temporarily unavailable."
     reason = "UPSTREAM_UNAVAILABLE"
 
 
 class DeadlineExceeded(RolegateError):
-    """The deadline of the call passed. A change may have happened."""
+    """The deadline of the call has passed. If the call was a change, it may have been made."""
 
     status, detail = 504, "Upstream timed out."
     reason = "UPSTREAM_TIMED_OUT"
@@ -51,7 +51,7 @@ class Refused(RolegateError):
 
     def __init__(self, message: str = "", retry_after: Optional[float] = None) -> None:
         super().__init__(message)
-        #: For people; the broken rule where a value breaks one.
+        #: A text for people. If a value is invalid, it says which rule the value breaks.
         self.message = message
         self.retry_after = retry_after
         self.detail = type(self).detail or message
@@ -201,11 +201,11 @@ class StoreReadOnly(Refused):
 
 
 class SnapshotRequired(Refused):
-    """The record does not have what follows a revision. ``watch_users`` begins with a snapshot then."""
+    """The record no longer has the changes after a revision. ``watch_users`` then begins with a snapshot."""
 
 
 class HistoryUnknown(Refused):
-    """The service does not have the seal that ``watch_users`` saw last: it has another history of users."""
+    """The service has another history of users than the one ``watch_users`` has followed. It lacks the last seal."""
 
 
 class OutcomeUnknown(Refused):
@@ -213,8 +213,8 @@ class OutcomeUnknown(Refused):
 
 
 class RequestInvalid(Refused):
-    """A bug of the calling program."""
+    """The request is invalid, which is a bug of the calling program."""
 
 
 class Internal(Refused):
-    """Its cause is only in the log of the service."""
+    """The service has failed. Only its log says why."""

@@ -1,9 +1,10 @@
-"""Dependencies of FastAPI that answer 401, 403, 503 and 504 as the gateway does, on WebSockets at the handshake.
+"""Dependencies that protect endpoints of FastAPI. They answer 401, 403, 503 and 504 as the gateway does.
 
-The client of an application is ``app.state.rolegate``, by default ``AsyncClient.from_env()``.
+On WebSockets they answer at the handshake. The client of an application is ``app.state.rolegate``, by default
+``AsyncClient.from_env()``.
 """
 
-# No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
+# This file has no `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
 from typing import Iterable, Optional, Tuple
 
 from fastapi import HTTPException, WebSocketException
@@ -20,7 +21,7 @@ from .user import RoleName, User
 
 
 class _Require(SecurityBase):
-    """A dependency with the scheme of its tokens, which FastAPI shows in ``/docs``."""
+    """A dependency that requires a user. It is a security scheme, so that FastAPI shows it in ``/docs``."""
 
     def __init__(self, roles: Optional[Tuple[RoleName, ...]]) -> None:
         self.model = HTTPBearer()
@@ -38,16 +39,16 @@ class _Require(SecurityBase):
 
 
 class ProxyUser:
-    """The user whom a proxy at one of ``peers`` names, who must have one of ``roles`` if there are any.
+    """A dependency that returns the user whom a proxy at one of ``peers`` names. With ``roles``, one is required.
 
-    ``Annotated[User, Depends(ProxyUser(["127.0.0.1"]))]``. Start uvicorn with ``--no-proxy-headers``.
+    Use it as ``Annotated[User, Depends(ProxyUser(["127.0.0.1"]))]``. Start uvicorn with ``--no-proxy-headers``.
     """
 
     def __init__(self, peers: Iterable[str], *roles: RoleName) -> None:
         self.identity = ProxyIdentity(peers, *roles)
 
     async def __call__(self, connection: HTTPConnection) -> User:
-        # Requests and WebSockets have it under the same name.
+        # Requests and WebSockets keep their `receive` under the same private name.
         receive = getattr(connection, "_receive", None)
         try:
             return self.identity.of_asgi(connection.scope, receive)
@@ -61,17 +62,17 @@ def _denial(error: RolegateError, connection: HTTPConnection) -> Exception:
     return HTTPException(error.status, error.detail, error_headers(error))
 
 
-#: The user of a request: any user with a valid token.
+#: A dependency that returns the user of a request, who may be any user with a valid token.
 current_user = _Require(None)
 
 
 def require(*roles: RoleName) -> _Require:
-    """The user of a request, who must have one of these roles now: ``require("author", "admin")``."""
+    """Makes a dependency that returns the user, who must have one of these roles now: ``require("author")``."""
     return _Require(roles)
 
 
 def client_of(connection: HTTPConnection) -> AsyncClient:
-    """The client of the application that serves this request or WebSocket."""
+    """Returns the client of the application that serves this request or WebSocket, and creates it if there is none."""
     state = connection.app.state
     client: Optional[AsyncClient] = getattr(state, "rolegate", None)
     if client is None:

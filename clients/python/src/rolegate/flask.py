@@ -1,4 +1,4 @@
-"""Decorators for views of Flask. The user is ``flask.g.rolegate_user``.
+"""Decorators that protect views of Flask. The user is in ``flask.g.rolegate_user``.
 
 The client of an application is ``app.extensions["rolegate"]``, by default ``Client.from_env()``.
 """
@@ -20,19 +20,19 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def require(*roles: RoleName) -> Callable[[View], View]:
-    """Lets requests pass whose user has one of these roles now. Goes below ``@app.route``."""
+    """Lets a request pass if its user has one of these roles now. Put it below ``@app.route``."""
     return lambda view: _protected(view, roles)
 
 
 def require_user(view: View) -> View:
-    """Lets any user pass. Goes below ``@app.route``."""
+    """Lets any user pass. Put it below ``@app.route``."""
     return _protected(view, None)
 
 
 def require_proxy_user(peers: Iterable[str], *roles: RoleName) -> Callable[[View], View]:
-    """Lets requests pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+    """Lets a request pass if a proxy at one of ``peers`` names its user: see `rolegate.identity`.
 
-    With ``roles``, the user must have one of them. Goes below ``@app.route``.
+    With ``roles``, the user must have one of them. Put it below ``@app.route``.
     """
     identity = ProxyIdentity(peers, *roles)
     return lambda view: _deciding(view, roles, lambda: identity.of_wsgi(request.environ))
@@ -50,7 +50,7 @@ def _deciding(view: View, roles: Optional[Tuple[RoleName, ...]], decide: Callabl
         except RolegateError as error:
             log_mistake(error, roles)
             return make_response(jsonify(detail=error.detail), error.status, error_headers(error))
-        # A view may be a coroutine.
+        # The view may be a coroutine, which Flask runs in an event loop.
         return current_app.ensure_sync(view)(*args, **kwargs)
 
     return protected  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Bearer tokens of HTTP requests, and errors as HTTP responses (RFC 6750, RFC 9110)."""
+"""Reads bearer tokens from HTTP requests, and turns errors into HTTP responses (RFC 6750, RFC 9110)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Dict, Mapping, Sequence
 from ._calls import Roles
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
 
-#: The token is visible ASCII of any length: one that is too long is refused as a token.
+#: The token is visible ASCII of any length. One that is too long is later refused as an invalid token.
 _BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
 _LOG = logging.getLogger("rolegate")
-#: Until when each requirement is not logged again; a program has few.
+#: The time until which each requirement is not logged again. A program has few requirements.
 _LOGGED: Dict[str, float] = {}
 
 
 def bearer_token(values: Sequence[bytes]) -> str:
-    """The token in the values of all ``Authorization`` headers of a request.
+    """Returns the token in the values of all ``Authorization`` headers of a request.
 
-    Raises `NotAuthenticated` where the header is missing, repeated or not ``Bearer <token>``.
+    Raises `NotAuthenticated` if the header is missing, repeated or not ``Bearer <token>``.
     """
     if len(values) == 1:
         match = _BEARER.fullmatch(values[0])
@@ -31,14 +31,14 @@ def bearer_token(values: Sequence[bytes]) -> str:
 
 
 def wsgi_token(environ: Mapping[str, Any]) -> str:
-    """The token of a request by WSGI, whose servers join repeated headers."""
+    """Returns the token of a WSGI request. WSGI servers join repeated headers, so there is one value."""
     return bearer_token([environ.get("HTTP_AUTHORIZATION", "").encode()])
 
 
 def log_mistake(error: RolegateError, roles: Roles) -> None:
-    """Logs what no client of this service can mend, such as a required role that auth-service does not have.
+    """Logs a mistake of this service that no client can fix, such as requiring a role that auth-service does not have.
 
-    Once a minute for each requirement.
+    Each requirement is logged at most once a minute.
     """
     if error.status == 500:
         wanted = "a user" if roles is None else f"one of the roles {[*map(str.__str__, roles)]}"
@@ -50,23 +50,23 @@ def log_mistake(error: RolegateError, roles: Roles) -> None:
 
 
 def error_headers(error: RolegateError) -> Dict[str, str]:
-    """The headers of the response to a request that failed with ``error``."""
+    """Returns the headers of the response to a request that failed with ``error``."""
     headers = {"Rolegate-Reason": error.reason}
     if error.status == 401:
         was_presented = isinstance(error, (TokenInvalid, TokenUserNotFound))
         challenge = 'Bearer error="invalid_token"' if was_presented else "Bearer"
         headers["WWW-Authenticate"] = challenge
     elif error.status in (429, 503):
-        # In whole seconds, rounded up, so that clients do not come back too early.
+        # The value is in whole seconds, rounded up, so that clients do not come back too early.
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after or 1)))
     return headers
 
 
 def can_deny(scope: Mapping[str, Any]) -> bool:
-    """Whether the server can answer the handshake of a WebSocket of ASGI; else it can only be closed."""
+    """Returns whether the ASGI server can answer the handshake of a WebSocket with a response, or can only close it."""
     return "websocket.http.response" in scope.get("extensions", {})
 
 
 def close_code(error: RolegateError) -> int:
-    """The code of a WebSocket that is closed: policy violation, or try again later."""
+    """Returns the code with which a WebSocket is closed: policy violation, or try again later."""
     return 1008 if error.status < 500 else 1013

@@ -1,6 +1,6 @@
-"""The user in the headers of a proxy that asked Rolegate, believed only from the addresses of proxies.
+"""Reads the user from the headers of a proxy that asked Rolegate, and believes only the addresses of proxies.
 
-`rolegate.fastapi`, `rolegate.asgi`, `rolegate.django` and `rolegate.flask` use it.
+Use it through `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django` or `rolegate.flask`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
 
 _ID, _USERNAME, _ROLE = "rolegate-user-id", "rolegate-username", "rolegate-role"
-#: What Rolegate leaves as it is in a name, and the bytes that it encodes.
+#: A name as Rolegate encodes it: the characters that it leaves as they are, and encoded bytes.
 _ENCODED = re.compile(r"(?:[ -$&-*\--~]|%[0-9A-Fa-f]{2})+")
 _USER_ID = re.compile(r"[1-9][0-9]{0,18}")
 _MAX_ID = 2**63 - 1
-#: Names of headers from which servers and middleware take another address for that of the socket.
+#: The names of headers from which servers and middleware take an address that replaces that of the socket.
 _FORWARDED = re.compile(r"forwarded|real-ip|client-ip|connecting-ip")
 _LOG = logging.getLogger("rolegate")
-#: Until when each problem is not logged again; there are few.
+#: The time until which each problem is not logged again. There are few problems.
 _LOGGED: Dict[str, float] = {}
 
 
 class IdentityRefused(RolegateError):
-    """The request did not come from a proxy of the list, or what says so cannot be believed."""
+    """The request did not come from a listed proxy, or the address that says so cannot be believed."""
 
     status, detail = 403, "The request did not come through the proxy."
     reason = "IDENTITY_REFUSED"
@@ -40,8 +40,8 @@ class IdentityRefused(RolegateError):
 class ProxyIdentity:
     """Reads the user of a request from the headers of the proxies at ``peers``.
 
-    ``peers`` are addresses or networks, such as ``["127.0.0.1", "10.1.0.0/16"]``, from which the proxies connect.
-    Whoever can connect from there can be any user. With ``roles``, the user must have one of them.
+    ``peers`` are the addresses or networks from which the proxies connect, such as ``["127.0.0.1", "10.1.0.0/16"]``.
+    Any program that can connect from there can claim to be any user. With ``roles``, the user must have one of them.
     """
 
     def __init__(self, peers: Iterable[str], *roles: RoleName) -> None:
@@ -53,7 +53,7 @@ class ProxyIdentity:
         self.roles = roles
 
     def of_asgi(self, scope: Mapping[str, Any], receive: Any = None) -> User:
-        """The user of a request or WebSocket of ASGI. With ``receive``, uvicorn's own socket is asked."""
+        """Returns the user of an ASGI request or WebSocket. With ``receive``, the socket of uvicorn is checked, too."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         client = scope.get("client")
         host, port = (client[0], client[1]) if client else (None, None)
@@ -62,7 +62,7 @@ class ProxyIdentity:
         return self._user(headers, host, port, own)
 
     def of_wsgi(self, environ: Mapping[str, Any]) -> User:
-        """The user of a request of WSGI. The sockets of gunicorn and Werkzeug are asked where there is one."""
+        """Returns the user of a WSGI request. Under gunicorn and Werkzeug, their socket is checked, too."""
         headers = [
             (name[5:].replace("_", "-").lower(), value)
             for name, value in environ.items()
@@ -89,7 +89,7 @@ class ProxyIdentity:
         if is_rewritten:
             raise _refused(_REWRITTEN)
         if not any(peer in network for network in self.networks):
-            # A server that believes the proxy shows the address of the browser here.
+            # If the server believes the proxy's headers, this is the address of the browser.
             raise _refused(_NOT_LISTED, peer)
         user = _user_of(headers)
         if self.roles and user.role not in self.roles:
@@ -115,7 +115,7 @@ def _network(text: str) -> Network:
 
 
 def _address(text: Any) -> Optional[Address]:
-    """An IPv4-mapped address, as of sockets for both versions, is the IPv4 address."""
+    """Parses an address. An IPv4-mapped one, which dual-stack sockets report, becomes the IPv4 address."""
     try:
         address = ip_address(text) if isinstance(text, str) else None
     except ValueError:
@@ -124,16 +124,16 @@ def _address(text: Any) -> Optional[Address]:
 
 
 def _is(own: Any, peer: Address, port: Any) -> bool:
-    """Whether the address that the server shows is that of its socket."""
+    """Returns whether the address that the server reports is that of its socket."""
     is_tcp = isinstance(own, tuple) and len(own) >= 2
     return is_tcp and _address(own[0]) == peer and port in (None, own[1], str(own[1]))
 
 
 def _may_be_rewritten(peer: Address, port: Any, headers: Sequence[Tuple[str, str]]) -> bool:
-    """Whether a server or middleware may have taken the address from a header.
+    """Returns whether a server or middleware may have taken the address from a header.
 
-    Servers that do so set no port, 0, or one that the header has. Whoever can reach the server could send the address
-    of a proxy, so an address that any such header has is not believed.
+    Servers that do so set no port, port 0, or the port in the header. Any client of such a server could send the
+    address of a proxy in the header, so an address that is also in such a header is not believed.
     """
     if port is not None and str(port) in ("", "0"):
         return True
@@ -166,7 +166,7 @@ def _user_of(headers: Sequence[Tuple[str, str]]) -> User:
 
 
 def _decoded(name: str) -> str:
-    """A name as the user has typed it. Several values are joined by ``,``, which Rolegate encodes."""
+    """Decodes a username. A ``,`` shows that several values were joined, because Rolegate would encode it."""
     if not _ENCODED.fullmatch(name):
         raise _refused("Rolegate-Username is empty, or not as Rolegate encodes it")
     raw = re.sub(rb"%(..)", lambda match: bytes([int(match[1], 16)]), name.encode("ascii"))
@@ -177,7 +177,7 @@ def _decoded(name: str) -> str:
 
 
 def _refused(problem: str, peer: Optional[Address] = None) -> IdentityRefused:
-    """Logs why, once a minute for each problem, for the operator; the response does not say it."""
+    """Returns the refusal, and logs the problem for the operator, once a minute. The response does not tell it."""
     now = time.monotonic()
     if now >= _LOGGED.get(problem, now):
         _LOGGED[problem] = now + 60

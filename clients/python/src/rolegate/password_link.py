@@ -12,15 +12,15 @@ from .user import User
 
 @dataclass(frozen=True)
 class PasswordLink:
-    """A link, as its token, which is never shown again."""
+    """A password link. Its token is never shown again."""
 
     token: str
-    #: When it ends, unless it is used before. In UTC.
+    #: When the link expires, in UTC, unless it is used before.
     expires_at: datetime
 
     @classmethod
     def of(cls, message: pb.PasswordLink) -> PasswordLink:
-        """One without a token or its end is ``Malformed``."""
+        """Reads a link. Raises `Malformed` if it has no token or no expiry."""
         if not message.token or not message.HasField("expires_at"):
             raise Malformed("a password link without a token or its end")
         return cls(message.token, message.expires_at.ToDatetime(timezone.utc))
@@ -38,21 +38,21 @@ class NewUser:
 
     @classmethod
     def of(cls, message: pb.CreateUserResponse) -> NewUser:
-        """Without the link, nobody could sign in: ``Malformed``."""
+        """Reads the response. Raises `Malformed` without a link, because the user could then never sign in."""
         return cls(User.of(message.user), PasswordLink.of(message.password_link))
 
 
 @dataclass(frozen=True)
 class PasswordLinkHolder:
-    """Whose password a link sets, and until when."""
+    """The user whose password a link sets."""
 
     username: str
-    #: When the link ends, unless it is used before. In UTC.
+    #: When the link expires, in UTC, unless it is used before.
     expires_at: datetime
 
     @classmethod
     def of(cls, message: pb.GetPasswordLinkResponse) -> PasswordLinkHolder:
-        """One without a name or its end is ``Malformed``."""
+        """Reads the response. Raises `Malformed` if it has no name or no expiry."""
         if not message.username or not message.HasField("expires_at"):
             raise Malformed("a password link without its user or its end")
         return cls(message.username, message.expires_at.ToDatetime(timezone.utc))
@@ -60,14 +60,14 @@ class PasswordLinkHolder:
 
 @dataclass(frozen=True)
 class PasswordPolicy:
-    """How many bytes a new password may have. A list of common ones may refuse others."""
+    """The number of bytes that a new password may have. The service may also refuse common passwords."""
 
     min_length: int
     max_length: int
 
     @classmethod
     def of(cls, message: pb.GetPasswordPolicyResponse) -> PasswordPolicy:
-        """Lengths that no password has are ``Malformed``."""
+        """Reads the response. Raises `Malformed` if no password could have such a length."""
         if not 0 < message.min_length <= message.max_length:
             raise Malformed("lengths that no password has")
         return cls(message.min_length, message.max_length)

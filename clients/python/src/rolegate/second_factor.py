@@ -1,4 +1,4 @@
-"""Second factors."""
+"""The second factor of a user, as the service returns it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from .auth.v1 import auth_pb2 as pb
 class SecondFactor:
     """The second factor of a user."""
 
-    #: Whether sign-ins need a code.
+    #: True if a sign-in needs a code.
     enabled: bool
-    #: The recovery codes that are left.
+    #: The number of recovery codes that are left.
     recovery_codes: int
 
     @classmethod
     def of(cls, message: pb.GetSecondFactorResponse) -> SecondFactor:
-        """What the service returned."""
+        """Reads the response of the service."""
         return cls(message.enabled, message.recovery_codes)
 
 
 @dataclass(frozen=True)
 class SecondFactorEnrolment:
-    """What a user keeps of a second factor. Never shown again."""
+    """The secret and the recovery codes of a new second factor, for the user to keep. They are never shown again."""
 
-    #: 20 bytes in base32.
+    #: The secret, which is 20 bytes in base32.
     secret: str
-    #: The same for authenticator applications: ``otpauth://totp/…``.
+    #: The secret as a URL for authenticator applications: ``otpauth://totp/…``.
     otpauth_url: str
-    #: Ten, each good once in place of a code.
+    #: Ten codes, each of which can be used once in place of a one-time code.
     recovery_codes: Tuple[str, ...]
 
     @classmethod
     def of(cls, message: pb.EnrolSecondFactorResponse) -> SecondFactorEnrolment:
-        """What the service returned."""
+        """Reads the response of the service."""
         return cls(message.secret, message.otpauth_url, tuple(message.recovery_codes))
 
     def __repr__(self) -> str:

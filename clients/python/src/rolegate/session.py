@@ -1,4 +1,4 @@
-"""Sessions, and what a credential is."""
+"""Sessions, and the user of a credential, as the service returns them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class Session:
 
     id: int
     user_id: int
-    #: As the client named it; ``None``: without a name.
+    #: The name that the client gave it; ``None`` if it has none.
     name: Optional[str]
     created_at: datetime
-    #: When it was last good for a decision; ``None``: never.
+    #: When the session was last accepted for a decision; ``None`` if it never was.
     last_used_at: Optional[datetime]
-    #: The address and the User-Agent of the client that made it; ``None``: unknown.
+    #: The address and the User-Agent of the client that created it; ``None`` if they are unknown.
     client_address: Optional[str]
     user_agent: Optional[str]
-    #: When it ends, used or not.
+    #: When the session ends, even if it is used.
     expires_at: datetime
-    #: When it ends unless it is used.
+    #: When the session ends if it is not used before.
     idle_expires_at: datetime
-    #: Whether it is the credential of the call.
+    #: True if the session is the credential of the call.
     current: bool
 
     @classmethod
     def of(cls, message: pb.Session) -> Session:
-        """One without an id or a time is ``Malformed``."""
+        """Reads a session. Raises `Malformed` if it has no id or lacks a time."""
         has_ends = message.HasField("expires_at") and message.HasField("idle_expires_at")
         if message.id < 1 or not message.HasField("created_at") or not has_ends:
             raise Malformed("a session without an id or a time")
@@ -55,7 +55,7 @@ class Session:
 
 @dataclass(frozen=True)
 class NewSession:
-    """A session that was made. ``token`` is sent like an access token, and never shown again."""
+    """A session that was just created. ``token`` is sent like an access token, and is never shown again."""
 
     token: str
     session: Session
@@ -63,7 +63,7 @@ class NewSession:
 
     @classmethod
     def of(cls, message: pb.CreateSessionResponse) -> NewSession:
-        """What the service returned."""
+        """Reads the response of the service."""
         return cls(message.token, Session.of(message.session), User.of(message.user))
 
     def __repr__(self) -> str:
@@ -79,17 +79,17 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class CurrentUser:
-    """The bearer of a credential, with the role of decisions."""
+    """The user of a credential, with the role that decisions use."""
 
     user: User
-    #: What the credential is: ``access_token``, ``session`` or ``api_key``.
+    #: The kind of the credential: ``access_token``, ``session`` or ``api_key``.
     credential_kind: str
-    #: When the credential ends at the latest; ``None``: never.
+    #: When the credential expires at the latest; ``None`` if it never does.
     expires_at: Optional[datetime]
 
     @classmethod
     def of(cls, message: pb.GetCurrentUserResponse) -> CurrentUser:
-        """A credential of another kind is ``Malformed``."""
+        """Reads the response. Raises `Malformed` for a credential of an unknown kind."""
         kind = _KINDS.get(message.credential.kind)
         if kind is None:
             raise Malformed("an unknown kind of credential")

@@ -1,4 +1,4 @@
-"""Starts ``rolegate-test-server``: the real services, in memory, for one test."""
+"""Starts ``rolegate-test-server``, which is the real services in memory, for one test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = (
 class RolegateServer:
     """A server with users of its own: ``RolegateServer("--user", "ada:a password:author")``.
 
-    It ends with its ``with`` block, at the latest with this process. The password of ``admin`` is
+    It ends with its ``with`` block, and at the latest with this process. The password of the user ``admin`` is
     ``admin-password``.
     """
 
@@ -32,15 +32,15 @@ class RolegateServer:
         except BaseException:
             self.close()
             raise
-        #: URL of the variant with access tokens.
+        #: The URL of the API with bearer tokens.
         self.bearer: str = addresses["bearer"]
-        #: URL of the variant with HTTP Basic.
+        #: The URL of the API with HTTP Basic.
         self.basic: str = addresses["basic"]
-        #: URL for proxies.
+        #: The URL for proxies.
         self.forward_auth: str = addresses["forward"]
-        #: URL for clients, as in ``AUTH_SERVICE_URL``.
+        #: The URL of auth-service for clients, as in ``AUTH_SERVICE_URL``.
         self.grpc: str = addresses["grpc"]
-        #: URL of the clock and the failures.
+        #: The URL that moves the clock and causes failures.
         self.control: str = addresses["control"]
 
     def _addresses(self, program: str) -> dict[str, str]:
@@ -53,26 +53,26 @@ class RolegateServer:
         return addresses
 
     def login(self, username: str, password: str, otp: Optional[str] = None) -> str:
-        """An access token."""
+        """Logs in, and returns the access token."""
         body = {"username": username, "password": password, "otp": otp}
         answer = _post(self.bearer, "/login", body)
         token: str = answer["access_token"]
         return token
 
     def advance(self, seconds: int) -> None:
-        """Moves the clock by which access tokens (30 minutes) and sessions expire."""
+        """Moves the clock by which access tokens (after 30 minutes) and sessions expire."""
         self._command("clock", advance_seconds=seconds)
 
     def outage(self) -> None:
-        """Makes auth-service answer no call until ``reset()``: 503."""
+        """Makes auth-service answer no call until ``reset()``. Protected endpoints then answer 503."""
         self._command("outage")
 
     def slow(self, seconds: float) -> None:
-        """Makes each call of auth-service take so much longer until ``reset()``."""
+        """Makes each call of auth-service take this much longer until ``reset()``."""
         self._command("slow", milliseconds=round(seconds * 1000))
 
     def revoke(self, username: str) -> None:
-        """Ends every access token and session of a user of the flags."""
+        """Ends every access token and session of a user whom the flags name."""
         self._command("revoked", username=username)
 
     def reset(self) -> None:
@@ -97,7 +97,7 @@ class RolegateServer:
 
 
 def _post(url: str, path: str, body: Mapping[str, object]) -> Any:
-    # Without the proxies of the environment.
+    # `http.client` ignores the proxies that the environment names.
     connection = HTTPConnection(url.split("://")[1], timeout=30)
     try:
         connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})

@@ -1,4 +1,4 @@
-"""Users and roles."""
+"""Users and roles, as the service returns them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .errors import Malformed
 
 
 class Role(str, Enum):
-    """The roles that always exist; the values are their names. Others are a ``str``."""
+    """The roles that always exist. The values are their names. Any other role is a ``str``."""
 
     USER = "user"
     AUTHOR = "author"
     ADMIN = "admin"
 
-    # As of `enum.StrEnum`, which Python has since 3.11.
+    # This is what `enum.StrEnum` does, which only Python 3.11 and later have.
     __str__ = str.__str__
 
 
-#: The name of a role. auth-service knows which exist, and refuses others.
+#: The name of a role. auth-service knows which roles exist, and refuses any other.
 RoleName = Union[Role, str]
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -33,22 +33,25 @@ _BY_NAME = {role.value: role for role in Role}
 
 
 def role_number(role: RoleName) -> pb.Role.ValueType:
-    """The role in a request to the version before, which refuses the number of any other."""
+    """Returns the number of a role, which the previous version of the service reads. It refuses roles without one."""
     return _NUMBERS.get(role, pb.ROLE_UNSPECIFIED)
 
 
 @lru_cache(maxsize=1024)
 def allowed_roles(names: Tuple[RoleName, ...]) -> pb.AllowedRoles:
-    """A requirement, of which a service has few; nothing may change it. auth-service checks the names."""
-    # The version before must admit nobody by an added role, and refuse what is no name.
+    """Returns the requirement of one of these roles, whose names auth-service checks.
+
+    A service has few requirements, so they are cached, and nothing may change the returned message.
+    """
+    # The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
     numbers = [role_number(name) for name in names if name in _NUMBERS or not _NAME.fullmatch(name)]
     return pb.AllowedRoles(role_names=names, roles=numbers)
 
 
 def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
-    """The role of a response: its name, or in one of the version before its number.
+    """Returns the role of a response: its name, or its number in a response of the previous version.
 
-    What is neither is ``Malformed``: any role would be a guess.
+    Raises `Malformed` if there is neither, because any role would be a guess.
     """
     role = _BY_NAME.get(name) if name else _BY_NUMBER.get(number)
     if role is not None:
@@ -60,9 +63,9 @@ def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
 
 @dataclass(frozen=True)
 class User:
-    """A user, with the role stored when the service answered; one of `Role`, or the name of another.
+    """A user, with the role that was stored when the service answered: one of `Role`, or the name of another.
 
-    In decisions it is ``user`` for a stored role that grants nothing.
+    In decisions, the role is ``user`` if the stored role grants nothing.
     """
 
     id: int
@@ -72,7 +75,7 @@ class User:
 
     @classmethod
     def of(cls, message: pb.User) -> User:
-        """A user without an id or a role is ``Malformed``, never a user without rights."""
+        """Reads a user. Raises `Malformed` without an id or a role, rather than return a user without rights."""
         if message.id < 1:
             raise Malformed("a user without an id")
         role = role_of(message.role_name, message.role)
@@ -81,7 +84,7 @@ class User:
 
 @dataclass(frozen=True)
 class Login:
-    """What a login returns."""
+    """The result of a login."""
 
     access_token: str
     user: User
@@ -92,7 +95,7 @@ class Login:
 
 @dataclass(frozen=True)
 class UserPage:
-    """A page of users by ascending id; ``next`` is the ``after`` of the next page, ``None`` on the last."""
+    """A page of users by ascending id. ``next`` is ``after`` of the next page, ``None`` on the last."""
 
     users: List[User]
     next: Optional[int]

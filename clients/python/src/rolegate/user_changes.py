@@ -1,8 +1,10 @@
-"""What ``watch_users`` yields.
+"""The events that ``watch_users`` yields.
 
-Store the ``revision`` of each event with what you make of it, ``None`` as well: with the stored one a watch goes on
-where the last one ended. Store the ``seal`` of each event that has one, too: with it, `HistoryUnknown` is raised when the
-service has another database than before, or a restored one, whose revisions mean something else. If its users are right,
+Store the ``revision`` of each event together with what you make of the event, even if it is ``None``. With the stored
+revision, a watch goes on where the last one ended.
+
+Store the ``seal`` of each event that has one, too. With it, `HistoryUnknown` is raised if the service has another
+database than before, or a restored one, whose revisions mean something else. If the users in that database are right,
 watch again without revision and seal.
 """
 
@@ -18,13 +20,13 @@ from .user import RoleName, role_of
 
 @dataclass(frozen=True)
 class SnapshotStart:
-    """All users follow by ascending id, until the next `WatchProgress`. Users that do not come do not exist.
+    """A snapshot begins: all users follow by ascending id, until the next `WatchProgress`. No other users exist.
 
-    A watch begins so without a revision, or if the service no longer has the changes behind it. A snapshot that is
-    interrupted begins again.
+    A watch begins with a snapshot if it has no revision, or if the service no longer has the changes after its
+    revision. A snapshot that is interrupted begins again.
     """
 
-    #: A watch that ends during the snapshot begins the next one with a snapshot, too.
+    #: ``None``, so that a watch that ends during the snapshot begins the next time with a snapshot, too.
     revision: ClassVar[None] = None
 
 
@@ -32,26 +34,26 @@ class SnapshotStart:
 class UserChange:
     """The state of a user after a change."""
 
-    #: ``None`` in a snapshot.
+    #: The revision of the change; ``None`` in a snapshot.
     revision: Optional[int]
     user_id: int
     username: str
-    #: The stored role; one of `Role`, or the name of another.
+    #: The stored role: one of `Role`, or the name of another.
     role: RoleName
-    #: Whether every credential of the user is refused.
+    #: True if every credential of the user is refused.
     disabled: bool
-    #: Whether the user was deleted. The id may exist again only if an operator imports it.
+    #: True if the user was deleted. The id can exist again only if an operator imports it.
     deleted: bool
-    #: Identifies the history of users up to this change; empty in a snapshot. It does not count when changes are compared.
+    #: Identifies the history of users up to this change; empty in a snapshot. It is ignored when changes are compared.
     seal: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class WatchProgress:
-    """Everything up to this revision was yielded."""
+    """All changes up to this revision were yielded."""
 
     revision: int
-    #: Identifies the history of users up to this revision; empty if the service names none. Not compared either.
+    #: Identifies the history of users up to this revision; empty if the service sends none. It is not compared either.
     seal: str = field(default="", compare=False)
 
 
@@ -59,7 +61,10 @@ UserEvent = Union[SnapshotStart, UserChange, WatchProgress]
 
 
 def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress, None]:
-    """An event, or ``None`` for one of a later version. A user without an id or a role is ``Malformed``."""
+    """Reads an event. Returns ``None`` for an event of a later version.
+
+    Raises `Malformed` for a user without an id or a role.
+    """
     kind = message.WhichOneof("item")
     if kind == "progress":
         return WatchProgress(message.progress.revision, message.progress.seal)
