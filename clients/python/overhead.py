@@ -1,9 +1,11 @@
-"""Measures what `require("author")` costs a FastAPI endpoint: ``overhead.py`` beside a running auth-service.
+"""Measures what `require("author")` costs a FastAPI endpoint. Run it as ``overhead.py`` beside a running auth-service.
 
-Needs AUTH_SERVICE_URL, the access token of an author in TOKEN, and wrk. The service has core 0 for itself; wrk and
-auth-service share the others. It runs as README.md recommends, and with Python's own threshold of the garbage
-collector, which then runs whenever many requests wait at once. Rounds of both and of both endpoints alternate;
-ratios are those of medians. The time of the process for a request says the same on a machine that is busy otherwise.
+It needs AUTH_SERVICE_URL, the access token of an author in TOKEN, and wrk. The service has core 0 for itself, and wrk
+and auth-service share the others. One service has the threshold of the garbage collector that README.md recommends.
+The other has Python's own threshold, with which the collector runs whenever many requests wait at once.
+
+Rounds of both services and of both endpoints alternate, and ratios are those of medians. On a busy machine, the CPU
+time of the process for a request is more reliable than the rate.
 """
 
 import gc
@@ -16,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROUNDS, SECONDS, CONNECTIONS = 7, 3, 64
-#: Objects: the threshold of README.md, and the default of this Python.
+#: The thresholds of the garbage collector, in objects: that of README.md, and the default of this Python.
 THRESHOLDS = 10_000, gc.get_threshold()[0]
 SERVICE = """
 import gc
@@ -40,13 +42,13 @@ async def protected_endpoint() -> dict[str, str]:
 
 
 def cpu_seconds(process):
-    """The time of a process on its core, with that of all threads."""
+    """Returns the CPU time of all threads of a process."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(process, url):
-    """Requests a second, and microseconds of the core for each; every response must be 200."""
+    """Returns the requests per second, and the CPU time of one in microseconds. Every response must be 200."""
     header = f"authorization: Bearer {os.environ['TOKEN']}"
     wrk = ["taskset", "-c", f"1-{os.cpu_count() - 1}", "wrk", "-t1", f"-c{CONNECTIONS}"]
     command = [*wrk, f"-d{SECONDS}s", "-H", header, url]
@@ -59,7 +61,7 @@ def measure(process, url):
 
 
 def start(folder, threshold):
-    """A process, and the URL of its service."""
+    """Starts the service, and returns its process and its URL."""
     uvicorn = [sys.executable, "-m", "uvicorn", "service:app", "--port", "0"]
     command = ["taskset", "-c", "0", *uvicorn, "--no-access-log", "--log-level", "info"]
     env = {**os.environ, "GC_THRESHOLD": str(threshold)}
@@ -88,7 +90,7 @@ def main():
         print(f"gc.set_threshold({threshold})")
         medians = []
         for name in ("open", "protected"):
-            # The first round warms up.
+            # The first round only warms up, so it is left out.
             rate, cpu = (sorted(values) for values in zip(*rates[threshold, name][1:]))
             medians.append((statistics.median(rate), statistics.median(cpu)))
             spread = f"{rate[0]:.0f} to {rate[-1]:.0f}"

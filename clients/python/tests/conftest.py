@@ -1,4 +1,4 @@
-"""The stage: the real services, which `client-stage` runs for these tests."""
+"""The stage: the real services that `client-stage` runs for these tests."""
 
 import json
 import os
@@ -22,11 +22,11 @@ class Stage:
         return json.loads(self.lines.readline())
 
     def token(self, kind="fresh"):
-        """The token of a new user."""
+        """Creates a user, and returns a token of this kind."""
         return self.ask(token=kind)["token"]
 
     def given(self, state):
-        """Brings about a state of the last user, or a fault."""
+        """Puts the last user into a state, or causes a fault."""
         self.ask(given=state)
 
 
@@ -49,12 +49,12 @@ async def async_client():
 
 @pytest.fixture
 def admin(client):
-    """The access token of the admin."""
+    """Returns the access token of the admin."""
     return client.login("admin", os.environ["ADMIN_PASSWORD"]).access_token
 
 
 class Blocking:
-    """An `AsyncClient` whose calls are `Client`'s."""
+    """A `Client` with the interface of an `AsyncClient`, so that each test runs with both."""
 
     def __init__(self, client):
         self.client = client
@@ -77,5 +77,5 @@ async def auth(request, client, async_client):
 
 @pytest.fixture
 def name(request):
-    """A username of this test."""
+    """Returns a username that only this test uses."""
     return request.node.name[:200]

@@ -1,4 +1,4 @@
-"""A fake of ``WatchUsers``, whose streams end on purpose."""
+"""A fake service of ``WatchUsers``, whose streams end on purpose."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ SERVING = b"\x08\x01"
 
 
 class Refusal:
-    """How a stream ends with a reason."""
+    """Ends a stream with a reason."""
 
     def __init__(self, reason, retry_after=None):
         details = [ErrorInfo(reason=reason, domain="rolegate")]
@@ -31,16 +31,16 @@ class Refusal:
 
 
 class Streams(grpc.GenericRpcHandler):
-    """Answers each call of ``WatchUsers`` with the next of these streams; behind the last, streams hang.
+    """Answers each call of ``WatchUsers`` with the next of these streams. After the last one, streams hang.
 
     A stream ends with ``UNAVAILABLE``, or with the `Refusal` in it.
     """
 
     def __init__(self, *streams):
         self.streams = list(streams)
-        #: The revision that each stream began behind, and its metadata and seconds.
+        #: The revision after which each stream began, its metadata, and the seconds until its deadline.
         self.begun, self.metadata, self.time = [], [], []
-        #: The seal that each stream began with.
+        #: The seal that each stream was requested with.
         self.seals = []
         self.hanging, self.ended = threading.Event(), threading.Event()
         #: Set when the caller of the last stream has left.

@@ -1,4 +1,4 @@
-"""Reads of a value that changes while calls are in flight, and whose answers wait for the test."""
+"""Tests of the batcher with a value that changes while calls are in flight, and with answers that wait for the test."""
 
 import asyncio
 
@@ -139,6 +139,6 @@ async def test_request_ends_at_its_own_deadline():
         await store.read("a")
     store.answer(1)
     await settle()
-    # The next one is not held up by it.
+    # The stalled call does not delay the next one.
     store.answer(1)
     assert await store.read("b") == 0

@@ -1,4 +1,4 @@
-"""Every call of the contract, by both clients, against the real service."""
+"""Tests of every call of the contract, with both clients, against the real service."""
 
 import inspect
 import os
@@ -244,7 +244,7 @@ async def test_tokens_end_when_they_are_revoked(auth, stage, admin):
 
 async def test_decisions_of_a_batch_have_an_outcome_each(auth, stage):
     token = stage.token()
-    # What cannot be a token spoils no other decision.
+    # A text that cannot be a token spoils no other decision.
     decisions = [(token, None), ("a b", None), (token, ["admin"]), ("forged", None), (token, [])]
     decisions += [(token, ["user", "reviewer"]), (token, "")]
     user, *refusals = await auth.batch_authorize(decisions)
@@ -357,7 +357,7 @@ def test_both_clients_have_every_call():
     contract = Path(os.environ["CONTRACT"]).read_text()
     calls = {sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in findall(r"rpc (\w+)", contract)}
     calls -= {"batch_get_users", "delete_api_keys", "delete_sessions"}
-    calls -= {"batch_verify_credentials"}  # Gateways save calls by it.
+    calls -= {"batch_verify_credentials"}  # Only gateways need it, to save calls.
     calls |= {"get_usernames", "delete_api_key", "delete_all_api_keys"}
     calls |= {"delete_session", "delete_all_sessions"}
     for kind in (Client, AsyncClient):
@@ -375,7 +375,7 @@ def test_every_reason_of_the_contract_has_an_exception():
 
 
 def test_clients_with_compression_or_large_metadata_are_told_so():
-    """By the library itself, as programs without our client use it."""
+    """Calls with the gRPC library alone, as programs without this client do."""
     target = os.environ["AUTH_SERVICE_URL"].split("//")[1]
     with grpc.insecure_channel(target) as channel:
         method = channel.unary_unary(

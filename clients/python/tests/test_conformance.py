@@ -1,4 +1,4 @@
-"""``clients/conformance.json``: the outcome of each case by both clients and in FastAPI, ASGI, Django and Flask."""
+"""Tests of the cases of ``clients/conformance.json``, with both clients and in FastAPI, ASGI, Django and Flask."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ async def test_every_interface_has_the_outcome_of_the_table(case, stage, client,
 
 
 async def expect(step, ask):
-    """Asks as often as the step says, and asserts its outcome."""
+    """Asks as often as the step says, and asserts that the outcome is the step's."""
     end = time.monotonic() + 60
     for _ in range(step.get("times", 1)):
         outcome = await ask()

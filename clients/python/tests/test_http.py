@@ -1,4 +1,4 @@
-"""Headers, and statuses that are no answers."""
+"""Tests of headers, and of gRPC statuses that are no answers of the service."""
 
 import grpc
 import pytest

@@ -1,4 +1,4 @@
-"""The user in the headers of a proxy: believed from its address only, as the socket has it."""
+"""Tests that the user in the headers of a proxy is believed only if the socket has the proxy's address."""
 
 import socket
 import subprocess
@@ -233,7 +233,7 @@ app.mount("/asgi", RequireProxyUser(inner, PEERS))
 
 @contextmanager
 def uvicorn(folder, *options):
-    """The service under uvicorn on every address of this machine; the client may choose its own."""
+    """Runs the service under uvicorn on every address of this machine, so that a client can choose its own address."""
     (folder / "service.py").write_text(SERVICE)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -254,7 +254,7 @@ def uvicorn(folder, *options):
 
 
 def ask(port, source, path, **headers):
-    """The status and the body of a request from another address of this machine."""
+    """Sends a request from an address of this machine, and returns the status and the body."""
     transport = httpx.HTTPTransport(local_address=source)
     with httpx.Client(transport=transport) as http:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -269,7 +269,7 @@ REFUSED = (403, {"detail": "The request did not come through the proxy."})
 def test_under_uvicorn_only_the_socket_counts(tmp_path, path):
     with uvicorn(tmp_path, "--no-proxy-headers") as get:
         assert get("127.0.0.1", path) == (200, "ann")
-        # Also for a user on the machine of the proxy.
+        # The browser of the user may run on the machine of the proxy.
         for browser in ["203.0.113.9", "127.0.0.1", "127.0.0.2"]:
             assert get("127.0.0.1", path, x_forwarded_for=browser) == (200, "ann")
         assert get("127.0.0.2", path) == REFUSED

@@ -1,4 +1,4 @@
-"""One `AsyncClient` in several event loops, to which channels of gRPC belong."""
+"""Tests of one `AsyncClient` in several event loops. gRPC's channels belong to a single loop."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ def test_client_outlives_its_event_loop_and_keeps_no_connection_of_it():
         for _ in range(4):
             asyncio.run(decide())
             gc.collect()
-        # gRPC closes sockets in threads of its own, some time later.
+        # gRPC closes sockets some time later, in threads of its own.
         deadline = time.monotonic() + 60
         while sockets() > one_loop:
             assert time.monotonic() < deadline, (sockets(), one_loop)

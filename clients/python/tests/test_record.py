@@ -1,4 +1,4 @@
-"""The record of changes, by both clients against the real service."""
+"""Tests of the record of changes, with both clients against the real service."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone

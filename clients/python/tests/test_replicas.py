@@ -1,4 +1,4 @@
-"""Two replicas behind one name that count their calls. They are fakes, because they fail on purpose."""
+"""Tests with two replicas behind one name, which count their calls. They are fakes, because they fail on purpose."""
 
 import os
 import threading
@@ -16,12 +16,12 @@ from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import DeadlineExceeded, Unavailable
 
 SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
-# Those of the name on the stage.
+# The stage resolves the name of the replicas to these addresses.
 ADDRESSES = ("127.0.9.2", "127.0.9.3")
 
 
 class Replica(grpc.GenericRpcHandler):
-    """Answers the first ``failures`` calls with a status that is no answer, or none at all if it hangs."""
+    """A replica that fails the first ``failures`` calls with a status that is no answer, or hangs in every call."""
 
     def __init__(self, health=SERVING, failures=0, hangs=False):
         self.health, self.failures, self.hangs, self.calls = health, failures, hangs, []
@@ -48,7 +48,7 @@ class Replica(grpc.GenericRpcHandler):
 
 @contextmanager
 def served(*replicas):
-    """The URL of their name."""
+    """Serves these replicas, and returns the URL with their name."""
     port = 0
     with ExitStack() as servers:
         for replica, address in zip(replicas, ADDRESSES):
@@ -61,7 +61,7 @@ def served(*replicas):
 
 
 def authorize_and_wait(client, both):
-    """Decisions until each replica has some, which may need more connections than the first one."""
+    """Makes decisions until each replica has had some. At first the client may be connected to only one."""
     for _ in range(1000):
         client.authorize("token")
         if all(len(replica.calls) > 10 for replica in both):
@@ -123,7 +123,7 @@ async def test_timeout_of_a_client_bounds_every_call(call):
         async with AsyncClient(url, timeout=0.2) as client:
             with pytest.raises(DeadlineExceeded):
                 await call(client)
-        # By default these are 10 seconds and more.
+        # By default, such a call takes 10 seconds and more.
         assert 0.3 < time.monotonic() - start < 3
 
 

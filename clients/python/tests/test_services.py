@@ -1,4 +1,4 @@
-"""The services of README.md and of FastAPI under uvicorn, in processes of their own."""
+"""Tests of the service in README.md and of a FastAPI service, each under uvicorn in a process of its own."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 @contextmanager
 def served(code, folder):
-    """A service under uvicorn, and how it ends on SIGTERM."""
+    """Runs a service under uvicorn, and checks how it ends on SIGTERM."""
     (folder / "service.py").write_text(code)
     command = [sys.executable, "-m", "uvicorn", "service:app", "--port", "0"]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
@@ -81,7 +81,7 @@ async def test_requirement_that_auth_service_refuses_is_500_and_in_the_log(
         [line] = [record.getMessage() for record in caplog.records if record.name == "rolegate"]
         assert f"one of the roles {roles}" in line and "REQUEST_INVALID" in line
         assert token not in caplog.text
-        # What the client of this service can mend is not in its log.
+        # The log has no mistakes that the client of this service can fix.
         caplog.clear()
         assert (await protected(kind, roles, {})())["status"] == 401
         assert not caplog.records

@@ -1,4 +1,4 @@
-"""Password links and second factors, by both clients against the real service."""
+"""Tests of password links and second factors, with both clients against the real service."""
 
 import hmac
 import time
@@ -30,7 +30,7 @@ from rolegate.testing import RolegateServer
 
 
 def code(secret, step=0):
-    """The code of an authenticator application (RFC 6238), ``step`` steps from now."""
+    """Returns the code that an authenticator application shows (RFC 6238), ``step`` steps from now."""
     counter = int(time.time()) // 30 + step
     digest = hmac.digest(b32decode(secret), counter.to_bytes(8, "big"), "sha1")
     start = digest[19] & 15
@@ -39,7 +39,7 @@ def code(secret, step=0):
 
 
 def other(otp):
-    """Another code."""
+    """Returns a code that differs from this one."""
     return f"{(int(otp) + 1) % 1_000_000:06}"
 
 
@@ -53,7 +53,7 @@ async def test_user_chooses_a_password_by_a_link(auth, name, admin):
         await auth.login(name, "")
     with pytest.raises(PasswordInvalid):
         await auth.redeem_password_link(link.token, "")
-    # Looking a link up leaves it good.
+    # Looking a link up does not use it up.
     assert await auth.get_password_link(link.token) == PasswordLinkHolder(name, link.expires_at)
     assert await auth.get_password_policy() == PasswordPolicy(1, 72)
     assert await auth.redeem_password_link(link.token, "first") is None
@@ -98,14 +98,14 @@ async def test_user_with_a_second_factor_needs_a_code(auth, name):
         with pytest.raises(OtpRequired):
             await refused(name, "password")
     for refused in [auth.login, auth.create_session]:
-        # Blank text is no code.
+        # Blank text counts as no code.
         with pytest.raises(OtpRequired):
             await refused(name, "password", otp=" ")
         with pytest.raises(OtpInvalid):
             await refused(name, "password", otp="none")
         with pytest.raises(CredentialsInvalid):
             await refused(name, "wrong", otp=factor.recovery_codes[0])
-    # That of now is used.
+    # The code of the current step has been used, so the next one is sent.
     token = (await auth.login(name, "password", otp=code(factor.secret, 1))).access_token
     session = await auth.create_session(name, "password", otp=factor.recovery_codes[0])
     assert session.user == user
@@ -179,6 +179,6 @@ def test_link_without_its_token_or_end_is_malformed():
             PasswordPolicy.of(pb.GetPasswordPolicyResponse(min_length=lengths[0], max_length=lengths[1]))
     user = {"id": 1, "role_name": "user"}
     assert NewUser.of(pb.CreateUserResponse(user=user, password_link=link)).user.id == 1
-    # The service is one that knows no links.
+    # A service that knows no password links would answer like this.
     with pytest.raises(Malformed):
         NewUser.of(pb.CreateUserResponse(user=user))

@@ -1,4 +1,4 @@
-"""``rolegate.testing``, and a FastAPI service against it."""
+"""Tests of ``rolegate.testing``, and of a FastAPI service that uses it."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def server():
 
 @pytest.fixture
 def reports(server, monkeypatch):
-    """Requests of this token."""
+    """Starts a service that asks this server, and returns a function that sends it requests with a token."""
     monkeypatch.setenv("AUTH_SERVICE_URL", server.grpc)
     app = FastAPI()
 
@@ -88,7 +88,7 @@ def test_server_ends_with_a_process_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", script], text=True, **pipes) as process:
         url = process.stdout.readline().strip()
         process.kill()
-        # The server has this pipe, too.
+        # The server holds this pipe, too, so it ends when the server has ended.
         process.stderr.read()
     with Client(url, timeout=1) as client, pytest.raises(Unavailable):
         client.login("admin", "admin-password")

@@ -1,4 +1,4 @@
-"""TLS against the real service, which requires a client certificate."""
+"""Tests of TLS against the real service, which requires a client certificate."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ def tls(ca="ca", client="client"):
     return Tls(STAGE[ca], files.get("cert"), files.get("key"))
 
 
-#: Why a handshake fails, as a part of gRPC's message. If the server refuses the certificate, gRPC reports
-#: only that the connection ended.
+#: The settings with which a handshake fails, and a part of gRPC's message that says why. If the server refuses the
+#: certificate, gRPC reports only that the connection ended.
 BAD = {
     "another name": (STAGE["url_of_another_name"], tls(), "Hostname Verification Check failed"),
     "another CA": (STAGE["url"], tls(ca="another_ca"), "certificate signature failure"),
@@ -30,7 +30,7 @@ BAD = {
 
 
 async def both(url, files, call):
-    """The outcomes of a call by both clients."""
+    """Makes a call with both clients, and returns the outcomes."""
 
     def threads():
         with Client(url, files) as client:

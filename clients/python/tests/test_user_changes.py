@@ -1,4 +1,4 @@
-"""``watch_users`` of both clients. The service is a fake, because its streams end on purpose."""
+"""Tests of ``watch_users`` with both clients. The service is a fake, because its streams end on purpose."""
 
 import asyncio
 import logging
@@ -37,13 +37,13 @@ def changed(revision, user_id, deleted=False):
 
 @pytest.fixture(params=["threads", "asyncio"])
 def watch(request):
-    """The first events of a watch, by a client whose other calls end soon."""
+    """Returns the first events of a watch, by a client whose other calls have a very short deadline."""
 
     def threads(url, count, from_revision):
         def events():
             return list(islice(client.watch_users("key", from_revision), count))
 
-        # A watch that is late ends with its client.
+        # If the watch takes too long, it ends with its client.
         with ThreadPoolExecutor(1) as pool, Client(url, timeout=0.001) as client:
             return pool.submit(events).result(60)
 
@@ -160,7 +160,7 @@ def test_stream_has_no_deadline_and_what_a_later_version_adds_is_ignored(watch):
 def test_outage_is_in_the_log_once(watch, caplog):
     caplog.set_level(logging.WARNING, "rolegate")
     watch(Streams([], [], [progress(4)], [progress(5)]), 2, from_revision=3)
-    # One before revision 4, and one behind it.
+    # One interruption was before revision 4, and one after it.
     [first, second] = [it.getMessage() for it in caplog.records if it.name == "rolegate"]
     assert first == second and first.endswith("the service cannot be reached: the replica stops")
 
@@ -173,7 +173,7 @@ def test_pauses_are_doubled_until_a_revision_comes_and_the_service_may_want_long
     assert watch.pause_after(StoreUnavailable()) == 10.0
     list(watch.events(progress(7)))
     assert watch.pause_after(Overloaded(retry_after=7.0)) == 7.0
-    # The revision is not known any more; what begins without one cannot lack it.
+    # The watch has forgotten its revision. A watch without a revision cannot need another snapshot.
     assert watch.pause_after(SnapshotRequired()) == 0.2
     with pytest.raises(SnapshotRequired):
         watch.pause_after(SnapshotRequired())

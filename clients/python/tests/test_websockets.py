@@ -1,4 +1,4 @@
-"""WebSockets under uvicorn: refused at the handshake with the responses of requests."""
+"""Tests of WebSockets under uvicorn, which are refused at the handshake with the same responses as requests."""
 
 import json
 
@@ -44,7 +44,7 @@ app.mount("/asgi/author", RequireUser(inner, AsyncClient.from_env(), "author"))
 
 
 def greeting(http, path, token=None):
-    """The first message, or the status of the refusal, its reason, its detail and a header."""
+    """Returns the first message of a WebSocket, or the status, the reason, the detail and a header of the refusal."""
     url = f"ws://{http.base_url.netloc.decode()}{path}"
     headers = None if token is None else bearer(token)
     try:

@@ -1,4 +1,4 @@
-"""Protected views as mypy sees them in strict mode: tests/long/clients checks this file, and nothing runs it."""
+"""Protected views, whose types mypy checks in strict mode. tests/long/clients does so, and nothing runs this file."""
 
 from typing import Annotated, Optional
 
