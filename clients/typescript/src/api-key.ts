@@ -1,4 +1,4 @@
-/** API keys. */
+/** API keys, as the service returns them. */
 
 import { Malformed } from "./errors.js";
 import type { ApiKey as WireApiKey, CreateApiKeyResponse } from "./generated/rolegate/auth/v1/auth.js";
@@ -8,28 +8,28 @@ import { idFrom, type Role, roleFrom } from "./user.js";
 export interface ApiKey {
   readonly id: number;
   readonly userId: number;
-  /** As its user named it; not unique. */
+  /** The name that its user gave it, which need not be unique. */
   readonly name: string;
   /** The first 8 characters of the key. */
   readonly prefix: string;
-  /** The highest role that it grants; `undefined`: the user's. */
+  /** The highest role that the key grants. `undefined` means the role of its user. */
   readonly role: Role | undefined;
   readonly createdAt: Date;
-  /** When it ends; `undefined`: never. */
+  /** When the key expires; `undefined` if it never does. */
   readonly expiresAt: Date | undefined;
-  /** When it was last good for a decision; `undefined`: never. */
+  /** When the key was last accepted for a decision; `undefined` if it never was. */
   readonly lastUsedAt: Date | undefined;
-  /** The username of the admin who created it for the user; `undefined`: the user or an operator did. */
+  /** The username of the admin who created it for the user; `undefined` if the user or an operator did. */
   readonly createdBy: string | undefined;
 }
 
-/** A key that was created. `key` is sent like an access token, and never shown again. */
+/** A key that was just created. `key` is sent like an access token, and is never shown again. */
 export interface NewApiKey {
   readonly key: string;
   readonly apiKey: ApiKey;
 }
 
-/** A role that is none is `Malformed`: without it the key would seem to grant more. */
+/** Reads an API key. Throws `Malformed` for an invalid role, because a key without one would seem to grant more. */
 export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   if (!message?.createdAt || message.id < 1n) throw new Malformed("an API key without an id or a time");
   const { name, prefix, createdAt, expiresAt, lastUsedAt, createdBy, roleName } = message;
@@ -39,10 +39,10 @@ export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy };
 }
 
-/** A key that is not of the user it was made for is `Malformed`, and not handed out. */
+/** Reads a new key. Throws `Malformed`, and does not return the key, if it belongs to another user than requested. */
 export function newApiKeyFrom(message: CreateApiKeyResponse, userId: number | undefined): NewApiKey {
   const apiKey = apiKeyFrom(message.apiKey);
-  // The version before ignores the user, so the key would be one of the actor, who is an admin.
+  // The previous version of the service ignores the user, so the key would belong to the actor, who is an admin.
   if (userId !== undefined && userId !== apiKey.userId) throw new Malformed("an API key of another user");
   return { key: message.key, apiKey };
 }

@@ -1,4 +1,4 @@
-/** The record of changes, sign-ins and refusals. */
+/** Entries of the record of changes, sign-ins and refusals. */
 
 import { Malformed } from "./errors.js";
 import type {
@@ -8,47 +8,47 @@ import type {
 } from "./generated/rolegate/auth/v1/auth.js";
 import { idFrom, optionalId, optionalIdFrom } from "./user.js";
 
-/** What happened once. */
+/** An entry of the record: one event. */
 export interface AuditEntry {
-  /** Ascending in the order of the commits, without gaps except after a restore. */
+  /** The number of the entry. It ascends in the order of the commits, without gaps except after a restore. */
   readonly revision: number;
-  /** By the clock of the database, to the second. */
+  /** When it happened, by the clock of the database, to the second. */
   readonly time: Date;
-  /** Such as `role_changed`. */
+  /** The name of the event, such as `role_changed`. */
   readonly event: string;
-  /** The user to whom it happened; `undefined`: unknown. */
+  /** The user to whom it happened; `undefined` if the user is unknown. */
   readonly userId: number | undefined;
-  /** The name that the user had; `undefined`: unknown, or erased. */
+  /** The name that the user had then; `undefined` if it is unknown or was erased. */
   readonly username: string | undefined;
-  /** Who did it; `undefined`: a client that is unknown, or the operator. */
+  /** The user who did it; `undefined` for an unknown client and for the operator. */
   readonly actorId: number | undefined;
-  /** The name that the actor had; `undefined`: as above, or erased. */
+  /** The name that the actor had then; `undefined` if there is no `actorId` or the name was erased. */
   readonly actor: string | undefined;
-  /** The ids of the API key and of the session by which the actor did it. */
+  /** The ids of the API key and of the session with which the actor did it. */
   readonly actorKey: number | undefined;
   readonly actorSession: number | undefined;
-  /** `undefined`: unknown, erased, or not for this reader. */
+  /** The address of the client; `undefined` if it is unknown, was erased, or is not for this reader. */
   readonly clientAddress: string | undefined;
-  /** Several, separated by commas, where requests shared a call. */
+  /** The id of the request, or several ids, separated by commas, if requests shared a call. */
   readonly requestId: string | undefined;
   /** What changed, such as `{ from: "user", to: "admin" }`; never a secret. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Selects entries; by default the newest 50 of all. */
+/** Selects entries. By default, these are the newest 50 of all. */
 export interface AuditQuery {
-  /** 1 to 200. */
+  /** The maximum number of entries, 1 to 200. */
   readonly limit?: number | undefined;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: number | undefined;
   readonly userId?: number | undefined;
   readonly actorId?: number | undefined;
   readonly event?: string | undefined;
-  /** Only about the actor, which may then be any credential. */
+  /** Selects only entries about the user `actor`, which may then be any credential. */
   readonly own?: boolean | undefined;
 }
 
-/** A page of the record, the newest first; `next` is the `after` of the next page, `undefined` on the last. */
+/** A page of the record, the newest entry first. `next` is `after` of the next page, `undefined` on the last. */
 export interface AuditPage {
   readonly entries: AuditEntry[];
   readonly next: number | undefined;
@@ -64,7 +64,7 @@ export function auditPageFrom({ entries, nextAfter }: ListAuditResponse): AuditP
   return { entries: entries.map(entryFrom), next: optionalIdFrom(nextAfter) };
 }
 
-/** An entry without a revision, a time or details is `Malformed`. */
+/** Reads an entry. Throws `Malformed` if it lacks a revision, a time or details. */
 export function entryFrom(message: WireEntry): AuditEntry {
   const { time, event, username, actor, clientAddress, requestId } = message;
   const details = objectFrom(message.details);

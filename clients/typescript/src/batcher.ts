@@ -1,14 +1,14 @@
 /**
- * Concurrent requests share calls, without added latency and without stale answers.
+ * Lets concurrent requests share calls, without added latency and without stale answers.
  *
  * A request joins only a call that has not been sent, because a call in flight could return what was true
- * before the request was made. A lone request is sent at once; those that arrive while a call is in flight
- * share the next one. The rule is that of the crate `rolegate-batcher`.
+ * before the request was made. A lone request is sent at once. Requests that arrive while a call is in flight
+ * share the next one. The crate `rolegate-batcher` has the same rule.
  */
 
 import { DeadlineExceeded, RolegateError, Unavailable } from "./errors.js";
 
-/** A call in flight for longer, at a replica that hangs for example, no longer delays the next one. */
+/** A call that is in flight for longer than these milliseconds no longer delays the next one. Its replica may hang. */
 export const STALL_TIMEOUT = 20;
 export const MAX_IN_FLIGHT = 16;
 
@@ -19,14 +19,17 @@ interface Member<Request, Answer> {
   isSettled: boolean;
 }
 
-/** Batches requests. Each has its own deadline of `timeout` milliseconds. */
+/** Batches requests. Each request has its own deadline of `timeout` milliseconds. */
 export class Batcher<Request, Answer> {
   #waiting: Member<Request, Answer>[] = [];
-  /** Calls in flight, and those of them that are younger than the stall timeout. */
+  /** The number of calls in flight, and how many of them are younger than the stall timeout. */
   #inFlight = 0;
   #progressing = 0;
 
-  /** `send` makes one call until a time of `performance.now()`; its answers are in the order of the requests. */
+  /**
+   * `send` gets the requests of one call, and its deadline as a time of `performance.now()`. It returns the answers in
+   * the order of the requests.
+   */
   constructor(
     private readonly send: (
       requests: Request[],
@@ -56,7 +59,7 @@ export class Batcher<Request, Answer> {
     });
   }
 
-  /** Sends the next batch if none is in flight, or if all in flight are stalled. */
+  /** Sends the next batch if no call is in flight, or if all calls in flight are stalled. */
   #sendNext(): void {
     if (this.#progressing > 0 || this.#inFlight >= MAX_IN_FLIGHT) return;
     const waiting = this.#waiting.filter((member) => !member.isSettled);
@@ -88,7 +91,7 @@ export class Batcher<Request, Answer> {
     stopCounting();
     this.#inFlight -= 1;
     batch.forEach((member, index) => member.settle(answers[index] ?? new Unavailable()));
-    // Callers that were just answered often submit again at once: they join the next batch.
+    // Callers that were just answered often submit again at once, and then join the next batch.
     setImmediate(() => this.#sendNext());
   }
 }

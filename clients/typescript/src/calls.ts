@@ -1,4 +1,4 @@
-/** What every call needs: its messages, its deadline, and whether it may be made again. */
+/** Makes calls: within a deadline, with metadata, and again if a read has reached no replica. */
 
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { isIP } from "node:net";
@@ -6,18 +6,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refused, RolegateError, Unavailable } from "./errors.js";
 import { errorOf } from "./status.js";
 
-/** Milliseconds for decisions and reads, which take few. */
+/** The deadline in milliseconds of decisions and reads, which take only a few. */
 export const READ_TIMEOUT = 5_000;
-/** Milliseconds for calls that hash a password: a third of a second of work behind a queue. */
+/** The deadline in milliseconds of calls that hash a password, which is a third of a second of work behind a queue. */
 export const PASSWORD_TIMEOUT = 10_000;
-/** Delays before the second and the third attempt of a read that reached no replica. */
+/** The delays in milliseconds before the second and the third attempt of a read that reached no replica. */
 const RETRY_DELAYS = [10, 40];
-/** How far the timers of both sides may differ. */
+/** How many milliseconds the timers of client and service may differ. */
 const CLOCK_TOLERANCE = 100;
-/** Bytes of the ids of requests that share a call; a peer refuses too long a header. */
+/** The maximum number of bytes for the ids of requests that share a call. A peer refuses a header that is too long. */
 const MAX_ID_LIST = 9 * 1024;
 
-/** The request that a call serves. The service uses both from trusted callers only. */
+/** The request that a call serves. The service believes both fields only from trusted callers. */
 export interface Context {
   readonly clientAddress?: string | undefined;
   readonly requestId?: string | undefined;
@@ -33,19 +33,22 @@ export interface Method<Request, Response> {
   readonly name: string;
   readonly request: Codec<Request>;
   readonly response: Codec<Response>;
-  /** Whether it hashes a password. */
+  /** True if the service hashes a password for it. */
   readonly hashes?: boolean;
-  /** Whether it changes nothing, so that it may be made again. */
+  /** True if it changes nothing, so that it may be made again. */
   readonly isRead?: boolean;
 }
 
-/** A token that can be one. Others would only take space in a batch, and metadata cannot carry them. */
+/**
+ * Returns the token. Throws `TOKEN_INVALID` for a text that cannot be one: it would only take space in a batch, and
+ * metadata cannot carry it.
+ */
 export function checkedToken(token: string): string {
   if (!/^[!-~]{1,4096}$/.test(token)) throw new Refused("TOKEN_INVALID");
   return token;
 }
 
-/** The metadata of a call, on behalf of `actor` if there is one. */
+/** Returns the metadata of a call, with the token `actor` if there is one. */
 export function metadataOf(context: Context, actor?: string): Metadata {
   const metadata = new Metadata();
   const { clientAddress, requestId } = context;
@@ -61,7 +64,7 @@ export function metadataOf(context: Context, actor?: string): Metadata {
   return metadata;
 }
 
-/** The metadata of a call that these requests share. */
+/** Returns the metadata of a call that these requests share. */
 export function sharedMetadata(contexts: readonly Context[]): Metadata {
   const metadata = new Metadata();
   let ids = contexts.flatMap(({ requestId }) => requestId ?? []).join(",");
@@ -70,7 +73,11 @@ export function sharedMetadata(contexts: readonly Context[]): Metadata {
   return metadata;
 }
 
-/** Makes a call until `deadline`, a time of `performance.now()`, and again if it changes nothing and reached no replica. */
+/**
+ * Makes a call, and makes it again if it changes nothing and has reached no replica.
+ *
+ * `deadline` is a time of `performance.now()`.
+ */
 export async function call<Request, Response>(
   client: Client,
   service: string,
@@ -88,7 +95,7 @@ export async function call<Request, Response>(
         (bytes: Buffer) => method.response.decode(bytes),
         message,
         metadata,
-        // The clock of the machine may be set meanwhile; gRPC takes nothing else.
+        // gRPC takes only a time of the machine's clock, although that clock may be set meanwhile.
         { deadline: Date.now() + deadline - performance.now() },
         (error, response) => {
           if (response) resolve(response);

@@ -1,4 +1,4 @@
-/** The calls of the contract. */
+/** The client, with one method for each call of the contract. */
 
 import { Client } from "@grpc/grpc-js";
 import { type ApiKey, apiKeyFrom, type NewApiKey, newApiKeyFrom } from "./api-key.js";
@@ -20,16 +20,15 @@ import { follow, type UserEvent, Watch } from "./user-changes.js";
 export type { Context } from "./calls.js";
 
 const SERVICE = `${pb.protobufPackage}.AuthService`;
-/** Items of one `BatchAuthorize`. */
+/** The maximum number of items of one `BatchAuthorize`. */
 const MAX_BATCH = 256;
 
 /**
  * A client of every replica of auth-service behind a URL.
  *
- * In every call that takes `actor`, it is the access token or session of an admin, unless the call says
- * otherwise.
- * Calls reject with a `RolegateError`. They end after 5 seconds, those that hash a password after 10; calls
- * that change nothing are made again if they reached no replica.
+ * `actor` is the access token or session of an admin, unless the call says otherwise. Calls reject with a
+ * `RolegateError`. They end after 5 seconds, or after 10 if they hash a password. Calls that change nothing are
+ * made again if they reached no replica.
  */
 export class AuthClient extends SignIn {
   readonly #client: Client;
@@ -46,12 +45,12 @@ export class AuthClient extends SignIn {
     this.#decisions = new Batcher(decideAll, MAX_BATCH, READ_TIMEOUT);
   }
 
-  /** By `AUTH_SERVICE_URL` and `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`. */
+  /** Creates a client from `AUTH_SERVICE_URL` and `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`. */
   static fromEnv(): AuthClient {
     return new AuthClient(...settingsFromEnv());
   }
 
-  /** Ends all connections. */
+  /** Ends all connections and watches. */
   close(): void {
     this.#closing.abort();
     this.#client.close();
@@ -64,7 +63,7 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Checks a username and a password, for HTTP Basic (RFC 7617). With `acceptApiKeys`, a live API key of the user is
+   * Checks a username and a password, for HTTP Basic (RFC 7617). With `acceptApiKeys`, a valid API key of the user is
    * accepted in place of the password.
    */
   async verifyCredentials(
@@ -78,8 +77,9 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Decides whether the bearer of `token` has one of `roles` now; `undefined`: any user. Concurrent decisions
-   * share calls, which carry all request ids and no client address.
+   * Decides whether the bearer of `token` has one of `roles` now. Without `roles`, any user is accepted.
+   *
+   * Concurrent decisions share calls, which carry all request ids and no client address.
    */
   async authorize(token: string, roles?: readonly Role[], context: Context = {}): Promise<User> {
     return this.#decisions.submit({ item: authorizeRequest(token, roles), context });
@@ -90,7 +90,7 @@ export class AuthClient extends SignIn {
     decisions: readonly { token: string; roles?: readonly Role[] | undefined }[],
     context: Context = {},
   ): Promise<(User | RolegateError)[]> {
-    // A token that cannot be one is refused in its place and spoils no other decision.
+    // A text that cannot be a token is refused in its place, and spoils no other decision.
     const all = decisions.map(({ token, roles }) => refusedOr(() => authorizeRequest(token, roles)));
     const items = all.filter((item) => !(item instanceof RolegateError));
     const response = await this.call(methods.BATCH_AUTHORIZE, { items }, context);
@@ -100,7 +100,7 @@ export class AuthClient extends SignIn {
     });
   }
 
-  /** Creates a user, also while registration is closed. */
+  /** Creates a user, even while registration is closed. */
   async createUser(
     actor: string,
     username: string,
@@ -125,7 +125,7 @@ export class AuthClient extends SignIn {
 
   /**
    * Renames a user, disables or enables the user, or both at once. A new name ends the user's access
-   * tokens; sessions and API keys stay.
+   * tokens, but not the sessions and API keys.
    */
   async updateUser(
     actor: string,
@@ -138,7 +138,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.UPDATE_USER, message, context, actor)).user);
   }
 
-  /** Replaces the role of a user, from the next decision on. */
+  /** Replaces the role of a user. The new role counts from the next decision on. */
   async setUserRole(actor: string, id: number, role: Role, context: Context = {}): Promise<User> {
     const message = { userId: BigInt(id), ...roleFields(role) };
     return userFrom((await this.call(methods.SET_USER_ROLE, message, context, actor)).user);
@@ -162,7 +162,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.GET_USER, { userId: BigInt(id) }, context, actor)).user);
   }
 
-  /** Deletes a user and returns it. */
+  /** Deletes a user and returns the deleted user. */
   async deleteUser(actor: string, id: number, context: Context = {}): Promise<User> {
     return userFrom((await this.call(methods.DELETE_USER, { userId: BigInt(id) }, context, actor)).user);
   }
@@ -178,7 +178,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.SET_PASSWORD, message, context, actor)).user);
   }
 
-  /** Replaces the password of the user `actor`. Ends the user's tokens, and sessions but `actor`. */
+  /** Replaces the password of the user `actor`, and ends the user's tokens and all sessions but `actor`. */
   async changePassword(
     actor: string,
     currentPassword: string,
@@ -190,8 +190,9 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Ends every access token and session of a user; without an id, of the user `actor`: a logout. A session as
-   * `actor` ends only itself.
+   * Ends every access token and session of a user.
+   *
+   * Without an id, it logs out the user `actor`. If `actor` is a session, only that session ends.
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
     const message = { userId: optionalId(userId), fromCookie: false, cookieSessions: [], withPairs: false };
@@ -199,8 +200,10 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Creates an API key with at most `role`; `undefined`: the user's. It is one of the user `actor`, or of the
-   * user with an id, for whom an admin must name a role.
+   * Creates an API key with at most `role`. Without it, the key has the role of its user.
+   *
+   * The key belongs to the user `actor`, or to the user with `userId`. An admin who creates a key for another user
+   * must name a role.
    */
   async createApiKey(
     actor: string,
@@ -215,14 +218,14 @@ export class AuthClient extends SignIn {
     return newApiKeyFrom(response, userId);
   }
 
-  /** The API keys of a user by ascending id; without an id, of the user `actor`. */
+  /** Lists the API keys of a user by ascending id. Without an id, it lists those of the user `actor`. */
   async listApiKeys(actor: string, userId?: number, context: Context = {}): Promise<ApiKey[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_API_KEYS, message, context, actor);
     return response.apiKeys.map(apiKeyFrom);
   }
 
-  /** Deletes an API key of a user, or `"all"`; without a user id, of the user `actor`. */
+  /** Deletes an API key of a user, or `"all"`, and returns the deleted ones. Without a user id, the user is `actor`. */
   async deleteApiKeys(
     actor: string,
     keys: number | "all",
@@ -236,14 +239,14 @@ export class AuthClient extends SignIn {
     return response.apiKeys.map(apiKeyFrom);
   }
 
-  /** The sessions of a user by ascending id; without an id, of the user `actor`. */
+  /** Lists the sessions of a user by ascending id. Without an id, it lists those of the user `actor`. */
   async listSessions(actor: string, userId?: number, context: Context = {}): Promise<Session[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_SESSIONS, message, context, actor);
     return response.sessions.map(sessionFrom);
   }
 
-  /** Ends a session of a user, or `"all"` but `actor`; without a user id, of the user `actor`. */
+  /** Ends a session of a user, or `"all"` but `actor`, and returns them. Without an id, the user is `actor`. */
   async deleteSessions(
     actor: string,
     sessions: number | "all",
@@ -257,18 +260,18 @@ export class AuthClient extends SignIn {
     return response.sessions.map(sessionFrom);
   }
 
-  /** The user `actor`, which may be any credential, and what kind of credential it is. */
+  /** Returns the user `actor` and the kind of the credential. `actor` may be any credential. */
   async getCurrentUser(actor: string, context: Context = {}): Promise<CurrentUser> {
     return currentUserFrom(await this.call(methods.GET_CURRENT_USER, {}, context, actor));
   }
 
-  /** The roles that auth-service has. */
+  /** Returns the roles that auth-service has. */
   async listRoles(actor: string, context: Context = {}): Promise<Role[]> {
     const { roleNames } = await this.call(methods.LIST_ROLES, {}, context, actor);
     return roleNames.map((name) => roleFrom(name));
   }
 
-  /** The usernames of up to 256 users by id, without ids that do not exist. Needs no actor. */
+  /** Returns the usernames of up to 256 users by id, without ids that do not exist. The call needs no actor. */
   async getUsernames(ids: readonly number[], context: Context = {}): Promise<Map<number, string>> {
     const { users } = await this.call(methods.BATCH_GET_USERS, { ids: ids.map(BigInt) }, context);
     return new Map(users.map(({ id, username }) => [idFrom(id), username]));
@@ -280,11 +283,11 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Yields the changes of users behind a revision, through outages and without a deadline. Without a revision, all
-   * users come first. `seal` is the last one that was stored, with a revision or without.
+   * Yields the changes of users after a revision. It goes on through outages, and has no deadline.
    *
-   * `actor` may be an API key of an admin. `undefined`: the client certificate says who watches. See `UserEvent` for
-   * what to do with the events. A refusal that time does not mend is thrown.
+   * Without a revision, all users come first. `seal` is the last stored seal, with a revision or without. `actor` may
+   * be an API key of an admin. Without it, the client certificate says who watches. `UserEvent` says what to do with
+   * the events. A refusal that waiting does not end is thrown.
    */
   watchUsers(
     actor?: string,

@@ -1,4 +1,4 @@
-/** Decisions, alone and in a batch. */
+/** Sends decisions, alone or in a batch, and reads their outcomes. */
 
 import type { Client } from "@grpc/grpc-js";
 import { call, checkedToken, type Context, sharedMetadata } from "./calls.js";
@@ -20,7 +20,7 @@ export function authorizeRequest(token: string, roles: readonly Role[] | undefin
 }
 
 export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (User | RolegateError)[] {
-  // Outcomes belong to items by their order: with one missing, users would get another's.
+  // Outcomes belong to items by their order. If one is missing, users would get the outcomes of others.
   if (response.outcomes.length !== size) throw new Malformed("not one outcome for each item");
   return response.outcomes.map(({ outcome }) => {
     if (outcome?.$case === "refusalReason") return refusal(outcome.value);
@@ -28,7 +28,7 @@ export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (
   });
 }
 
-/** One decision alone is an `Authorize`, several are a `BatchAuthorize`. */
+/** Sends one decision as an `Authorize`, or several as a `BatchAuthorize`. */
 export async function decide(
   client: Client,
   service: string,

@@ -1,10 +1,10 @@
 /**
- * Why a call failed, and its HTTP response.
+ * The errors of failed calls, with their HTTP responses.
  *
- * Only `Refused` is an answer of the service. Every other error decides nothing: never read it as "no".
+ * Only `Refused` is an answer of the service. Every other error says nothing about the user, so never read it as "no".
  */
 
-/** The reasons of the contract, with the status and the detail of the gateway; "" is the message. */
+/** The reasons of the contract, with the gateway's status and detail. For a detail of "", the message is the detail. */
 export const REASONS = {
   USERNAME_TAKEN: [400, "Username already exists."],
   USERNAME_INVALID: [400, ""],
@@ -41,19 +41,19 @@ export const REASONS = {
   STORE_UNAVAILABLE: [503, "Service temporarily unavailable."],
   STORE_READ_ONLY: [503, "Service is temporarily read-only."],
   OUTCOME_UNKNOWN: [504, "Upstream timed out."],
-  // A bug of the calling program.
+  // This one means a bug of the calling program.
   REQUEST_INVALID: [500, "Internal server error."],
   SNAPSHOT_REQUIRED: [500, "Internal server error."],
   HISTORY_UNKNOWN: [500, "Internal server error."],
   INTERNAL: [500, "Internal server error."],
 } as const satisfies Record<string, readonly [number, string]>;
 
-/** What programs decide by. */
+/** The reason of a refusal, which programs compare. */
 export type Reason = keyof typeof REASONS;
 
-/** A failed call; `status`, `reason` and `detail` are those of the gateway's response. */
+/** A failed call. `status`, `reason` and `detail` are those of the gateway's response. */
 export class RolegateError extends Error {
-  /** Seconds until a new attempt makes sense. */
+  /** The number of seconds after which a new attempt makes sense. */
   retryAfter: number | undefined;
 
   constructor(
@@ -67,9 +67,9 @@ export class RolegateError extends Error {
   }
 }
 
-/** The service could not be reached, or a proxy answered in its place. */
+/** The service could not be reached, or a proxy has answered in its place. */
 export class Unavailable extends RolegateError {
-  /** `cause` is for logs: of gRPC, such as that of a failed handshake. */
+  /** `cause` is gRPC's text for logs, such as why a handshake has failed. */
   constructor(cause?: string) {
     const message = "the service cannot be reached";
     const detail = "Service temporarily unavailable.";
@@ -77,7 +77,7 @@ export class Unavailable extends RolegateError {
   }
 }
 
-/** The deadline of the call passed. A change may have happened. */
+/** The deadline of the call has passed. If the call was a change, it may have been made. */
 export class DeadlineExceeded extends RolegateError {
   constructor() {
     const message = "the service did not answer in time";
@@ -99,7 +99,7 @@ export class NotAuthenticated extends RolegateError {
 export class Refused extends RolegateError {
   constructor(
     override readonly reason: Reason,
-    /** For people; the broken rule where a value breaks one. */
+    /** A text for people. If a value is invalid, it says which rule the value breaks. */
     readonly text: string = "",
   ) {
     const [status, detail] = REASONS[reason];
@@ -107,7 +107,7 @@ export class Refused extends RolegateError {
   }
 }
 
-/** The error of a reason. One that this version does not know decides nothing. */
+/** Returns the error of a reason. A reason that this version does not know is `Malformed`, and no decision. */
 export function refusal(reason: string, text?: string): RolegateError {
   if (Object.hasOwn(REASONS, reason)) return new Refused(reason as Reason, text);
   return new Malformed(`unknown reason ${reason}`);

@@ -1,4 +1,4 @@
-/** Middleware of Express, and of everything else that takes `(request, response, next)`. */
+/** Middleware for Express, and for every framework that takes `(request, response, next)`. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthClient } from "./client.js";
@@ -8,7 +8,7 @@ import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
 
-/** Middleware; it answers 401, 403, 503 and 504 as the gateway does. */
+/** Middleware that answers 401, 403, 503 and 504 as the gateway does. */
 export type Middleware = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -20,12 +20,12 @@ export function requireUser(client: AuthClient): Middleware {
   return middleware(client, undefined);
 }
 
-/** Lets users pass who have one of these roles now. */
+/** Lets a user pass who has one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Middleware {
   return middleware(client, roles);
 }
 
-/** Lets users pass whom a proxy at one of `peers` names, and who have one of the roles, if there are any. */
+/** Lets a user pass whom a proxy at one of `peers` names. With `roles`, the user must have one of them. */
 export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Middleware {
   const identity = new ProxyIdentity(peers, ...roles);
   return middlewareOf((request) => identify(request, request, identity));
@@ -40,7 +40,7 @@ function middlewareOf(decide: (request: IncomingMessage) => Promise<ErrorRespons
     decide(request).then((refused) => {
       if (!refused) return next();
       response.writeHead(refused.status, refused.headers).end(refused.body);
-      // Also for what `next` throws.
+      // This also handles errors that `next` throws.
     }).catch(next);
   };
 }

@@ -1,4 +1,4 @@
-/** Hooks of Fastify: `{ onRequest: requireRole(client, "author") }`. */
+/** Hooks that protect routes of Fastify: `{ onRequest: requireRole(client, "author") }`. */
 
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
@@ -8,14 +8,14 @@ import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
 
-/** What a hook uses of a reply. */
+/** The part of Fastify's reply that a hook uses. */
 interface Reply {
   code(status: number): Reply;
   headers(headers: Record<string, string>): Reply;
   send(body: Buffer): unknown;
 }
 
-/** A hook; it answers 401, 403, 503 and 504 as the gateway does. */
+/** A hook that answers 401, 403, 503 and 504 as the gateway does. */
 export type Hook = (request: { raw: IncomingMessage }, reply: Reply) => Promise<unknown>;
 
 /** Lets any user with a valid token pass. */
@@ -23,12 +23,12 @@ export function requireUser(client: AuthClient): Hook {
   return hook(client, undefined);
 }
 
-/** Lets users pass who have one of these roles now. */
+/** Lets a user pass who has one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
   return hook(client, roles);
 }
 
-/** Lets users pass whom a proxy at one of `peers` names, and who have one of the roles, if there are any. */
+/** Lets a user pass whom a proxy at one of `peers` names. With `roles`, the user must have one of them. */
 export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Hook {
   const identity = new ProxyIdentity(peers, ...roles);
   return hookOf((request) => identify(request, request.raw, identity));
@@ -42,7 +42,7 @@ function hookOf(decide: (request: { raw: IncomingMessage }) => Promise<ErrorResp
   return async (request, reply) => {
     const refused = await decide(request);
     if (!refused) return undefined;
-    // Fastify takes a reply that a hook returns as sent, and adds a charset to the type of a string.
+    // Fastify takes a returned reply as sent. The body is a buffer, because Fastify adds a charset to a string's type.
     return reply.code(refused.status).headers(refused.headers).send(Buffer.from(refused.body));
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Handlers from a `Request` to a `Response`, such as those of Next.js, Hono and SvelteKit:
+ * Protects handlers from a `Request` to a `Response`, such as those of Next.js, Hono and SvelteKit:
  * `export const GET = requireRole(client, ["author"], (request, user) => new Response(user.username))`.
  */
 
@@ -8,14 +8,14 @@ import type { RolegateError } from "./errors.js";
 import { bearerToken, decided, errorResponse } from "./http.js";
 import type { Role, User } from "./user.js";
 
-/** A handler that gets the user, and behind it whatever else the framework passes. */
+/** A handler that gets the request, the user, and after them the other arguments that the framework passes. */
 export type Handler<R extends Request, Rest extends unknown[]> = (
   request: R,
   user: User,
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** The handler with its protection; it answers 401, 403, 503 and 504 as the gateway does. */
+/** A protected handler for the framework. It answers 401, 403, 503 and 504 as the gateway does. */
 export type Protected<R extends Request, Rest extends unknown[]> = (
   request: R,
   ...rest: Rest
@@ -29,18 +29,18 @@ export function requireUser<R extends Request, Rest extends unknown[]>(
   return protect(client, undefined, handler);
 }
 
-/** Lets users pass who have one of these roles now. */
+/** Lets a user pass who has one of these roles now. */
 export function requireRole<R extends Request, Rest extends unknown[]>(
   client: AuthClient,
   roles: readonly Role[],
   handler: Handler<R, Rest>,
 ): Protected<R, Rest> {
-  // A text would be a list of letters to a caller without types.
+  // A caller without types could pass a string, which would count as a list of letters.
   if (!Array.isArray(roles)) throw new TypeError("roles must be a list");
   return protect(client, roles, handler);
 }
 
-/** The response of the gateway to this error. */
+/** Returns the response that the gateway gives to this error. */
 export function responseOf(error: RolegateError): Response {
   const { status, headers, body } = errorResponse(error);
   return new Response(body, { status, headers });

@@ -1,7 +1,8 @@
 /**
- * A load balancing policy: calls go in turn to the replicas that report to serve (`grpc.health.v1`), which
- * grpc-js does not do by itself. Its interface for policies is experimental, so package.json takes no other
- * minor version.
+ * A load balancing policy that sends calls in turn to the replicas whose health is `SERVING` (`grpc.health.v1`).
+ *
+ * grpc-js does not check health by itself. Its interface for policies is experimental, so package.json allows no
+ * other minor version of grpc-js.
  */
 
 import {
@@ -15,14 +16,14 @@ import {
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { protobufPackage } from "./generated/rolegate/auth/v1/auth.js";
 
-/** Its name in a service config. */
+/** The name of the policy in a service config. */
 export const POLICY = "rolegate_serving_round_robin";
 const SERVICE = `${protobufPackage}.AuthService`;
 const SERVING = 1;
-/** Milliseconds until a watch that ended on an open connection is made again. */
+/** The milliseconds after which a watch is made again that has ended on an open connection. */
 const RETRY_DELAY = 1_000;
 
-/** A connection to a replica. It is healthy until a watch on it says that the replica does not serve. */
+/** A connection to a replica. It counts as healthy until a watch on it says that the replica does not serve. */
 class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
   #watch: ClientReadableStream<number> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -54,7 +55,7 @@ class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
       SERVICE,
     );
     watch.on("data", (reported: number) => this.setHealthy(reported === SERVING));
-    // A failure is a status, too. Without a listener it would end the process.
+    // A failure also arrives as a status. Without a listener, the error would end the process.
     watch.on("error", () => {});
     watch.on("status", ({ code }) => {
       if (watch !== this.#watch || code === status.UNIMPLEMENTED) return;
@@ -71,7 +72,7 @@ class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
   }
 }
 
-/** The status in a `HealthCheckResponse`. */
+/** Reads the status in a `HealthCheckResponse`. */
 function statusOf(bytes: Buffer): number {
   const reader = new BinaryReader(bytes);
   let reported = 0;
@@ -104,7 +105,7 @@ class ServingRoundRobin implements experimental.LoadBalancer {
     const watching: Partial<experimental.ChannelControlHelper> = {
       createSubchannel: (...args) => new WatchedSubchannel(helper.createSubchannel(...args)),
       updateState: (state, picker, message) => {
-        // As outlier detection of grpc-js does: the channel gets its own subchannel, without the wrapper.
+        // The channel must get its own subchannel, without the wrapper. Outlier detection of grpc-js does the same.
         const unwrapped = { pick: (args: experimental.PickArgs) => unwrap(picker.pick(args)) };
         helper.updateState(state, unwrapped, message);
       },

@@ -1,4 +1,4 @@
-/** Bearer tokens of HTTP requests, and errors as HTTP responses (RFC 6750, RFC 9110). */
+/** Reads bearer tokens from HTTP requests, and turns errors into HTTP responses (RFC 6750, RFC 9110). */
 
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
@@ -7,24 +7,24 @@ import type { ProxyIdentity } from "./identity.js";
 import type { Role, User } from "./user.js";
 
 const users = new WeakMap<object, User>();
-/** Until when each requirement is not logged again, by `performance.now()`; a program has few. */
+/** The time of `performance.now()` until which each requirement is not logged again. A program has few of them. */
 const logged = new Map<string, number>();
 
-/** The user of a request that `requireUser` or `requireRole` let pass. */
+/** Returns the user of a request that `requireUser`, `requireRole` or `requireProxyUser` has let pass. */
 export function userOf(request: object): User {
   const user = users.get(request);
   if (!user) throw new Error("the route has neither requireUser nor requireRole");
   return user;
 }
 
-/** A response to a refused request. */
+/** The response to a refused request. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** Remembers the user of `request`, or returns the response that refuses it. */
+/** Remembers the user of the bearer token in `head` for `userOf(request)`, or returns the response that refuses it. */
 export async function authenticate(
   request: object,
   head: Pick<IncomingMessage, "rawHeaders">,
@@ -34,7 +34,7 @@ export async function authenticate(
   return remember(request, await decided(() => client.authorize(bearerToken(head.rawHeaders), roles), roles));
 }
 
-/** The same by what a proxy says of the user. */
+/** Remembers the user whom a proxy names in `head` for `userOf(request)`, or returns the response that refuses it. */
 export async function identify(
   request: object,
   head: IncomingMessage,
@@ -49,7 +49,7 @@ function remember(request: object, outcome: User | RolegateError): ErrorResponse
   return undefined;
 }
 
-/** The user, or why there is none. */
+/** Returns the user of a decision, or the error that says why there is none. */
 export async function decided(
   decide: () => Promise<User>,
   roles: readonly Role[] | undefined,
@@ -64,8 +64,9 @@ export async function decided(
 }
 
 /**
- * Logs what no client of this service can mend, such as a required role that auth-service does not have: once a
- * minute for each requirement.
+ * Logs a mistake of this service that no client can fix, such as requiring a role that auth-service does not have.
+ *
+ * Each requirement is logged at most once a minute.
  */
 function logMistake(error: RolegateError, roles: readonly Role[] | undefined): void {
   const wanted = roles ? `one of the roles ${JSON.stringify(roles)}` : "a user";
@@ -76,8 +77,9 @@ function logMistake(error: RolegateError, roles: readonly Role[] | undefined): v
 }
 
 /**
- * The token in the `Authorization` of a request, or `NotAuthenticated`. Of Node, it takes the raw headers, because
- * Node drops repeated ones from the others.
+ * Returns the token in the `Authorization` of a request. Throws `NotAuthenticated` if there is none.
+ *
+ * For a request of Node, pass `rawHeaders`, because Node drops repeated headers from `headers`.
  */
 export function bearerToken(headers: readonly string[] | Headers): string {
   const values = authorizations(headers);
@@ -87,14 +89,14 @@ export function bearerToken(headers: readonly string[] | Headers): string {
 }
 
 function authorizations(headers: readonly string[] | Headers): string[] {
-  // Repeated ones are joined by a comma and a blank, which no token has.
+  // `Headers` joins repeated headers with a comma and a space, which no token has.
   if (headers instanceof Headers) return [headers.get("authorization") ?? ""];
   return headers.filter(
     (_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === "authorization",
   );
 }
 
-/** The response of the gateway to this error. */
+/** Returns the response that the gateway gives to this error. */
 export function errorResponse(error: RolegateError): ErrorResponse {
   const { status, reason } = error;
   const headers: Record<string, string> = {
@@ -105,7 +107,7 @@ export function errorResponse(error: RolegateError): ErrorResponse {
     const wasPresented = reason === "TOKEN_INVALID" || reason === "TOKEN_USER_NOT_FOUND";
     headers["www-authenticate"] = wasPresented ? 'Bearer error="invalid_token"' : "Bearer";
   } else if (status === 429 || status === 503) {
-    // In whole seconds, rounded up, so that clients do not come back too early.
+    // The value is in whole seconds, rounded up, so that clients do not come back too early.
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter ?? 1)));
   }
   return { status, headers, body: JSON.stringify({ detail: error.detail }) };

@@ -1,30 +1,30 @@
-/** The user in the headers of a proxy that asked Rolegate, believed only from the addresses of proxies. */
+/** Reads the user from the headers of a proxy that asked Rolegate, and believes only the addresses of proxies. */
 
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, Socket } from "node:net";
 import { Malformed, NotAuthenticated, Refused, RolegateError } from "./errors.js";
 import { idFrom, type Role, roleFrom, type User } from "./user.js";
 
-/** The request did not come from a proxy of the list, or what says so cannot be believed. */
+/** The request did not come from a listed proxy, or its headers cannot be believed. */
 export class IdentityRefused extends RolegateError {
-  /** `problem` is for logs. */
+  /** `problem` is a text for logs. */
   constructor(problem: string) {
     super(problem, 403, "IDENTITY_REFUSED", "The request did not come through the proxy.");
   }
 }
 
-/** What Rolegate leaves as it is in a name, and the bytes that it encodes. */
+/** A name as Rolegate encodes it: the characters that it leaves as they are, and encoded bytes. */
 const ENCODED = /^(?:[ -$&-*\--~]|%[0-9A-Fa-f]{2})+$/;
 const USER_ID = /^[1-9][0-9]{0,18}$/;
-/** Until when each problem is not logged again, by `performance.now()`; there are few. */
+/** The time of `performance.now()` until which each problem is not logged again. There are few problems. */
 const logged = new Map<string, number>();
 
 /**
  * Reads the user of a request from the headers of the proxies at `peers`.
  *
- * `peers` are addresses or networks, such as `["127.0.0.1", "10.1.0.0/16"]`, from which the proxies connect. Whoever can
- * connect from there can be any user. With roles, the user must have one of them. Only the address of the socket
- * counts, whatever `trust proxy` of Express or `trustProxy` of Fastify makes of it.
+ * `peers` are the addresses or networks from which the proxies connect, such as `["127.0.0.1", "10.1.0.0/16"]`. Any
+ * program that can connect from there can claim to be any user. With `roles`, the user must have one of them. Only the
+ * address of the socket counts, so `trust proxy` of Express and `trustProxy` of Fastify have no effect here.
  */
 export class ProxyIdentity {
   readonly #peers = new BlockList();
@@ -38,7 +38,7 @@ export class ProxyIdentity {
     this.#roles = roles;
   }
 
-  /** The user of a request, or an error that `errorResponse` makes a response of. */
+  /** Returns the user of a request, or throws an error that `errorResponse` turns into a response. */
   userOf(request: Pick<IncomingMessage, "rawHeaders" | "socket">): User {
     const peer = peerOf(request.socket);
     if (peer === undefined) {
@@ -68,14 +68,14 @@ function addPeer(peers: BlockList, text: string): void {
   peers.addSubnet(address, length, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** The address of a real socket: adapters that imitate one take it from wherever they like. */
+/** Returns the address of a real socket. Adapters that imitate a socket may take its address from a header. */
 function peerOf(socket: unknown): string | undefined {
   const address = socket instanceof Socket ? socket.remoteAddress : undefined;
   const [bare = ""] = (address ?? "").split("%");
   return isIP(bare) === 0 ? undefined : unmapped(bare);
 }
 
-/** An IPv4-mapped address, as of sockets for both versions, is the IPv4 address. */
+/** Returns the IPv4 address of an IPv4-mapped one, which dual-stack sockets report, and any other address unchanged. */
 function unmapped(address: string): string {
   if (isIPv4(address)) return address;
   const { hostname } = new URL(`http://[${address}]`);
@@ -103,7 +103,7 @@ function userFromHeaders(rawHeaders: readonly string[]): User {
   }
 }
 
-/** A name as the user has typed it. Several values are joined by `,`, which Rolegate encodes. */
+/** Decodes a username. A `,` shows that several values were joined, because Rolegate would encode it. */
 function decoded(name: string): string {
   if (!ENCODED.test(name)) throw refused("Rolegate-Username is empty, or not as Rolegate encodes it");
   try {
@@ -113,7 +113,7 @@ function decoded(name: string): string {
   }
 }
 
-/** Logs why, once a minute for each problem, for the operator; the response does not say it. */
+/** Returns the refusal, and logs the problem for the operator, once a minute. The response does not tell it. */
 function refused(problem: string, peer?: string): IdentityRefused {
   const now = performance.now();
   if (now >= (logged.get(problem) ?? now)) {

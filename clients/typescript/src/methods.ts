@@ -1,4 +1,4 @@
-/** The methods of the contract. */
+/** Describes the methods of the contract: their messages, and whether they hash a password or only read. */
 
 import type { Method } from "./calls.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
@@ -114,7 +114,7 @@ export const GET_PASSWORD_LINK = {
   name: "GetPasswordLink",
   request: pb.GetPasswordLinkRequest,
   response: pb.GetPasswordLinkResponse,
-  // Not as a read, which may be made again: a wrong token would count twice.
+  // It does not count as a read, because reads may be made again, and a wrong token would then count twice.
 } satisfies Method<pb.GetPasswordLinkRequest, pb.GetPasswordLinkResponse>;
 
 export const GET_PASSWORD_POLICY = {

@@ -6,10 +6,10 @@ import type {
 } from "./generated/rolegate/auth/v1/auth.js";
 import { type User, userFrom } from "./user.js";
 
-/** A link, as its token, which is never shown again. */
+/** A password link. Its token is never shown again. */
 export interface PasswordLink {
   readonly token: string;
-  /** When it ends, unless it is used before. */
+  /** When the link expires, unless it is used before. */
   readonly expiresAt: Date;
 }
 
@@ -19,38 +19,38 @@ export interface NewUser {
   readonly link: PasswordLink;
 }
 
-/** A link without a token or its end is `Malformed`. */
+/** Reads a link. Throws `Malformed` if it has no token or no expiry. */
 export function passwordLinkFrom(message: WirePasswordLink | undefined): PasswordLink {
   const { token, expiresAt } = message ?? {};
   if (!token || !expiresAt) throw new Malformed("a password link without a token or its end");
   return { token, expiresAt };
 }
 
-/** Without the link, nobody could sign in: `Malformed`. */
+/** Reads the response. Throws `Malformed` without a link, because the user could then never sign in. */
 export function newUserFrom({ user, passwordLink }: CreateUserResponse): NewUser {
   return { user: userFrom(user), link: passwordLinkFrom(passwordLink) };
 }
 
-/** Whose password a link sets, and until when. */
+/** The user whose password a link sets. */
 export interface PasswordLinkHolder {
   readonly username: string;
-  /** When the link ends, unless it is used before. */
+  /** When the link expires, unless it is used before. */
   readonly expiresAt: Date;
 }
 
-/** One without a name or its end is `Malformed`. */
+/** Reads the response. Throws `Malformed` if it has no name or no expiry. */
 export function passwordLinkHolderFrom({ username, expiresAt }: GetPasswordLinkResponse): PasswordLinkHolder {
   if (!username || !expiresAt) throw new Malformed("a password link without its user or its end");
   return { username, expiresAt };
 }
 
-/** How many bytes a new password may have. A list of common ones may refuse others. */
+/** The number of bytes that a new password may have. The service may also refuse common passwords. */
 export interface PasswordPolicy {
   readonly minLength: number;
   readonly maxLength: number;
 }
 
-/** Lengths that no password has are `Malformed`. */
+/** Reads the response. Throws `Malformed` if no password could have such a length. */
 export function passwordPolicyFrom({ minLength, maxLength }: GetPasswordPolicyResponse): PasswordPolicy {
   if (minLength < 1 || minLength > maxLength) throw new Malformed("lengths that no password has");
   return { minLength, maxLength };

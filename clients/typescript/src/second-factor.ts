@@ -1,19 +1,19 @@
-/** Second factors. */
+/** The second factor of a user, as the service returns it. */
 
 /** The second factor of a user. */
 export interface SecondFactor {
-  /** Whether sign-ins need a code. */
+  /** True if a sign-in needs a code. */
   readonly enabled: boolean;
-  /** The recovery codes that are left. */
+  /** The number of recovery codes that are left. */
   readonly recoveryCodes: number;
 }
 
-/** What a user keeps of a second factor. Never shown again. */
+/** The secret and the recovery codes of a new second factor, for the user to keep. They are never shown again. */
 export interface SecondFactorEnrolment {
-  /** 20 bytes in base32. */
+  /** The secret, which is 20 bytes in base32. */
   readonly secret: string;
-  /** The same for authenticator applications: `otpauth://totp/…`. */
+  /** The secret as a URL for authenticator applications: `otpauth://totp/…`. */
   readonly otpauthUrl: string;
-  /** Ten, each good once in place of a code. */
+  /** Ten codes, each of which can be used once in place of a one-time code. */
   readonly recoveryCodes: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Sessions, and what a credential is. */
+/** Sessions, and the user of a credential, as the service returns them. */
 
 import { Malformed } from "./errors.js";
 import {
@@ -12,35 +12,35 @@ import { idFrom, type User, userFrom } from "./user.js";
 export interface Session {
   readonly id: number;
   readonly userId: number;
-  /** As the client named it; `undefined`: without a name. */
+  /** The name that the client gave it; `undefined` if it has none. */
   readonly name: string | undefined;
   readonly createdAt: Date;
-  /** When it was last good for a decision; `undefined`: never. */
+  /** When the session was last accepted for a decision; `undefined` if it never was. */
   readonly lastUsedAt: Date | undefined;
-  /** The address and the User-Agent of the client that made it; `undefined`: unknown. */
+  /** The address and the User-Agent of the client that created it; `undefined` if they are unknown. */
   readonly clientAddress: string | undefined;
   readonly userAgent: string | undefined;
-  /** When it ends, used or not. */
+  /** When the session ends, even if it is used. */
   readonly expiresAt: Date;
-  /** When it ends unless it is used. */
+  /** When the session ends if it is not used before. */
   readonly idleExpiresAt: Date;
-  /** Whether it is the credential of the call. */
+  /** True if the session is the credential of the call. */
   readonly current: boolean;
 }
 
-/** A session that was made. `token` is sent like an access token, and never shown again. */
+/** A session that was just created. `token` is sent like an access token, and is never shown again. */
 export interface NewSession {
   readonly token: string;
   readonly session: Session;
   readonly user: User;
 }
 
-/** The bearer of a credential, with the role of decisions. */
+/** The user of a credential, with the role that decisions use. */
 export interface CurrentUser {
   readonly user: User;
-  /** What the credential is. */
+  /** The kind of the credential. */
   readonly credentialKind: "access_token" | "session" | "api_key";
-  /** When the credential ends at the latest; `undefined`: never. */
+  /** When the credential expires at the latest; `undefined` if it never does. */
   readonly expiresAt: Date | undefined;
 }
 
@@ -50,7 +50,7 @@ const KINDS = new Map<CredentialKind, CurrentUser["credentialKind"]>([
   [CredentialKind.CREDENTIAL_KIND_API_KEY, "api_key"],
 ]);
 
-/** A session without an id or a time is `Malformed`. */
+/** Reads a session. Throws `Malformed` if it has no id or lacks a time. */
 export function sessionFrom(message: WireSession | undefined): Session {
   const { createdAt, expiresAt, idleExpiresAt } = message ?? {};
   if (!message || message.id < 1n || !createdAt || !expiresAt || !idleExpiresAt) {
@@ -62,7 +62,7 @@ export function sessionFrom(message: WireSession | undefined): Session {
   return { id, userId, name, createdAt, lastUsedAt, ...origin, expiresAt, idleExpiresAt, current };
 }
 
-/** A credential of another kind is `Malformed`. */
+/** Reads the response. Throws `Malformed` for a credential of an unknown kind. */
 export function currentUserFrom({ user, credential }: GetCurrentUserResponse): CurrentUser {
   const credentialKind = credential && KINDS.get(credential.kind);
   if (!credentialKind) throw new Malformed("an unknown kind of credential");

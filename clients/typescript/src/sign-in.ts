@@ -1,4 +1,4 @@
-/** The calls by which users sign in, and choose what they sign in with. */
+/** The calls by which users sign in and manage passwords and second factors. */
 
 import type { Context, Method } from "./calls.js";
 import * as methods from "./methods.js";
@@ -10,7 +10,7 @@ import type { SecondFactor, SecondFactorEnrolment } from "./second-factor.js";
 import { type NewSession, sessionFrom } from "./session.js";
 import { idFrom, type Login, type Role, roleFields, userFrom } from "./user.js";
 
-/** These calls of `AuthClient`. */
+/** The methods of `AuthClient` for these calls. */
 export abstract class SignIn {
   protected abstract call<Request, Response>(
     method: Method<Request, Response>,
@@ -20,15 +20,16 @@ export abstract class SignIn {
   ): Promise<Response>;
 
   /**
-   * Checks a username and a password and issues an access token. `otp`: a one-time code or a recovery code, which
-   * users need whose second factor is on.
+   * Checks a username and a password, and issues an access token.
+   *
+   * `otp` is a one-time code or a recovery code. Users whose second factor is on need one.
    */
   async login(username: string, password: string, context: Context = {}, otp?: string): Promise<Login> {
     const response = await this.call(methods.LOGIN, { username, password, otp }, context);
     return { accessToken: response.accessToken, user: userFrom(response.user) };
   }
 
-  /** Checks what `login` checks and makes a session. */
+  /** Checks the same as `login`, and creates a session. */
   async createSession(
     username: string,
     password: string,
@@ -42,7 +43,7 @@ export abstract class SignIn {
     return { token, session: sessionFrom(session), user: userFrom(user) };
   }
 
-  /** Creates a user without a password, who chooses one by the link. */
+  /** Creates a user without a password, and a link by which the user chooses one. */
   async createUserWithLink(
     actor: string,
     username: string,
@@ -53,30 +54,31 @@ export abstract class SignIn {
     return newUserFrom(await this.call(methods.CREATE_USER, message, context, actor));
   }
 
-  /** Makes a link by which another user chooses a password, in place of one from before. */
+  /** Creates a link by which another user chooses a password. It replaces an earlier link of that user. */
   async createPasswordLink(actor: string, id: number, context: Context = {}): Promise<PasswordLink> {
     const message = { userId: BigInt(id) };
     return passwordLinkFrom((await this.call(methods.CREATE_PASSWORD_LINK, message, context, actor)).link);
   }
 
-  /** Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor. */
+  /** Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor. */
   async redeemPasswordLink(token: string, password: string, context: Context = {}): Promise<void> {
     await this.call(methods.REDEEM_PASSWORD_LINK, { token, password }, context);
   }
 
-  /** Whose password a link sets and until when. It stays good. Needs no actor. */
+  /** Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor. */
   async getPasswordLink(token: string, context: Context = {}): Promise<PasswordLinkHolder> {
     return passwordLinkHolderFrom(await this.call(methods.GET_PASSWORD_LINK, { token }, context));
   }
 
-  /** How long new passwords may be. Needs no actor. */
+  /** Returns how long new passwords may be. The call needs no actor. */
   async getPasswordPolicy(context: Context = {}): Promise<PasswordPolicy> {
     return passwordPolicyFrom(await this.call(methods.GET_PASSWORD_POLICY, {}, context));
   }
 
   /**
-   * Begins to turn on the second factor of the user `actor`. Authenticator applications show `issuer`, which has no
-   * colon, or `Rolegate`.
+   * Starts enrolling a second factor of the user `actor`.
+   *
+   * Authenticator applications show `issuer`, which must have no colon. Without it they show `Rolegate`.
    */
   async enrolSecondFactor(
     actor: string,
@@ -87,22 +89,26 @@ export abstract class SignIn {
     return this.call(methods.ENROL_SECOND_FACTOR, { currentPassword, issuer }, context, actor);
   }
 
-  /** Turns it on, given a code, and ends every access token and session of the user `actor` but a session that acts. */
+  /**
+   * Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
+   *
+   * If `actor` is a session, that session stays.
+   */
   async enableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
     await this.call(methods.ENABLE_SECOND_FACTOR, { otp }, context, actor);
   }
 
-  /** Turns off that of the user `actor`, given a code or a recovery code. */
+  /** Turns off the second factor of the user `actor`, given a one-time code or a recovery code. */
   async disableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
     await this.call(methods.DISABLE_SECOND_FACTOR, { otp }, context, actor);
   }
 
-  /** Turns off that of another user. */
+  /** Turns off the second factor of another user. */
   async removeSecondFactor(actor: string, id: number, context: Context = {}): Promise<void> {
     await this.call(methods.DISABLE_SECOND_FACTOR, { userId: BigInt(id), otp: "" }, context, actor);
   }
 
-  /** That of the user `actor`, which may be any credential. */
+  /** Returns the second factor of the user `actor`, which may be any credential. */
   async getSecondFactor(actor: string, context: Context = {}): Promise<SecondFactor> {
     const { enabled, recoveryCodes } = await this.call(methods.GET_SECOND_FACTOR, {}, context, actor);
     return { enabled, recoveryCodes: idFrom(recoveryCodes) };

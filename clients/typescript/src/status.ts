@@ -1,4 +1,4 @@
-/** gRPC statuses as errors. */
+/** Turns gRPC statuses into errors. */
 
 import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { DeadlineExceeded, refusal, RolegateError, Unavailable } from "./errors.js";
@@ -8,8 +8,10 @@ import { Status } from "./generated/google/rpc/status.js";
 const DOMAIN = "rolegate";
 
 /**
- * The error of a failed call. A status without our `ErrorInfo` decides nothing. Servers that end a call at
- * its deadline and broken connections may have one code; `isOverdue` tells them apart.
+ * Returns the error of a failed call. A status without Rolegate's `ErrorInfo` is no decision.
+ *
+ * A server that ends a call at its deadline and a broken connection may have the same code. `isOverdue` tells them
+ * apart.
  */
 export function errorOf(
   error: Pick<ServiceError, "code" | "details" | "metadata">,
@@ -37,7 +39,7 @@ function refusedOf(metadata: Metadata | undefined, text: string): RolegateError 
     if (delay) refused.retryAfter = Number(delay.seconds) + delay.nanos / 1e9;
     return refused;
   } catch {
-    // Not a message: no answer of the service.
+    // Bytes that are no message are no answer of the service.
     return undefined;
   }
 }

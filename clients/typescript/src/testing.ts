@@ -1,4 +1,4 @@
-/** Starts `rolegate-test-server`: the real services, in memory, for one test. */
+/** Starts `rolegate-test-server`, which is the real services in memory, for one test. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -9,26 +9,26 @@ const INSTALL =
   "install it from a checkout of Rolegate with `cargo install --locked --path test-server`, " +
   "or set ROLEGATE_TEST_SERVER to its path";
 
-/** What the program prints. */
+/** The line that the program prints. */
 interface Notice {
   readonly listeners: Readonly<Record<"bearer" | "basic" | "forward" | "grpc" | "control", string>>;
 }
 
 /**
- * A server with users of its own. It ends with `stop()`, at the latest with this process. The password of `admin`
- * is `admin-password`.
+ * A server with users of its own. It ends with `stop()`, and at the latest with this process. The password of the user
+ * `admin` is `admin-password`.
  */
 export class RolegateServer {
   readonly #process: ChildProcess;
-  /** URL of the variant with access tokens. */
+  /** The URL of the API with bearer tokens. */
   readonly bearer: string;
-  /** URL of the variant with HTTP Basic. */
+  /** The URL of the API with HTTP Basic. */
   readonly basic: string;
-  /** URL for proxies. */
+  /** The URL for proxies. */
   readonly forwardAuth: string;
-  /** URL for clients, as in `AUTH_SERVICE_URL`. */
+  /** The URL of auth-service for clients, as in `AUTH_SERVICE_URL`. */
   readonly grpc: string;
-  /** URL of the clock and the failures. */
+  /** The URL that moves the clock and causes failures. */
   readonly control: string;
 
   private constructor(process: ChildProcess, { listeners }: Notice) {
@@ -52,7 +52,7 @@ export class RolegateServer {
     const line = await Promise.race([once(lines, "line"), ended]).catch((error: NodeJS.ErrnoException) => {
       throw error.syscall === undefined ? error : new Error(`cannot ${error.message}; ${INSTALL}`);
     });
-    // A test that forgets `stop()` ends nevertheless.
+    // A test that forgets `stop()` must still end.
     child.unref();
     (child.stdout as Socket).unref();
     try {
@@ -63,28 +63,28 @@ export class RolegateServer {
     }
   }
 
-  /** An access token. */
+  /** Logs in, and returns the access token. */
   async login(username: string, password: string, otp?: string): Promise<string> {
     const answer = await post(`${this.bearer}/login`, { username, password, otp });
     return answer["access_token"] as string;
   }
 
-  /** Moves the clock by which access tokens (30 minutes) and sessions expire. */
+  /** Moves the clock by which access tokens (after 30 minutes) and sessions expire. */
   async advance(seconds: number): Promise<void> {
     await this.#command({ command: "clock", advance_seconds: seconds });
   }
 
-  /** Makes auth-service answer no call until `reset()`: 503. */
+  /** Makes auth-service answer no call until `reset()`. Protected endpoints then answer 503. */
   async outage(): Promise<void> {
     await this.#command({ command: "outage" });
   }
 
-  /** Makes each call of auth-service take so much longer until `reset()`. */
+  /** Makes each call of auth-service take this much longer until `reset()`. */
   async slow(milliseconds: number): Promise<void> {
     await this.#command({ command: "slow", milliseconds });
   }
 
-  /** Ends every access token and session of a user of the flags. */
+  /** Ends every access token and session of a user whom the flags name. */
   async revoke(username: string): Promise<void> {
     await this.#command({ command: "revoked", username });
   }

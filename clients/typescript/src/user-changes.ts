@@ -1,4 +1,4 @@
-/** The changes of users, through interruptions. */
+/** Follows the changes of users, and goes on after interruptions. */
 
 import type { Client, Metadata, ServiceError } from "@grpc/grpc-js";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,58 +8,60 @@ import { WATCH_USERS } from "./methods.js";
 import { errorOf } from "./status.js";
 import { idFrom, optionalId, type Role, roleFrom } from "./user.js";
 
-/** Milliseconds before the next stream; doubled with each stream that brings no revision. */
+/** The milliseconds before the next stream. They double after each stream without a revision, up to the maximum. */
 const MIN_PAUSE = 100;
 const MAX_PAUSE = 10_000;
 
 /**
- * What `watchUsers` yields. Store the `revision` of each event with what you make of it, `undefined` as well: with
- * the stored one a watch goes on where the last one ended.
+ * The events that `watchUsers` yields.
  *
- * Store the `seal` of each event that has one, too: with it, `HISTORY_UNKNOWN` is thrown when the service has another
- * database than before, or a restored one, whose revisions mean something else. If its users are right, watch again
- * without revision and seal.
+ * Store the `revision` of each event together with what you make of the event, even if it is `undefined`. With the
+ * stored revision, a watch goes on where the last one ended.
+ *
+ * Store the `seal` of each event that has one, too. With it, `HISTORY_UNKNOWN` is thrown if the service has another
+ * database than before, or a restored one, whose revisions mean something else. If the users in that database are
+ * right, watch again without revision and seal.
  */
 export type UserEvent = SnapshotStart | UserChange | WatchProgress;
 
 /**
- * All users follow by ascending id, until the next `WatchProgress`. Users that do not come do not exist.
+ * A snapshot begins: all users follow by ascending id, until the next `WatchProgress`. No other users exist.
  *
- * A watch begins so without a revision, or if the service no longer has the changes behind it. A snapshot that is
- * interrupted begins again.
+ * A watch begins with a snapshot if it has no revision, or if the service no longer has the changes after its
+ * revision. A snapshot that is interrupted begins again.
  */
 export interface SnapshotStart {
   readonly kind: "snapshot";
-  /** A watch that ends during the snapshot begins the next one with a snapshot, too. */
+  /** `undefined`, so that a watch that ends during the snapshot begins the next time with a snapshot, too. */
   readonly revision: undefined;
 }
 
 /** The state of a user after a change. */
 export interface UserChange {
   readonly kind: "change";
-  /** `undefined` in a snapshot. */
+  /** The revision of the change; `undefined` in a snapshot. */
   readonly revision: number | undefined;
   readonly userId: number;
   readonly username: string;
   /** The stored role. */
   readonly role: Role;
-  /** Whether every credential of the user is refused. */
+  /** True if every credential of the user is refused. */
   readonly disabled: boolean;
-  /** Whether the user was deleted. The id may exist again only if an operator imports it. */
+  /** True if the user was deleted. The id can exist again only if an operator imports it. */
   readonly deleted: boolean;
   /** Identifies the history of users up to this change; missing in a snapshot. */
   readonly seal?: string;
 }
 
-/** Everything up to this revision was yielded. */
+/** All changes up to this revision were yielded. */
 export interface WatchProgress {
   readonly kind: "progress";
   readonly revision: number;
-  /** Identifies the history of users up to this revision; missing if the service names none. */
+  /** Identifies the history of users up to this revision; missing if the service sends none. */
   readonly seal?: string;
 }
 
-/** Where a watch is. Each of its streams goes on behind the last revision that was yielded, in the same history. */
+/** The position of a watch. Each stream continues after the last revision that was yielded, in the same history. */
 export class Watch {
   #revision: number | undefined;
   #seal: string | undefined;
@@ -71,15 +73,15 @@ export class Watch {
     this.#seal = seal;
   }
 
-  /** Begins a stream. */
+  /** Returns the request that begins the next stream. */
   request(): WatchUsersRequest {
     this.#isAnnounced = this.#revision !== undefined;
     return { fromRevision: optionalId(this.#revision), seal: this.#seal };
   }
 
-  /** The event of a response, behind the start of a snapshot if it is its first. */
+  /** Yields the event of a response. The first event of a snapshot comes after a `SnapshotStart`. */
   *events({ item }: WatchUsersResponse): Generator<UserEvent, void> {
-    // Of a later version.
+    // A later version of the service may send items that this one does not know.
     if (!item) return;
     const event = eventFrom(item);
     if (!this.#isAnnounced) {
@@ -91,7 +93,7 @@ export class Watch {
     yield event;
   }
 
-  /** The milliseconds until the next stream. Throws what would fail again. */
+  /** Returns the milliseconds until the next stream. Throws the failure if the next stream would fail again. */
   pauseAfter(failure: RolegateError): number {
     const isKnown = this.#revision !== undefined;
     if (failure.reason === "HISTORY_UNKNOWN") {
@@ -108,7 +110,7 @@ export class Watch {
   }
 }
 
-/** A user without an id or a role is `Malformed`. */
+/** Reads an event. Throws `Malformed` for a user without an id or a role. */
 function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | WatchProgress {
   const seal = item.value.seal ? { seal: item.value.seal } : {};
   if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision), ...seal };
@@ -119,7 +121,7 @@ function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | 
   return { kind: "change", revision, userId, username, role, disabled, deleted, ...seal };
 }
 
-/** The events, until `closing` is aborted. */
+/** Yields the events until `closing` is aborted. */
 export async function* follow(
   client: Client,
   service: string,
@@ -146,7 +148,7 @@ export async function* follow(
   throw new Unavailable("the client is closed");
 }
 
-/** A stream, without a deadline. */
+/** Opens a stream, which has no deadline. */
 function open(client: Client, service: string, metadata: Metadata, message: WatchUsersRequest) {
   const responses = client.makeServerStreamRequest(
     `/${service}/${WATCH_USERS.name}`,
@@ -155,6 +157,6 @@ function open(client: Client, service: string, metadata: Metadata, message: Watc
     message,
     metadata,
   );
-  // Without a listener, the failure of a stream that nobody reads would end the process.
+  // Without a listener, the failure of a stream that is no longer read would end the process.
   return responses.on("error", () => {});
 }

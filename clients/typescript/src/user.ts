@@ -1,4 +1,4 @@
-/** Users and roles. */
+/** Users and roles, as the service returns them. */
 
 import { Malformed } from "./errors.js";
 import { type AllowedRoles, Role as WireRole, type User as WireUser } from "./generated/rolegate/auth/v1/auth.js";
@@ -7,8 +7,8 @@ import { type AllowedRoles, Role as WireRole, type User as WireUser } from "./ge
 export type Role = "user" | "author" | "admin" | (string & {});
 
 /**
- * A user, with the role stored when the service answered; in decisions `user` for a stored role that grants
- * nothing.
+ * A user, with the role that was stored when the service answered. In decisions, the role is `user` if the stored role
+ * grants nothing.
  */
 export interface User {
   readonly id: number;
@@ -17,13 +17,13 @@ export interface User {
   readonly disabled: boolean;
 }
 
-/** What a login returns. */
+/** The result of a login. */
 export interface Login {
   readonly accessToken: string;
   readonly user: User;
 }
 
-/** A page of users by ascending id; `next` is the `after` of the next page, `undefined` on the last. */
+/** A page of users by ascending id. `next` is `after` of the next page, `undefined` on the last. */
 export interface UserPage {
   readonly users: User[];
   readonly next: number | undefined;
@@ -36,19 +36,19 @@ const NUMBERS = new Map<Role, WireRole>([
   ["admin", WireRole.ROLE_ADMIN],
 ]);
 
-/** A role in a request: its name, and for the version before its number, which it refuses for any other. */
+/** Returns a role in a request: its name, and a number for the previous version, which refuses roles without one. */
 export function roleFields(role: Role): { roleName: string; role: WireRole } {
   return { roleName: role, role: NUMBERS.get(role) ?? WireRole.ROLE_UNSPECIFIED };
 }
 
-/** The roles of a requirement, which auth-service checks. */
+/** Returns the roles of a requirement, whose names auth-service checks. */
 export function allowedRoles(roles: readonly Role[]): AllowedRoles {
-  // The version before must admit nobody by an added role, and refuse what is no name.
+  // The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
   const known = roles.filter((role) => NUMBERS.has(role) || !NAME.test(role));
   return { roleNames: [...roles], roles: known.map((role) => roleFields(role).role) };
 }
 
-/** A user without an id or a role is `Malformed`, never a user without rights. */
+/** Reads a user. Throws `Malformed` without an id or a role, rather than return a user without rights. */
 export function userFrom(message: WireUser | undefined): User {
   if (!message || message.id < 1n) throw new Malformed("a user without an id");
   const { username, disabled, roleName, role } = message;
@@ -56,8 +56,9 @@ export function userFrom(message: WireUser | undefined): User {
 }
 
 /**
- * The role of a response: its name, or in one of the version before its number. What is neither is
- * `Malformed`: any role would be a guess.
+ * Returns the role of a response: its name, or its number in a response of the previous version.
+ *
+ * Throws `Malformed` if there is neither, because any role would be a guess.
  */
 export function roleFrom(name: string, number: WireRole = WireRole.ROLE_UNSPECIFIED): Role {
   const role = name || [...NUMBERS.keys()].find((known) => NUMBERS.get(known) === number) || "";
@@ -73,7 +74,7 @@ export function optionalIdFrom(id: bigint | undefined): number | undefined {
   return id === undefined ? undefined : idFrom(id);
 }
 
-/** An id or a revision that JavaScript's numbers hold exactly. */
+/** Returns an id or a revision as a number. Throws `Malformed` if a number cannot hold it exactly. */
 export function idFrom(id: bigint): number {
   if (id > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed("an id that is too large");
   return Number(id);
