@@ -1,4 +1,4 @@
-/** Reads of a value that changes while calls are in flight, and whose answers wait for the test. */
+/** Tests of the batcher with a value that changes while calls are in flight, and answers that wait for the test. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ class Store {
     return this.#batcher.submit(name);
   }
 
-  /** Answers so many calls, the oldest first. */
+  /** Answers this many calls, the oldest first. */
   async answer(calls: number): Promise<void> {
     for (let left = calls; left > 0; left -= 1) {
       this.#answers.shift()?.();

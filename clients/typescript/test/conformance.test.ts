@@ -1,4 +1,4 @@
-/** `clients/conformance.json`: the outcome of each case by the client, in Express and in Fastify. */
+/** Tests of the cases of `clients/conformance.json`, with the client, in Express and in Fastify. */
 
 import express from "express";
 import Fastify from "fastify";
@@ -43,7 +43,7 @@ for (const entry of TABLE.cases) {
   });
 }
 
-/** Asks as often as the step says, and asserts its outcome. */
+/** Asks as often as the step says, and asserts that the outcome is the step's. */
 async function expect(step: Step, ask: Ask): Promise<void> {
   const expected = step.expect.split(" ").map((name) => TABLE.outcomes[name]);
   const isExpected = (outcome: Outcome) => expected.some((one) => isDeepStrictEqual(outcome, one));
@@ -87,7 +87,7 @@ async function get(port: number, authorization: string | undefined): Promise<Out
 
 test("requirement that auth-service refuses is 500 and in the log", async (context) => {
   const log = context.mock.method(console, "error", () => {});
-  // A minute after those above, which are not repeated.
+  // The time is a minute after the tests above, within which the same mistake would not be logged again.
   const now = performance.now.bind(performance);
   context.mock.method(performance, "now", () => now() + 60_000);
   const client = AuthClient.fromEnv();
@@ -101,7 +101,7 @@ test("requirement that auth-service refuses is 500 and in the log", async (conte
         const [line = ""] = log.mock.calls.map((call) => String(call.arguments[0]));
         assert(line.includes(`one of the roles ${JSON.stringify(roles)}: REQUEST_INVALID`), line);
         assert(!line.includes(token));
-        // It is there once, and what the client of this service can mend is not.
+        // The mistake is logged once. A refusal that the client of this service can fix is not logged.
         assert.equal((await get(port, undefined)).status, 401);
         assert.equal(log.mock.callCount(), 1);
       }
@@ -112,7 +112,7 @@ test("requirement that auth-service refuses is 500 and in the log", async (conte
   }
 });
 
-/** The ports of a protected endpoint in Express and in Fastify. */
+/** Serves a protected endpoint in Express and in Fastify, and returns their ports. */
 async function services(
   client: AuthClient,
   roles: string[] | undefined,

@@ -1,4 +1,4 @@
-/** Headers, and statuses that are no answers. */
+/** Tests of headers, and of gRPC statuses that are no answers of the service. */
 
 import { Metadata, status } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
@@ -107,7 +107,7 @@ test("handler of a fetch request runs for its users only", async () => {
   assert.deepEqual([refused.status, refused.headers.get("rolegate-reason")], [403, "ROLE_INSUFFICIENT"]);
   assert.deepEqual(asked.at(-1), ["a", ["author"]]);
   assert.throws(() => requireRole(client, "user" as unknown as string[], reached), TypeError);
-  // What is no answer of the service is no response either.
+  // An error that is not a `RolegateError` must not become a response.
   const broken = { authorize: () => Promise.reject(new Error("a mistake")) } as unknown as AuthClient;
   await assert.rejects(requireUser(broken, reached)(get("a")), /a mistake/);
 });

@@ -1,4 +1,4 @@
-/** The user in the headers of a proxy: believed from the address of the socket only. */
+/** Tests that the user in the headers of a proxy is believed only by the address of the socket. */
 
 import express from "express";
 import Fastify from "fastify";
@@ -18,7 +18,7 @@ import { IdentityRefused, NotAuthenticated, ProxyIdentity, Refused } from "../sr
 const ANN = { "Rolegate-User-Id": "7", "Rolegate-Username": "ann", "Rolegate-Role": "author" };
 const USER = { id: 7, username: "ann", role: "author", disabled: false };
 
-/** A request as Node has it, over a socket that says that it has this address. */
+/** Makes a request as Node has it, over a socket that reports this address. */
 function from(address: string | undefined, headers: readonly (readonly [string, string])[] = Object.entries(ANN)) {
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: address });
@@ -44,7 +44,7 @@ test("other or unknown peer is refused before its headers are read", () => {
     assert.throws(() => identity.userOf(from(peer)), IdentityRefused, peer);
     assert.throws(() => identity.userOf(from(peer, [])), IdentityRefused, peer);
   }
-  // What imitates a socket takes the address from wherever it likes.
+  // An object that imitates a socket may have taken its address from a header.
   const imitation = { remoteAddress: "127.0.0.1" } as Socket;
   assert.throws(() => identity.userOf({ ...from(undefined), socket: imitation }), IdentityRefused);
 });
@@ -97,7 +97,7 @@ test("malformed, missing or repeated header is refused", () => {
     }
   }
   assert.throws(() => identity.userOf(from("127.0.0.1", [])), NotAuthenticated);
-  // A value is no name.
+  // The value of a header must not be taken for the name of one.
   assert.throws(() => identity.userOf(from("127.0.0.1", [["x", "rolegate-username"]])), NotAuthenticated);
 });
 
@@ -121,7 +121,7 @@ test("problem is logged once a minute and not shown", (context) => {
   assert.match(String(log.mock.calls[0]?.arguments[0]), /not in the list of proxies; it came from 192\.0\.2\.1$/);
 });
 
-/** The status and the body of a request from another address of this machine. */
+/** Sends a request from an address of this machine, and returns the status and the body. */
 async function get(to: number | string, localAddress: string, path = "/", headers: Record<string, string> = {}) {
   const where = typeof to === "string" ? { socketPath: to } : { host: "127.0.0.1", port: to, localAddress };
   const outgoing = send({ ...where, path, headers: { ...ANN, ...headers }, agent: false });

@@ -1,4 +1,4 @@
-/** The package as `npm pack` makes it, in a project of its own: the service of README.md, and its types. */
+/** Tests of the package that `npm pack` makes, in a project of its own: the service of README.md, and the types. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** The record of changes, against the real service. */
+/** Tests of the record of changes, against the real service. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

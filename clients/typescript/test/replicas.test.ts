@@ -1,4 +1,4 @@
-/** Replicas that count their calls. They are fakes, because they fail on purpose. */
+/** Tests with replicas that count their calls. They are fakes, because they fail on purpose. */
 
 import {
   Server,
@@ -13,10 +13,10 @@ import { promisify } from "node:util";
 import { AuthorizeResponse, Role } from "../src/generated/rolegate/auth/v1/auth.js";
 import { AuthClient, Unavailable } from "../src/index.js";
 
-// Those of the name on the stage.
+// The stage resolves the name of the replicas to these addresses.
 const ADDRESSES = ["127.0.9.2", "127.0.9.3"];
 
-/** Answers the first `failures` calls with a status that is no answer. */
+/** A replica that answers the first `failures` calls with a status that is no answer of the service. */
 class Replica {
   readonly calls: string[] = [];
   readonly #server = new Server();
@@ -28,7 +28,7 @@ class Replica {
     const same = (bytes: Buffer) => bytes;
     const codec = { requestSerialize: same, requestDeserialize: same };
     const both = { ...codec, responseSerialize: same, responseDeserialize: same };
-    // Of the version before.
+    // The user is as the previous version sends it.
     const names = { roleName: "", unknownRoleName: "" };
     const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false, ...names };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
@@ -50,7 +50,7 @@ class Replica {
     this.#server.addService({ Watch }, { Watch: handle });
   }
 
-  /** Its port. */
+  /** Starts to listen, and returns the port. */
   async listen(address: string, port: number): Promise<number> {
     const bind = promisify(this.#server.bindAsync.bind(this.#server));
     return bind(`${address}:${port}`, ServerCredentials.createInsecure());
@@ -78,7 +78,7 @@ async function served(replicas: Replica[], use: (client: AuthClient) => Promise<
 test("calls go in turn to all replicas", async () => {
   const both = [new Replica(), new Replica()];
   await served(both, async (client) => {
-    // Until each has some, which may need more connections than the first one.
+    // Until each replica has had some calls. At first the client may be connected to only one.
     for (let call = 0; call < 1000 && both.some(({ calls }) => calls.length <= 10); call += 1) {
       await client.authorize("token");
     }
@@ -89,7 +89,7 @@ test("calls go in turn to all replicas", async () => {
 test("replica that does not serve gets no calls", async () => {
   const [idle, busy] = [new Replica(0, "\x08\x02"), new Replica()];
   await served([idle, busy], async (client) => {
-    // Until the first report of each, which comes with its connection.
+    // Until each replica has reported its health, which it does once it is connected.
     while (busy.calls.length < 10) await client.authorize("token");
     const before = idle.calls.length;
     for (let call = 0; call < 50; call += 1) await client.authorize("token");

@@ -1,4 +1,4 @@
-/** Password links and second factors, against the real service. */
+/** Tests of password links and second factors, against the real service. */
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -18,7 +18,7 @@ after(() => auth.close());
 const refused = (reason: string) => (error: unknown) =>
   error instanceof Refused && error.reason === reason;
 
-/** The code of an authenticator application (RFC 6238), `step` steps from now. */
+/** Returns the code that an authenticator application shows (RFC 6238), `step` steps from now. */
 function code(secret: string, step = 0): string {
   const digits = [...secret].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter));
   const number = digits.reduce((sum, digit) => sum * 32n + BigInt(digit), 0n);
@@ -39,7 +39,7 @@ test("user chooses a password by a link", async () => {
   assert(0 < hours && hours <= 25);
   await assert.rejects(auth.login(name, ""), refused("CREDENTIALS_INVALID"));
   await assert.rejects(auth.redeemPasswordLink(link.token, ""), refused("PASSWORD_INVALID"));
-  // Looking a link up leaves it good.
+  // Looking a link up does not use it up.
   assert.deepEqual(await auth.getPasswordLink(link.token), { username: name, expiresAt: link.expiresAt });
   assert.deepEqual(await auth.getPasswordPolicy(), { minLength: 1, maxLength: 72 });
   assert.equal(await auth.redeemPasswordLink(link.token, "first"), undefined);
@@ -76,12 +76,12 @@ test("user with a second factor needs a code", async () => {
   await assert.rejects(auth.login(name, "password"), refused("OTP_REQUIRED"));
   await assert.rejects(auth.createSession(name, "password"), refused("OTP_REQUIRED"));
   await assert.rejects(auth.verifyCredentials(name, "password"), refused("OTP_REQUIRED"));
-  // Blank text is no code.
+  // Blank text counts as no code.
   await assert.rejects(auth.login(name, "password", {}, " "), refused("OTP_REQUIRED"));
   await assert.rejects(auth.login(name, "password", {}, "none"), refused("OTP_INVALID"));
   await assert.rejects(auth.createSession(name, "password", { otp: "none" }), refused("OTP_INVALID"));
   await assert.rejects(auth.login(name, "wrong", {}, first), refused("CREDENTIALS_INVALID"));
-  // That of now is used.
+  // The code of the current step has been used, so the next one is sent.
   token = (await auth.login(name, "password", {}, code(secret, 1))).accessToken;
   const session = await auth.createSession(name, "password", { otp: first });
   assert.deepEqual(session.user, user);
@@ -140,6 +140,6 @@ test("link without its token or end is malformed", () => {
   }
   const user = { id: 1n, username: "ada", role: 1, roleName: "user", disabled: false, unknownRoleName: "" };
   assert.equal(newUserFrom({ user, passwordLink: link }).user.id, 1);
-  // The service is one that knows no links.
+  // A service that knows no password links would answer like this.
   assert.throws(() => newUserFrom({ user }), Malformed);
 });

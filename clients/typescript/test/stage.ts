@@ -1,11 +1,11 @@
-/** The stage: the real services, which `client-stage` runs for these tests. */
+/** The stage: the real services that `client-stage` runs for these tests. */
 
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
-/** The value of a variable that tests/long/clients sets. */
+/** Returns the value of a variable that tests/long/clients sets. */
 export function variable(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is unset; run tests/long/clients`);
@@ -39,17 +39,17 @@ export interface Table {
 
 export const TABLE = JSON.parse(readFileSync(variable("CONFORMANCE"), "utf8")) as Table;
 
-/** Users with tokens, and the states and faults of the table. */
+/** Users with tokens, and the states and faults of `clients/conformance.json`. */
 export class Stage {
   readonly #socket = connect(Number(variable("CLIENT_STAGE").split(":").at(-1)), "127.0.0.1");
   readonly #lines = createInterface({ input: this.#socket });
 
-  /** The token of a new user. */
+  /** Creates a user, and returns a token of this kind. */
   async token(kind = "fresh"): Promise<string> {
     return ((await this.#ask({ token: kind })) as { token: string }).token;
   }
 
-  /** Brings about a state of the last user, or a fault. */
+  /** Puts the last user into a state, or causes a fault. */
   async given(state: string): Promise<void> {
     await this.#ask({ given: state });
   }

@@ -1,4 +1,4 @@
-/** A fake of `WatchUsers`, whose streams end on purpose. */
+/** A fake service of `WatchUsers`, whose streams end on purpose. */
 
 import { Metadata, Server, ServerCredentials, type ServerWritableStream, status } from "@grpc/grpc-js";
 import { promisify } from "node:util";
@@ -7,7 +7,7 @@ import { Status } from "../src/generated/google/rpc/status.js";
 import { WatchUsersRequest, WatchUsersResponse } from "../src/generated/rolegate/auth/v1/auth.js";
 import { AuthClient } from "../src/index.js";
 
-/** How a stream ends with a reason. */
+/** Ends a stream with a reason. */
 export class Refusal {
   readonly metadata = new Metadata();
 
@@ -23,23 +23,23 @@ export class Refusal {
   }
 }
 
-/** A stream that has come to this hangs. */
+/** Makes a stream hang that has come to this item. */
 export const HANG = Symbol("hang");
 
 export type Item = WatchUsersResponse | Refusal | typeof HANG;
 type Call = ServerWritableStream<Buffer, Buffer>;
 
 /**
- * Answers each call of `WatchUsers` with the next of these streams; behind the last, they hang. A stream ends with
+ * Answers each call of `WatchUsers` with the next of these streams. After the last one, streams hang. A stream ends with
  * `UNAVAILABLE`, or with the `Refusal` in it.
  */
 export class Streams {
-  /** The revision that each stream began behind. */
+  /** The revision after which each stream began. */
   readonly begun: (number | undefined)[] = [];
-  /** The seal that each stream began with. */
+  /** The seal that each stream was requested with. */
   readonly seals: (string | undefined)[] = [];
   readonly calls: Call[] = [];
-  /** Fulfilled when a stream hangs, and when a caller has left one. */
+  /** These are fulfilled when a stream hangs, and when a caller has left a stream. */
   readonly hanging: Promise<void>;
   readonly left: Promise<void>;
   readonly #server = new Server();
@@ -74,12 +74,12 @@ export class Streams {
     this.#server.addService({ WatchUsers }, { WatchUsers: handle });
   }
 
-  /** Serves for this time. */
+  /** Serves the streams until `use` has ended. */
   async serve(use: (client: AuthClient) => Promise<void>): Promise<void> {
     const bind = promisify(this.#server.bindAsync.bind(this.#server));
     const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
     const client = new AuthClient(`http://127.0.0.1:${port}`);
-    // A watch that is late ends with its client.
+    // If the watch takes too long, it ends with its client.
     const late = setTimeout(() => client.close(), 60_000);
     try {
       await use(client);

@@ -1,4 +1,4 @@
-/** `@rolegate/client/testing`, and an Express service against it. */
+/** Tests of `@rolegate/client/testing`, and of an Express service that uses it. */
 
 import express from "express";
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { requireRole, userOf } from "../src/express.js";
 import { AuthClient } from "../src/index.js";
 import { RolegateServer } from "../src/testing.js";
 
-/** A server, and requests of a token to a service that asks it. */
+/** Starts a server and a service that asks it. Returns the server, and a function that sends requests with a token. */
 async function service(context: TestContext) {
   const server = await RolegateServer.start("--user", "ada:a password:author", "--user", "bob:another one");
   const auth = new AuthClient(server.grpc);
@@ -82,7 +82,7 @@ test("server ends with a process that is killed", async () => {
   const [url] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   assert.equal((await fetch(`${url}/public`)).status, 200);
   child.kill("SIGKILL");
-  // The server has this pipe, too.
+  // The server holds this pipe, too, so it ends when the server has ended.
   await once(child.stderr.resume(), "close");
   await assert.rejects(fetch(`${url}/public`));
 });

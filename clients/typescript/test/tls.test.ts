@@ -1,4 +1,4 @@
-/** TLS against the real service, which requires a client certificate. */
+/** Tests of TLS against the real service, which requires a client certificate. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -42,8 +42,8 @@ test("calls and decisions pass with a certificate", async () => {
   });
 });
 
-// Why a handshake fails, as a part of what is said of it; of a certificate that the server refuses, it is no
-// more than that the connection ended.
+// The settings with which a handshake fails, and a part of the message that says why. If the server refuses the
+// certificate, the message says only that the connection ended.
 const FAULTS: Record<string, [string, Tls | undefined, RegExp]> = {
   "another name": [STAGE.url_of_another_name, tls(), /wrong\.test/],
   "another CA": [STAGE.url, tls(STAGE.client, STAGE.another_ca), /certificate/],

@@ -1,4 +1,4 @@
-/** `watchUsers`. The service is a fake, because its streams end on purpose. */
+/** Tests of `watchUsers`. The service is a fake, because its streams end on purpose. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const progressed = (revision: number) => ({ kind: "progress", revision });
 const refused = (reason: string) => (error: unknown) =>
   error instanceof Refused && error.reason === reason;
 
-/** The first events of a watch. */
+/** Returns the first events of a watch. */
 async function watch(streams: Streams, count: number, fromRevision?: number): Promise<UserEvent[]> {
   const events: UserEvent[] = [];
   await streams.serve(async (client) => {
@@ -120,7 +120,7 @@ test("stream has no deadline, and what a later version adds is ignored", async (
 
 test("outage is in the log once", async () => {
   await watch(new Streams([], [], [progress(4)], [progress(5)]), 2, 3);
-  // One before revision 4, and one behind it.
+  // One interruption was before revision 4, and one after it.
   const lines = log.mock.calls.map(({ arguments: [line] }) => String(line));
   assert.equal(lines.length, 2);
   for (const line of lines) assert.match(line, /^rolegate: .+ cannot be reached: the replica stops$/);
@@ -136,7 +136,7 @@ test("pauses are doubled until a revision comes, and the service may want longer
   const overloaded = new Refused("OVERLOADED");
   overloaded.retryAfter = 7;
   assert.equal(watch.pauseAfter(overloaded), 7_000);
-  // The revision is not known any more; what begins without one cannot lack it.
+  // The watch has forgotten its revision. A watch without a revision cannot need another snapshot.
   assert.equal(watch.pauseAfter(new Refused("SNAPSHOT_REQUIRED")), 200);
   assert.throws(() => watch.pauseAfter(new Refused("SNAPSHOT_REQUIRED")), refused("SNAPSHOT_REQUIRED"));
 });
