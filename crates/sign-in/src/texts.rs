@@ -11,7 +11,7 @@ macro_rules! languages {
 }
 
 /// Every file of `texts/`, English first. Add a new language here.
-const FILES: &[(&str, &str)] = languages!["en"];
+const FILES: &[(&str, &str)] = languages!["en", "de"];
 
 static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
     FILES

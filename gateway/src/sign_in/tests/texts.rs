@@ -1,6 +1,6 @@
 //! Tests the language of the pages, and that no text is missing or unused.
 
-use super::{DOMAIN, File, HTTPS, LOOPBACK, fetch, gateway, request};
+use super::{DOMAIN, FORM_TYPE, File, HTTPS, LOOPBACK, SAME_ORIGIN, fetch, gateway, request};
 use rolegate_proto::{Reason, http::HttpReason};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -71,7 +71,7 @@ async fn a_cached_page_says_all_the_same_that_it_depends_on_the_language() {
 }
 
 #[tokio::test]
-async fn no_page_has_a_placeholder_or_the_key_of_a_text() {
+async fn no_page_has_a_placeholder_or_the_key_of_a_text_in_any_language() {
     let problems = "?unsaved&two_sessions&username=ann";
     let long = format!("?too_long&return=/{}", "a".repeat(3000));
     let frame = ("sec-fetch-dest", "iframe");
@@ -98,10 +98,12 @@ async fn no_page_has_a_placeholder_or_the_key_of_a_text() {
         ),
         ("/sign-in/ambiguous-address", &[LOOPBACK]),
     ];
-    let keys = texts().into_keys().collect::<Vec<_>>();
+    let keys = texts("en").into_keys().collect::<Vec<_>>();
     for (path, headers) in pages {
-        for arguments in [&[][..], &DOMAIN] {
-            let page = get(arguments, path, headers).await;
+        for (arguments, language) in [(&[][..], "en"), (&DOMAIN, "en"), (&DOMAIN, "de")] {
+            let headers = [headers, &[("accept-language", language)]].concat();
+            let page = get(arguments, path, &headers).await;
+            assert_eq!(page.header("content-language"), language, "{path}");
             assert!(!page.text.contains(['{', '}']), "{path}: {}", page.text);
             for key in &keys {
                 assert!(!page.text.contains(key), "{path}: {key}: {}", page.text);
@@ -111,9 +113,60 @@ async fn no_page_has_a_placeholder_or_the_key_of_a_text() {
 }
 
 #[tokio::test]
+async fn a_german_browser_gets_german_pages_and_a_german_reason() {
+    let german = ("accept-language", "de-AT, en;q=0.5");
+    for (path, sentence) in [
+        ("/sign-in", "<h1>Anmelden</h1>"),
+        (
+            "/sign-out",
+            "Danach müssen Sie sich in diesem Browser neu anmelden.",
+        ),
+        ("/set-password", "<h1>Passwort wählen</h1>"),
+        ("/account", "<title>Konto"),
+        ("/sign-in/refused", "Sie dürfen diese Seite nicht öffnen."),
+        (
+            "/sign-in/ambiguous-address",
+            "Diese Adresse ist nicht eindeutig",
+        ),
+    ] {
+        let page = get(&[], path, &[LOOPBACK, german]).await;
+        assert_eq!(page.header("content-language"), "de", "{path}");
+        assert!(page.text.contains("<html lang=\"de\">"), "{path}");
+        assert!(page.text.contains(sentence), "{path}: {}", page.text);
+    }
+    let headers = [LOOPBACK, german, SAME_ORIGIN, FORM_TYPE];
+    let form = "username=ann&password=wrong";
+    let refused = fetch(&gateway(&[]).0, request("POST", "/sign-in", &headers, form)).await;
+    assert_eq!(refused.status, 401, "{}", refused.text);
+    assert!(
+        refused
+            .text
+            .contains("Benutzername oder Passwort ist falsch."),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn the_console_is_in_english_for_a_german_browser_too() {
+    let german = ("accept-language", "de");
+    for path in ["/console/", "/console/language.js"] {
+        let file = get(&[], path, &[LOOPBACK, german]).await;
+        assert_eq!(file.header("content-language"), "en", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_scripts_get_exactly_the_texts_of_the_file() {
-    for path in ["/account", "/sign-in", "/console"] {
-        let file = get(&[], &format!("{path}/language.js"), &[LOOPBACK]).await;
+    for (path, language) in [
+        ("/account", "en"),
+        ("/account", "de"),
+        ("/sign-in", "en"),
+        ("/sign-in", "de"),
+        ("/console", "en"),
+    ] {
+        let headers = [LOOPBACK, ("accept-language", language)];
+        let file = get(&[], &format!("{path}/language.js"), &headers).await;
         assert_eq!(
             file.header("content-type"),
             "text/javascript; charset=utf-8"
@@ -124,14 +177,14 @@ async fn the_scripts_get_exactly_the_texts_of_the_file() {
             .and_then(|it| it.strip_suffix(";\n"));
         let read: BTreeMap<String, String> =
             serde_json::from_str(json.expect("one object")).expect("JSON");
-        assert_eq!(read, texts(), "{path}");
+        assert_eq!(read, texts(language), "{path}: {language}");
     }
 }
 
-/// Returns the texts in English.
-fn texts() -> BTreeMap<String, String> {
-    let file = repository().join("crates/sign-in/texts/en.json");
-    let json = fs::read_to_string(file).expect("the file");
+/// Returns the texts in a language.
+fn texts(language: &str) -> BTreeMap<String, String> {
+    let file = format!("crates/sign-in/texts/{language}.json");
+    let json = fs::read_to_string(repository().join(file)).expect("the file");
     serde_json::from_str(&json).expect("texts")
 }
 
@@ -188,7 +241,7 @@ fn used<'a>(source: &'a str, groups: &BTreeSet<&str>) -> Vec<&'a str> {
 
 #[test]
 fn every_text_is_used_and_every_text_that_is_used_exists() {
-    let texts = texts();
+    let texts = texts("en");
     let groups = texts.keys().filter_map(|key| key.split('.').next());
     let groups: BTreeSet<&str> = groups.collect();
     let sources = sources();
@@ -215,7 +268,7 @@ fn every_text_is_used_and_every_text_that_is_used_exists() {
 
 #[test]
 fn scripts_give_every_text_its_placeholders() {
-    let texts = texts();
+    let texts = texts("en");
     for (path, source) in sources() {
         for call in source.split("say(\"").skip(1) {
             let (key, rest) = call.split_once('"').expect("a closed string");
@@ -236,7 +289,7 @@ fn scripts_give_every_text_its_placeholders() {
 
 #[test]
 fn the_texts_of_reasons_are_what_the_api_says() {
-    for (key, text) in texts() {
+    for (key, text) in texts("en") {
         let Some(name) = key.strip_prefix("reason.") else {
             continue;
         };
