@@ -5,6 +5,7 @@
     reason = "a test tells its story in order, with its values in sight"
 )]
 
+mod architecture_doc;
 mod audit_commands;
 mod audit_emptied;
 mod audit_reading;
