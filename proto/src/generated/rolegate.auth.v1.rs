@@ -2,39 +2,39 @@
 /// A user, without the password hash, which never leaves the service.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct User {
-    /// Assigned by the service, at least 1, never reused.
+    /// The id, which the service assigns. It is at least 1 and never reused.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// Unique, compared byte for byte.
+    /// The username, which is unique. Usernames are compared byte for byte.
     #[prost(string, tag = "2")]
     pub username: ::prost::alloc::string::String,
-    /// Of the version before: as role_name, or ROLE_USER for added roles.
+    /// The role in role_name, for clients of the previous release; ROLE_USER for added roles.
     #[prost(enumeration = "Role", tag = "3")]
     pub role: i32,
     /// Whether every credential of the user is refused.
     #[prost(bool, tag = "4")]
     pub disabled: bool,
-    /// The role stored when the request was answered; in decisions about an API key, the key's if it is
-    /// lower, and in all decisions `user` for a stored role that grants nothing.
+    /// The role that was stored when the request was answered. In decisions about an API key, it is the role of
+    /// the key if that is lower. In all decisions, it is `user` for a stored role that grants nothing.
     #[prost(string, tag = "5")]
     pub role_name: ::prost::alloc::string::String,
-    /// In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
-    /// need a second factor and this one has none; otherwise empty.
+    /// In decisions, a stored role that grants nothing; otherwise empty. Either the service does not have this
+    /// role, or it is `admin` where admins need a second factor and this one has none.
     #[prost(string, tag = "6")]
     pub unknown_role_name: ::prost::alloc::string::String,
-    /// When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
-    /// same id and was deleted.
+    /// When the user was created, in Unix seconds; unset if that was not recorded. It distinguishes the user
+    /// from a deleted one who had the same id.
     #[prost(int64, optional, tag = "7")]
     pub created_at: ::core::option::Option<i64>,
 }
-/// Creates a user.
+/// Registers a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterRequest {
-    /// 1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either end,
-    /// no ':'.
+    /// The username: 1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either
+    /// end, no ':'.
     #[prost(string, tag = "1")]
     pub username: ::prost::alloc::string::String,
-    /// 1 to 72 bytes (what bcrypt reads), no NUL; taken exactly as sent.
+    /// The password: 1 to 72 bytes (what bcrypt reads), no NUL. It is taken exactly as sent.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
 }
@@ -48,19 +48,19 @@ pub struct RegisterResponse {
 /// Creates a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateUserRequest {
-    /// By the rules of RegisterRequest.username.
+    /// The username, by the rules of RegisterRequest.username.
     #[prost(string, tag = "1")]
     pub username: ::prost::alloc::string::String,
-    /// By the rules of RegisterRequest.password; ignored with password_link.
+    /// The password, by the rules of RegisterRequest.password. It is ignored if password_link is set.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
-    /// Of the version before.
+    /// The role, from clients of the previous release. It is read only if role_name is unset or empty.
     #[prost(enumeration = "Role", optional, tag = "3")]
     pub role: ::core::option::Option<i32>,
-    /// Unset for `user`.
+    /// The role; unset for `user`.
     #[prost(string, optional, tag = "4")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the user has no password yet, and the response has a link by which the user chooses one.
+    /// Whether the user gets no password yet, and the response has a link by which the user chooses one.
     #[prost(bool, tag = "5")]
     pub password_link: bool,
 }
@@ -70,34 +70,34 @@ pub struct CreateUserResponse {
     /// The new user.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
-    /// If requested.
+    /// The link, if the request asked for one.
     #[prost(message, optional, tag = "2")]
     pub password_link: ::core::option::Option<PasswordLink>,
 }
-/// A link by which a user chooses a password, as its token. Never shown again.
+/// A link by which a user chooses a password, in the form of its token. It is never shown again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PasswordLink {
-    /// `rgl_` and 43 base64url characters.
+    /// The token of the link: `rgl_` and 43 base64url characters.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
-    /// When it ends, unless it is used before.
+    /// When the link expires, unless it is used before.
     #[prost(message, optional, tag = "2")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// Disables or enables a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetUserDisabledRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
-    /// Whether every credential of the user is refused.
+    /// Whether every credential of the user is to be refused.
     #[prost(bool, tag = "2")]
     pub disabled: bool,
 }
 /// The user was disabled or enabled.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetUserDisabledResponse {
-    /// The user.
+    /// The user as changed.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
@@ -110,8 +110,8 @@ pub struct LoginRequest {
     /// The password as registered.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
-    /// A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
-    /// counts as not set.
+    /// A one-time code (RFC 6238, 6 digits) or a recovery code. It is ignored if the user's second factor is
+    /// off. Blank text counts as unset.
     #[prost(string, optional, tag = "3")]
     pub otp: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -125,7 +125,7 @@ pub struct LoginResponse {
     #[prost(message, optional, tag = "2")]
     pub user: ::core::option::Option<User>,
 }
-/// Makes a session.
+/// Creates a session.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateSessionRequest {
     /// The username as registered.
@@ -134,90 +134,97 @@ pub struct CreateSessionRequest {
     /// The password as registered.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
-    /// What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name.
+    /// The name that says what the session is for, by the rules of CreateApiKeyRequest.name; unset for a session
+    /// without a name.
     #[prost(string, optional, tag = "3")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing.
+    /// The User-Agent of the client. The service stores at most 256 bytes of it, without control characters, and
+    /// trusts it for nothing.
     #[prost(string, tag = "4")]
     pub user_agent: ::prost::alloc::string::String,
-    /// Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
-    /// token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
+    /// Whether the session is for the cookie of a whole domain, which every host of the domain receives. The
+    /// token of such a session begins with `rgd_`. Only Authorize with from_cookie and Envoy's Check accept it.
     #[prost(bool, tag = "5")]
     pub for_domain: bool,
-    /// As LoginRequest.otp.
+    /// A code, as in LoginRequest.otp.
     #[prost(string, optional, tag = "6")]
     pub otp: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
-    /// from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+    /// Whether the session is for the cookie of applications on one host. Only Authorize with from_cookie and
+    /// Envoy's Check accept such a session; services of the previous release accept it everywhere. It cannot be
+    /// combined with for_domain or with_application.
     #[prost(bool, tag = "7")]
     pub for_application: bool,
-    /// Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
-    /// by the same password and code: both or none. The first one is for the API then. Services of the version before
-    /// make that for the API, or with for_domain that for the domain. for_application is given alone.
+    /// Whether two sessions are created with the same password and code: one for the API and one for
+    /// applications. The second one is like that of for_application or, if for_domain is set too, like that of
+    /// for_domain alone. Either both are created or none. Services of the previous release create only one: the
+    /// one for the API or, with for_domain, the one for the domain.
     #[prost(bool, tag = "8")]
     pub with_application: bool,
-    /// Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
-    /// none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+    /// Where the sign-in takes place, such as the origin of the page. A page that asks for the code in a second
+    /// step sets it. If a code is needed and none is given, the response then has pending_sign_in, in place of
+    /// the error OTP_REQUIRED. Services of the previous release ignore it.
     #[prost(string, tag = "9")]
     pub place: ::prost::alloc::string::String,
-    /// The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
-    /// and what the session is for must be those of the request that was answered by it.
+    /// The pending_sign_in of an earlier response. It replaces username and password, which are not read; the
+    /// code is in otp. The place and the kinds of sessions must be those of the earlier request.
     #[prost(string, optional, tag = "10")]
     pub pending_sign_in: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// The password was right.
+/// The password was right: the session was created, or the sign-in waits for a code.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateSessionResponse {
-    /// The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again.
+    /// The token of the session, to be sent as `authorization: Bearer <token>`. It is never shown again.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
-    /// What is stored of it.
+    /// What the service stores about the session.
     #[prost(message, optional, tag = "2")]
     pub session: ::core::option::Option<Session>,
     /// The user who logged in.
     #[prost(message, optional, tag = "3")]
     pub user: ::core::option::Option<User>,
-    /// The token of the second session, by with_application; unset by services of the version before. Both sessions are
-    /// listed as one, end together by DeleteSessions, and stay together at a new password.
+    /// The token of the second session, if the request had with_application. Services of the previous release
+    /// leave it unset. Both sessions are listed as one, end together by DeleteSessions, and stay together when
+    /// the password changes.
     #[prost(string, optional, tag = "4")]
     pub application_token: ::core::option::Option<::prost::alloc::string::String>,
-    /// Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
-    /// base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
-    /// ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
+    /// Set if the password is right and the user's second factor needs a code; all other fields are unset then.
+    /// It is `rgp_` and 43 base64url characters, and is not a credential. With a right code, it completes one
+    /// sign-in within five minutes. If a user has more than ten, only the newest ten are valid. Whatever ends
+    /// the user's sessions, or the second factor, ends them all.
     #[prost(string, optional, tag = "5")]
     pub pending_sign_in: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A session, without its token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Session {
-    /// Assigned by the service, at least 1, never reused.
+    /// The id, which the service assigns. It is at least 1 and never reused.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The user who acts by it.
+    /// The id of the user who signed in.
     #[prost(int64, tag = "2")]
     pub user_id: i64,
-    /// As the client named it; unset: without a name.
+    /// The name that the client gave; unset for none.
     #[prost(string, optional, tag = "3")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
-    /// When it was made, to the second.
+    /// When the session was created, to the second.
     #[prost(message, optional, tag = "4")]
     pub created_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When it was last good for a decision, written at most once a minute; unset: never.
+    /// When a decision last accepted the session, written at most once a minute; unset for never.
     #[prost(message, optional, tag = "5")]
     pub last_used_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// The address of the client that made it; unset: unknown.
+    /// The address of the client that created the session; unset if unknown.
     #[prost(string, optional, tag = "6")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
-    /// The User-Agent of that client; unset: none.
+    /// The User-Agent of that client; unset for none.
     #[prost(string, optional, tag = "7")]
     pub user_agent: ::core::option::Option<::prost::alloc::string::String>,
-    /// When it ends, used or not.
+    /// When the session expires, whether or not it is used.
     #[prost(message, optional, tag = "8")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When it ends unless it is used.
+    /// When the session expires if it is not used until then.
     #[prost(message, optional, tag = "9")]
     pub idle_expires_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// Whether it is the actor's credential.
+    /// Whether the session is the credential of this call.
     #[prost(bool, tag = "10")]
     pub current: bool,
 }
@@ -230,59 +237,64 @@ pub struct VerifyCredentialsRequest {
     /// The password as registered.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
-    /// The roles to which the caller will compare the user's, so that it learns of one that does not exist.
+    /// The roles to which the caller will compare the user's role. A role that does not exist is an error.
     #[prost(string, repeated, tag = "3")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// In a batch, the address of the end user who presented them; ignored if malformed.
+    /// In a batch, the address of the end user who presented the credentials. A malformed address is ignored.
     #[prost(string, optional, tag = "4")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether a live API key of the user stands for the password. The user then has the lower of the stored role
-    /// and the key's. Set it where the caller would accept the same key as a bearer token.
+    /// Whether an active API key of the user is accepted in place of the password. The user then has the lower
+    /// of the stored role and the role of the key. Set it where the caller would accept the same key as a bearer
+    /// token.
     #[prost(bool, tag = "5")]
     pub accept_api_keys: bool,
 }
-/// The credentials are valid.
+/// The credentials are valid; in a batch, only if there is a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VerifyCredentialsResponse {
-    /// Their user.
+    /// The user who has these credentials.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
 /// Many credentials to check.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchVerifyCredentialsRequest {
-    /// At most 256.
+    /// The credentials, at most 256.
     #[prost(message, repeated, tag = "1")]
     pub items: ::prost::alloc::vec::Vec<VerifyCredentialsRequest>,
 }
-/// What is remembered of many credentials.
+/// The outcomes of many checks that needed no password hash.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchVerifyCredentialsResponse {
-    /// One for each item, in the order of the items; without a user where VerifyCredentials must be asked.
+    /// One outcome for each item, in the order of the items. An outcome without a user says that the caller must
+    /// call VerifyCredentials.
     #[prost(message, repeated, tag = "1")]
     pub outcomes: ::prost::alloc::vec::Vec<VerifyCredentialsResponse>,
 }
 /// Requests a decision.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthorizeRequest {
-    /// The access token or the API key, without the word "Bearer".
+    /// The access token, session or API key, without the word "Bearer".
     #[prost(string, tag = "1")]
     pub access_token: ::prost::alloc::string::String,
-    /// The address of the end user who presented an API key, for the audit log; clients leave it unset for
-    /// access tokens. From untrusted callers, or malformed, it is ignored.
+    /// The address of the end user who presented an API key, for the audit log. Clients leave it unset for
+    /// access tokens. It is ignored if it is malformed or the caller is not trusted.
     #[prost(string, optional, tag = "4")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
-    /// applications accepted, and no other token but a session. Any other session becomes one for applications by it.
+    /// Whether the token comes from the cookie of the sign-in page. Then only sessions are accepted, among them
+    /// those for a domain or for applications, which are accepted only from cookies. A session for the API that
+    /// comes from a cookie becomes one for applications.
     #[prost(bool, tag = "5")]
     pub from_cookie: bool,
-    /// The requirement. Unset is REQUEST_INVALID, so that a caller that forgets it does not fail open.
+    /// The requirement. If it is unset, the call fails with REQUEST_INVALID, so that a caller that forgets it
+    /// does not let everybody pass.
     #[prost(oneof = "authorize_request::Requirement", tags = "2, 3")]
     pub requirement: ::core::option::Option<authorize_request::Requirement>,
 }
 /// Nested message and enum types in `AuthorizeRequest`.
 pub mod authorize_request {
-    /// The requirement. Unset is REQUEST_INVALID, so that a caller that forgets it does not fail open.
+    /// The requirement. If it is unset, the call fails with REQUEST_INVALID, so that a caller that forgets it
+    /// does not let everybody pass.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Requirement {
         /// Any user with a valid token.
@@ -299,10 +311,10 @@ pub struct AnyAuthenticated {}
 /// Only users whose stored role is listed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AllowedRoles {
-    /// Of the version before.
+    /// The roles, from clients of the previous release. They are read only if role_names is empty.
     #[prost(enumeration = "Role", repeated, tag = "1")]
     pub roles: ::prost::alloc::vec::Vec<i32>,
-    /// At least one.
+    /// The roles, at least one.
     #[prost(string, repeated, tag = "2")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -316,47 +328,47 @@ pub struct AuthorizeResponse {
 /// Requests many decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchAuthorizeRequest {
-    /// At most 256.
+    /// The requests, at most 256.
     #[prost(message, repeated, tag = "1")]
     pub items: ::prost::alloc::vec::Vec<AuthorizeRequest>,
 }
-/// Many decisions.
+/// The outcomes of many decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchAuthorizeResponse {
-    /// One for each item, in the order of the items.
+    /// One outcome for each item, in the order of the items.
     #[prost(message, repeated, tag = "1")]
     pub outcomes: ::prost::alloc::vec::Vec<AuthorizeOutcome>,
 }
-/// One decision of many.
+/// The outcome of one decision in a batch.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthorizeOutcome {
-    /// The decision.
+    /// The outcome: the user, or why the user was refused.
     #[prost(oneof = "authorize_outcome::Outcome", tags = "1, 2")]
     pub outcome: ::core::option::Option<authorize_outcome::Outcome>,
 }
 /// Nested message and enum types in `AuthorizeOutcome`.
 pub mod authorize_outcome {
-    /// The decision.
+    /// The outcome: the user, or why the user was refused.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Outcome {
-        /// The bearer, with the stored role: the requirement is met.
+        /// The bearer, with the stored role. The requirement is met.
         #[prost(message, tag = "1")]
         User(super::User),
-        /// The reason of the table above that Authorize would return.
+        /// The reason with which Authorize would fail, from the table at the top of auth.proto.
         #[prost(string, tag = "2")]
         RefusalReason(::prost::alloc::string::String),
     }
 }
-/// Changes a user.
+/// Renames, disables or enables a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateUserRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
-    /// The new name, by the rules of RegisterRequest.username; unset: as it is.
+    /// The new name, by the rules of RegisterRequest.username; unset to keep the name.
     #[prost(string, optional, tag = "2")]
     pub username: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the user is disabled; unset: as it is.
+    /// Whether the user is to be disabled; unset to change nothing.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
 }
@@ -370,10 +382,10 @@ pub struct UpdateUserResponse {
 /// Sets the role of a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetUserRoleRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
-    /// Of the version before.
+    /// The new role, from clients of the previous release. It is read only if role_name is empty.
     #[prost(enumeration = "Role", tag = "2")]
     pub role: i32,
     /// The new role.
@@ -393,84 +405,85 @@ pub struct ListUsersRequest {
     /// The size of the page, 1 to 200; 0 means 50.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
-    /// Only users with a greater id: the `next_after` of the page before, or 0 for the first page.
+    /// Returns only users with a greater id: the `next_after` of the previous page, or 0 for the first page.
     #[prost(int64, tag = "2")]
     pub after: i64,
-    /// Only usernames with this literal prefix; empty for all.
+    /// Returns only users whose username begins with this literal text; empty for all.
     #[prost(string, tag = "3")]
     pub username_prefix: ::prost::alloc::string::String,
-    /// Of the version before.
+    /// The role to filter by, from clients of the previous release. It is read only if role_name is unset or empty.
     #[prost(enumeration = "Role", optional, tag = "4")]
     pub role: ::core::option::Option<i32>,
-    /// Only users with this role; unset for all.
+    /// Returns only users with this role; unset for all.
     #[prost(string, optional, tag = "5")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only usernames that contain this text, whatever the case of its letters; empty for all. It is a scan: one
-    /// at a time for each actor, and OVERLOADED beyond.
+    /// Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
+    /// users, so each actor may run one at a time, and a second one fails with OVERLOADED.
     #[prost(string, tag = "6")]
     pub search: ::prost::alloc::string::String,
-    /// Only users who are, or are not, disabled; unset for all.
+    /// Returns only users who are disabled, or only those who are not; unset for all.
     #[prost(bool, optional, tag = "7")]
     pub disabled: ::core::option::Option<bool>,
-    /// Whether the response has times.
+    /// Whether the response has `times`.
     #[prost(bool, tag = "8")]
     pub with_times: bool,
 }
-/// When something happened to a user.
+/// When a user was created and last logged in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserTimes {
-    /// The creation; unset for users from before it was kept.
+    /// When the user was created; unset for users who are older than this field.
     #[prost(message, optional, tag = "1")]
     pub created_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// The last login with a password, up to a minute late; unset for none since it is kept.
+    /// When the user last logged in with a password, up to a minute out of date. It is unset if there was no
+    /// such login since the service records them.
     #[prost(message, optional, tag = "2")]
     pub last_login_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// A page of users.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListUsersResponse {
-    /// By ascending id.
+    /// The users, by ascending id.
     #[prost(message, repeated, tag = "1")]
     pub users: ::prost::alloc::vec::Vec<User>,
     /// The `after` of the next page; unset on the last page.
     #[prost(int64, optional, tag = "2")]
     pub next_after: ::core::option::Option<i64>,
-    /// If requested, one for each user, in the same order.
+    /// One entry for each user, in the same order, if the request has with_times; otherwise empty.
     #[prost(message, repeated, tag = "3")]
     pub times: ::prost::alloc::vec::Vec<UserTimes>,
 }
 /// Requests a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetUserRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
 }
-/// A user.
+/// The requested user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetUserResponse {
-    /// With the stored role.
+    /// The user, with the stored role.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
 /// Deletes a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteUserRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
 }
 /// The user was deleted.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteUserResponse {
-    /// The deleted user, with the last role.
+    /// The deleted user, with the role that the user last had.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
 /// Sets the password of a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetPasswordRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
     /// The new password, by the rules of RegisterRequest.password.
@@ -480,18 +493,18 @@ pub struct SetPasswordRequest {
 /// The password was replaced.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetPasswordResponse {
-    /// The user.
+    /// The user whose password was replaced.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
-/// Requests a link.
+/// Requests a password link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreatePasswordLinkRequest {
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "1")]
     pub user_id: i64,
 }
-/// The link was made; one that was made before has ended.
+/// The link was created. An earlier link of the user has ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreatePasswordLinkResponse {
     /// The link.
@@ -504,100 +517,100 @@ pub struct RedeemPasswordLinkRequest {
     /// The token of the link.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
-    /// By the rules of RegisterRequest.password.
+    /// The new password, by the rules of RegisterRequest.password.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
 }
 /// The password was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RedeemPasswordLinkResponse {}
-/// Looks a link up.
+/// Looks up a password link.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPasswordLinkRequest {
     /// The token of the link.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
 }
-/// The link is good.
+/// The link is valid.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPasswordLinkResponse {
-    /// The user whose password it sets.
+    /// The name of the user whose password the link sets.
     #[prost(string, tag = "1")]
     pub username: ::prost::alloc::string::String,
-    /// When it ends, unless it is used before.
+    /// When the link expires, unless it is used before.
     #[prost(message, optional, tag = "2")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
 }
-/// Requests the rules of new passwords.
+/// Requests the rules for new passwords.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPasswordPolicyRequest {}
-/// The rules of new passwords. A list of common ones may refuse others.
+/// The rules for new passwords. The service may also refuse a password because it is on a list of common ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPasswordPolicyResponse {
-    /// In bytes.
+    /// The length of the shortest password, in bytes.
     #[prost(uint32, tag = "1")]
     pub min_length: u32,
-    /// In bytes.
+    /// The length of the longest password, in bytes.
     #[prost(uint32, tag = "2")]
     pub max_length: u32,
 }
-/// Begins to turn on a second factor.
+/// Starts enrolling a second factor.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnrolSecondFactorRequest {
     /// The current password.
     #[prost(string, tag = "1")]
     pub current_password: ::prost::alloc::string::String,
-    /// The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
-    /// colon. Unset: Rolegate.
+    /// The name of the service that authenticator applications show beside the username: one line of 1 to 255
+    /// bytes without a colon; unset for "Rolegate".
     #[prost(string, optional, tag = "2")]
     pub issuer: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// What the user keeps. Never shown again.
+/// What the user has to keep. It is never shown again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnrolSecondFactorResponse {
-    /// 20 random bytes in base32, without padding.
+    /// The secret: 20 random bytes in base32, without padding.
     #[prost(string, tag = "1")]
     pub secret: ::prost::alloc::string::String,
-    /// For authenticator applications: `otpauth://totp/…`.
+    /// The same secret as an address for authenticator applications: `otpauth://totp/…`.
     #[prost(string, tag = "2")]
     pub otpauth_url: ::prost::alloc::string::String,
-    /// Ten, each good once in place of a code: 26 characters of base32 in groups.
+    /// Ten recovery codes, each of which replaces a one-time code once: 26 characters of base32 in groups.
     #[prost(string, repeated, tag = "3")]
     pub recovery_codes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Turns on a second factor.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnableSecondFactorRequest {
-    /// A code of six digits.
+    /// A one-time code of six digits.
     #[prost(string, tag = "1")]
     pub otp: ::prost::alloc::string::String,
 }
-/// It is on.
+/// The second factor is on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnableSecondFactorResponse {}
 /// Turns off a second factor.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DisableSecondFactorRequest {
-    /// Another user, for an admin; unset for the actor.
+    /// The id of another user, if the actor is an admin; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
-    /// A code or a recovery code; ignored with a user id.
+    /// A one-time code or a recovery code. It is ignored if there is a user id.
     #[prost(string, tag = "2")]
     pub otp: ::prost::alloc::string::String,
 }
-/// It is off, and its recovery codes are gone.
+/// The second factor is off, and its recovery codes are deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DisableSecondFactorResponse {}
-/// Asks for the second factor of the actor.
+/// Requests the state of the actor's second factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetSecondFactorRequest {}
-/// The second factor of the actor.
+/// The state of the actor's second factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetSecondFactorResponse {
-    /// Whether it is on.
+    /// Whether the second factor is on.
     #[prost(bool, tag = "1")]
     pub enabled: bool,
-    /// The recovery codes that are left.
+    /// How many recovery codes are left.
     #[prost(int64, tag = "2")]
     pub recovery_codes: i64,
 }
@@ -607,138 +620,143 @@ pub struct ChangePasswordRequest {
     /// The current password. A wrong one counts as a failed login.
     #[prost(string, tag = "1")]
     pub current_password: ::prost::alloc::string::String,
-    /// The new password, by the rules of RegisterRequest.password; it may be the current one.
+    /// The new password, by the rules of RegisterRequest.password. It may equal the current one.
     #[prost(string, tag = "2")]
     pub new_password: ::prost::alloc::string::String,
 }
 /// The password was replaced.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ChangePasswordResponse {
-    /// The user.
+    /// The actor.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
-/// Ends the access tokens of a user.
+/// Ends the access tokens and sessions of a user, or the sessions in cookies.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokensRequest {
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
-    /// Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
-    /// ends. Without user_id only.
+    /// Whether the token of the actor is the session from the cookie of the sign-in page, as in
+    /// AuthorizeRequest. The call then ends that session. It cannot be combined with user_id.
     #[prost(bool, tag = "2")]
     pub from_cookie: bool,
-    /// The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
-    /// request may have more than one, because other hosts of a domain can set cookies. What is no session is
-    /// passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
-    /// before end the session of the actor only.
+    /// The tokens of all sessions in the cookies of the sign-in page, which this call ends together, whichever
+    /// users they belong to. A request may have several, because other hosts of a domain can set cookies. Tokens
+    /// that are not sessions are skipped. This field needs from_cookie, and the token in the metadata is then
+    /// not read. Services of the previous release end only the session of the actor.
     #[prost(string, repeated, tag = "3")]
     pub cookie_sessions: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out.
+    /// Whether to end, with each of cookie_sessions, the other session that the same sign-in created. A page
+    /// sets it when a person signs out.
     #[prost(bool, tag = "4")]
     pub with_pairs: bool,
 }
-/// Every access token of the user is refused, or every session in the cookies has ended.
+/// Every access token and session of the user, or every session in the cookies, is refused from now on.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokensResponse {
-    /// The user; unset after the end of cookie_sessions.
+    /// The user; unset if the request had cookie_sessions.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
-    /// Whether no session of cookie_sessions is good any more; false by services of the version before.
+    /// Whether no session of cookie_sessions is valid any more. Services of the previous release leave it false.
     #[prost(bool, tag = "2")]
     pub cookie_sessions_ended: bool,
 }
 /// An API key, without the key itself.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ApiKey {
-    /// Assigned by the service, at least 1, never reused.
+    /// The id, which the service assigns. It is at least 1 and never reused.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The user who acts by it.
+    /// The id of the user as whom the key acts.
     #[prost(int64, tag = "2")]
     pub user_id: i64,
-    /// As its user named it.
+    /// The name that the creator of the key gave it.
     #[prost(string, tag = "3")]
     pub name: ::prost::alloc::string::String,
-    /// The first 8 characters of the key, for people to recognise it.
+    /// The first 8 characters of the key, by which people recognize it.
     #[prost(string, tag = "4")]
     pub prefix: ::prost::alloc::string::String,
-    /// Of the version before: as role_name, or ROLE_USER for added roles.
+    /// The role in role_name, for clients of the previous release; ROLE_USER for added roles.
     #[prost(enumeration = "Role", optional, tag = "5")]
     pub role: ::core::option::Option<i32>,
-    /// When it was created, to the second.
+    /// When the key was created, to the second.
     #[prost(message, optional, tag = "6")]
     pub created_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When it ends, to the second; unset: never.
+    /// When the key expires, to the second; unset for never.
     #[prost(message, optional, tag = "7")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// When it was last good for a decision, written at most once a minute; unset: never.
+    /// When a decision last accepted the key, written at most once a minute; unset for never.
     #[prost(message, optional, tag = "8")]
     pub last_used_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// The highest role that it grants; unset: the user's.
+    /// The highest role that the key grants; unset for the role of its user.
     #[prost(string, optional, tag = "9")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The username of the admin who created it for the user; unset: the user or an operator did.
+    /// The username of the admin who created the key for the user; unset if the user or an operator created it.
     #[prost(string, optional, tag = "10")]
     pub created_by: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Creates an API key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateApiKeyRequest {
-    /// 1 to 100 characters, no control or invisible characters, no white space at either end. Not unique.
+    /// The name: 1 to 100 characters, no control or invisible characters, no white space at either end. Names
+    /// need not be unique.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Of the version before.
+    /// The role, from clients of the previous release. It is read only if role_name is unset or empty.
     #[prost(enumeration = "Role", optional, tag = "2")]
     pub role: ::core::option::Option<i32>,
-    /// When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
-    /// Unset: never.
+    /// When the key expires: a time in the future and before the year 10000, without its fractions of a second;
+    /// unset for never.
     #[prost(message, optional, tag = "3")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// The highest role that the key grants; unset: the user's. Required with a user_id, and not `admin`.
+    /// The highest role that the key grants; unset for the role of its user. With a user_id, it is required and
+    /// must not be `admin`.
     #[prost(string, optional, tag = "4")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "5")]
     pub user_id: ::core::option::Option<i64>,
 }
 /// The key was created.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateApiKeyResponse {
-    /// The key, to be sent as `authorization: Bearer <key>`. Never shown again.
+    /// The key, to be sent as `authorization: Bearer <key>`. It is never shown again.
     #[prost(string, tag = "1")]
     pub key: ::prost::alloc::string::String,
-    /// What is stored of it.
+    /// What the service stores about the key.
     #[prost(message, optional, tag = "2")]
     pub api_key: ::core::option::Option<ApiKey>,
 }
 /// Requests the API keys of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListApiKeysRequest {
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
 }
 /// The API keys of a user.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListApiKeysResponse {
-    /// By ascending id, at most 50; also those that have expired.
+    /// The keys by ascending id, at most 50, including expired ones.
     #[prost(message, repeated, tag = "1")]
     pub api_keys: ::prost::alloc::vec::Vec<ApiKey>,
 }
 /// Deletes API keys of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteApiKeysRequest {
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
-    /// The keys. Unset is REQUEST_INVALID, so that a caller that forgets the id does not delete all.
+    /// The keys to delete. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+    /// the id does not delete all keys.
     #[prost(oneof = "delete_api_keys_request::Keys", tags = "2, 3")]
     pub keys: ::core::option::Option<delete_api_keys_request::Keys>,
 }
 /// Nested message and enum types in `DeleteApiKeysRequest`.
 pub mod delete_api_keys_request {
-    /// The keys. Unset is REQUEST_INVALID, so that a caller that forgets the id does not delete all.
+    /// The keys to delete. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+    /// the id does not delete all keys.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Keys {
         /// The key with this id.
@@ -755,77 +773,79 @@ pub struct AllApiKeys {}
 /// The keys are refused from now on.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DeleteApiKeysResponse {
-    /// Those that were deleted, by ascending id.
+    /// The deleted keys, by ascending id.
     #[prost(message, repeated, tag = "1")]
     pub api_keys: ::prost::alloc::vec::Vec<ApiKey>,
 }
 /// Requests the sessions of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListSessionsRequest {
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
 }
 /// The sessions of a user that have not ended.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListSessionsResponse {
-    /// By ascending id, at most 100.
+    /// The sessions by ascending id, at most 100.
     #[prost(message, repeated, tag = "1")]
     pub sessions: ::prost::alloc::vec::Vec<Session>,
 }
 /// Ends sessions of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteSessionsRequest {
-    /// The user; unset for the actor.
+    /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
-    /// The sessions. Unset is REQUEST_INVALID, so that a caller that forgets the id does not end all.
+    /// The sessions to end. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+    /// the id does not end all sessions.
     #[prost(oneof = "delete_sessions_request::Sessions", tags = "2, 3")]
     pub sessions: ::core::option::Option<delete_sessions_request::Sessions>,
 }
 /// Nested message and enum types in `DeleteSessionsRequest`.
 pub mod delete_sessions_request {
-    /// The sessions. Unset is REQUEST_INVALID, so that a caller that forgets the id does not end all.
+    /// The sessions to end. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+    /// the id does not end all sessions.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Sessions {
         /// The session with this id.
         #[prost(int64, tag = "2")]
         SessionId(i64),
-        /// Every session but that of the actor.
+        /// Every session except the one that makes the call.
         #[prost(message, tag = "3")]
         All(super::AllSessions),
     }
 }
-/// Every session but that of the actor.
+/// Every session except the one that makes the call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AllSessions {}
 /// The sessions are refused from now on.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DeleteSessionsResponse {
-    /// Those that were ended, by ascending id.
+    /// The ended sessions, by ascending id.
     #[prost(message, repeated, tag = "1")]
     pub sessions: ::prost::alloc::vec::Vec<Session>,
 }
-/// Requests the bearer of the token in the metadata.
+/// Requests the user who makes the call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetCurrentUserRequest {}
-/// The bearer of a credential.
+/// The user who makes the call.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetCurrentUserResponse {
-    /// As in decisions.
+    /// The user, with the role that decisions use.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
-    /// The credential.
+    /// The credential that the call presented.
     #[prost(message, optional, tag = "2")]
     pub credential: ::core::option::Option<Credential>,
 }
-/// A credential of a bearer.
+/// The kind and the expiry of a credential.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Credential {
-    /// What it is.
+    /// The kind of the credential.
     #[prost(enumeration = "CredentialKind", tag = "1")]
     pub kind: i32,
-    /// When it ends at the latest; unset: never.
+    /// When the credential expires at the latest; unset for never.
     #[prost(message, optional, tag = "2")]
     pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
 }
@@ -835,136 +855,140 @@ pub struct ListRolesRequest {}
 /// The roles of the service.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRolesResponse {
-    /// `user`, `author`, `admin`, then the others in the order of the setting.
+    /// The roles: `user`, `author` and `admin`, then the added ones in the order of the operator's setting.
     #[prost(string, repeated, tag = "1")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Requests the usernames of users.
+/// Requests the usernames of many users.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetUsersRequest {
-    /// At most 256, in any order; duplicates are answered once.
+    /// The ids, at most 256, in any order. A repeated id is answered once.
     #[prost(int64, repeated, tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<i64>,
 }
 /// The usernames of users.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchGetUsersResponse {
-    /// By ascending id, without ids that do not exist.
+    /// The users by ascending id, without ids that do not exist.
     #[prost(message, repeated, tag = "1")]
     pub users: ::prost::alloc::vec::Vec<UserName>,
 }
 /// The public part of a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserName {
-    /// As User.id.
+    /// The id of the user, as in User.id.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// As User.username.
+    /// The username, as in User.username.
     #[prost(string, tag = "2")]
     pub username: ::prost::alloc::string::String,
 }
 /// Selects a page of the record.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAuditRequest {
-    /// Only about this user.
+    /// Returns only entries about this user.
     #[prost(int64, optional, tag = "1")]
     pub user_id: ::core::option::Option<i64>,
-    /// Only by this user.
+    /// Returns only entries about what this user did.
     #[prost(int64, optional, tag = "2")]
     pub actor_id: ::core::option::Option<i64>,
-    /// Only this event, such as "role_changed"; empty for all.
+    /// Returns only entries of this event, such as "role_changed"; empty for all events.
     #[prost(string, tag = "3")]
     pub event: ::prost::alloc::string::String,
-    /// Only revisions below this one, the `next_after` of the page before; unset for the newest.
+    /// Returns only entries with a lower revision: the `next_after` of the previous page; unset for the newest
+    /// entries.
     #[prost(int64, optional, tag = "4")]
     pub after: ::core::option::Option<i64>,
-    /// 1 to 200; 0 for 50.
+    /// The size of the page, 1 to 200; 0 means 50.
     #[prost(int32, tag = "5")]
     pub page_size: i32,
-    /// Only about the actor.
+    /// Restricts the page to entries about the actor.
     #[prost(bool, tag = "6")]
     pub own: bool,
 }
 /// A page of the record.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListAuditResponse {
-    /// By descending revision.
+    /// The entries, by descending revision.
     #[prost(message, repeated, tag = "1")]
     pub entries: ::prost::alloc::vec::Vec<AuditEntry>,
     /// The `after` of the next page; unset on the last page.
     #[prost(int64, optional, tag = "2")]
     pub next_after: ::core::option::Option<i64>,
-    /// Set if the first page may lack entries that were written before it was asked for: after a large import, or
+    /// Whether the first page may lack entries that were written before the request: after a large import, or
     /// while the record cannot be written.
     #[prost(bool, tag = "3")]
     pub incomplete: bool,
 }
-/// What happened once.
+/// One change, sign-in or refusal.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditEntry {
-    /// Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`.
+    /// The number of the entry. It ascends in the order of the commits, without gaps except before the events
+    /// `restored` and `all_ended`.
     #[prost(int64, tag = "1")]
     pub revision: i64,
-    /// By the clock of the database, to the second.
+    /// When it happened, to the second, by the clock of the database.
     #[prost(message, optional, tag = "2")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Such as "role_changed".
+    /// The name of the event, such as "role_changed".
     #[prost(string, tag = "3")]
     pub event: ::prost::alloc::string::String,
-    /// The user to whom it happened; unset: unknown.
+    /// The user to whom it happened; unset if unknown.
     #[prost(int64, optional, tag = "4")]
     pub user_id: ::core::option::Option<i64>,
-    /// The name that the user had; unset: unknown, or erased.
+    /// The name that the user had then; unset if unknown or erased.
     #[prost(string, optional, tag = "5")]
     pub username: ::core::option::Option<::prost::alloc::string::String>,
-    /// Who did it; unset: a client that is unknown, or the operator.
+    /// The user who did it; unset if it was an unknown client or the operator.
     #[prost(int64, optional, tag = "6")]
     pub actor_id: ::core::option::Option<i64>,
-    /// The name that the actor had; unset as above, or erased.
+    /// The name that the actor had then; unset if actor_id is unset or the name was erased.
     #[prost(string, optional, tag = "7")]
     pub actor: ::core::option::Option<::prost::alloc::string::String>,
-    /// The API key by which the actor did it.
+    /// The id of the API key that the actor used; unset for none.
     #[prost(int64, optional, tag = "8")]
     pub actor_key: ::core::option::Option<i64>,
-    /// The session by which the actor did it.
+    /// The id of the session that the actor used; unset for none.
     #[prost(int64, optional, tag = "9")]
     pub actor_session: ::core::option::Option<i64>,
-    /// Unset: unknown, erased, or not for this reader.
+    /// The address of the client; unset if it is unknown, erased, or not to be shown to this reader.
     #[prost(string, optional, tag = "10")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
-    /// Of the request; several, separated by commas, where requests shared a call.
+    /// The id of the request; several ids, separated by commas, if several requests shared a call.
     #[prost(string, optional, tag = "11")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// A JSON object of what changed: never a secret.
+    /// A JSON object that says what changed. It never contains a secret.
     #[prost(string, tag = "12")]
     pub details: ::prost::alloc::string::String,
 }
-/// Begins a stream of changes.
+/// Starts a stream of changes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchUsersRequest {
-    /// The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
-    /// ascending id, as changes without a revision, until the first `progress`.
+    /// The last revision that the caller has stored; the stream continues with the changes after it. If it is
+    /// unset, the stream begins with a snapshot: all users by ascending id, as changes without a revision, until
+    /// the first `progress`.
     #[prost(int64, optional, tag = "1")]
     pub from_revision: ::core::option::Option<i64>,
-    /// The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
-    /// record does not have it refuses, because the revisions of the caller are those of another record: of another
-    /// database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
+    /// The last `seal` that the caller has seen, in a change or in a progress message; unset if none is known.
+    /// The service refuses the stream if its record lacks this seal. The revisions of the caller then belong to
+    /// another record: that of another database, or of one that was restored from a backup. A caller that leaves
+    /// the seal out accepts any record.
     #[prost(string, optional, tag = "2")]
     pub seal: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// An item of the stream.
+/// One item of the stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchUsersResponse {
-    /// What it is; unset: of a later version, to be ignored.
+    /// The item. If it is unset, it comes from a later version, and the caller ignores it.
     #[prost(oneof = "watch_users_response::Item", tags = "1, 2")]
     pub item: ::core::option::Option<watch_users_response::Item>,
 }
 /// Nested message and enum types in `WatchUsersResponse`.
 pub mod watch_users_response {
-    /// What it is; unset: of a later version, to be ignored.
+    /// The item. If it is unset, it comes from a later version, and the caller ignores it.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Item {
-        /// A user as changed.
+        /// The state of a user after a change.
         #[prost(message, tag = "1")]
         Change(super::UserChange),
         /// Everything up to a revision has been sent.
@@ -975,14 +999,15 @@ pub mod watch_users_response {
 /// The state of a user after a change.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserChange {
-    /// Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
-    /// that begins with all users: such a stream begins again if it breaks before.
+    /// The revision of the change, for the caller to store together with what it derives from the change. In a
+    /// snapshot it is 0 until the first `progress`; if the stream breaks before that, the caller has to begin
+    /// again.
     #[prost(int64, tag = "1")]
     pub revision: i64,
-    /// The user.
+    /// The id of the user.
     #[prost(int64, tag = "2")]
     pub user_id: i64,
-    /// The name.
+    /// The username.
     #[prost(string, tag = "3")]
     pub username: ::prost::alloc::string::String,
     /// The stored role.
@@ -991,39 +1016,42 @@ pub struct UserChange {
     /// Whether every credential of the user is refused.
     #[prost(bool, tag = "5")]
     pub disabled: bool,
-    /// Whether the user was deleted. The id may exist again only if an operator imports it.
+    /// Whether the user was deleted. The id exists again only if an operator imports it.
     #[prost(bool, tag = "6")]
     pub deleted: bool,
-    /// Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
-    /// before the first `progress`, and from services of the version before.
+    /// Identifies the record up to this change and a little beyond, for the caller to store with the revision.
+    /// It is unset before the first `progress`, and from services of the previous release.
     #[prost(string, optional, tag = "7")]
     pub seal: ::core::option::Option<::prost::alloc::string::String>,
-    /// When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
-    /// `progress`. Unset: not known, because a service of the version before answered or made the change.
+    /// When the user was created, in Unix seconds; 0 if that was not recorded. It is set only in deletions and
+    /// before the first `progress`. It is unset if the time is not known, because a service of the previous
+    /// release answered or made the change.
     #[prost(int64, optional, tag = "8")]
     pub created_at: ::core::option::Option<i64>,
 }
-/// The caller stores this revision too, so that what retention removes meanwhile is not missed.
+/// Says up to which revision everything has been sent, although no change has this revision. The caller stores
+/// it too. Otherwise retention could remove what follows the last change that the caller has stored, and the
+/// caller would need a snapshot.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchProgress {
-    /// The revision.
+    /// The revision up to which everything has been sent.
     #[prost(int64, tag = "1")]
     pub revision: i64,
-    /// As that of a change. Unset also for a record that has no seal yet.
+    /// The seal, as in UserChange.seal. It is also unset if the record has no seal yet.
     #[prost(string, optional, tag = "2")]
     pub seal: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// The roles of the version before. Replaced by names.
+/// The roles, for clients and services of the previous release. Newer ones use the names of roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Role {
-    /// Not a role. Rejected as a requirement and as a new role.
+    /// Not a role. The service rejects it as a requirement and as a new role.
     Unspecified = 0,
-    /// Every registered user.
+    /// The role that every registered user has at least.
     User = 1,
-    /// May write posts.
+    /// The role that may write posts.
     Author = 2,
-    /// May manage users.
+    /// The role that may manage users.
     Admin = 3,
 }
 impl Role {
@@ -1050,17 +1078,17 @@ impl Role {
         }
     }
 }
-/// What a credential is.
+/// The kinds of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum CredentialKind {
-    /// None of the others.
+    /// None of the other kinds.
     Unspecified = 0,
-    /// A JWT of Login.
+    /// A JWT that Login issued.
     AccessToken = 1,
-    /// The token of CreateSession.
+    /// A token that CreateSession issued.
     Session = 2,
-    /// The key of CreateApiKey.
+    /// A key that CreateApiKey issued.
     ApiKey = 3,
 }
 impl CredentialKind {
@@ -1100,18 +1128,21 @@ pub mod auth_service_client {
     use tonic::codegen::http::Uri;
     /// Owns users, password hashing, access tokens, sessions, API keys and role decisions.
     ///
-    /// Calls on behalf of a user take the user's access token in the request metadata as
-    /// `authorization: Bearer <token>`. A session (`rgs_` and 43 base64url characters) stands wherever an access
-    /// token does. So does an API key (`rgk_` and 43 base64url characters), except in the calls that say
-    /// otherwise: its user acts with the lower of the stored role and the role of the key, where `user` is
-    /// below all roles, `admin` above, and other two have nothing in common but `user`.
+    /// A call on behalf of a user, the actor, takes the user's access token in the request metadata as
+    /// `authorization: Bearer <token>`. A session (`rgs_` and 43 base64url characters) is accepted wherever an
+    /// access token is. An API key (`rgk_` and 43 base64url characters) is accepted too, except in the calls that
+    /// say otherwise. With an API key, the user acts with the lower of the stored role and the role of the key.
+    /// `user` is below all roles and `admin` is above all roles; any other two roles have only `user` in common.
     ///
-    /// A role is a name: `user`, `author`, `admin`, or another that the operator has added to the service. Fields of
-    /// the type Role are of the version before: the service fills them, and reads them where the field with the
-    /// name is empty. They have no value for added roles and will be removed. Callers may also send the address of the end user in
-    /// "x-client-address", the id of the request they serve in "x-request-id" (several ids, separated by
-    /// commas, where requests share a call), and W3C trace context in "traceparent" and "tracestate"; the
-    /// service uses these from trusted callers only.
+    /// A role is a name: `user`, `author`, `admin`, or another one that the operator has added to the service.
+    /// Fields of the type Role are for clients and services of the previous release: the service fills them, and
+    /// reads one only if the field with the role's name is empty. They cannot express added roles, and will be
+    /// removed.
+    ///
+    /// Callers may also send the address of the end user in "x-client-address" and the id of the request that
+    /// they serve in "x-request-id". It has several ids, separated by commas, if several requests share the call.
+    /// W3C trace context is in "traceparent" and "tracestate". The service uses these entries only if the caller
+    /// is trusted.
     #[derive(Debug, Clone)]
     pub struct AuthServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1192,10 +1223,10 @@ pub mod auth_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Creates a user with the role ROLE_USER.
+        /// Creates a user with the role `user`.
         ///
-        /// Errors: REGISTRATION_CLOSED, USERNAME_INVALID, PASSWORD_INVALID, TOO_MANY_ATTEMPTS,
-        /// USERNAME_TAKEN, OVERLOADED.
+        /// Errors: REGISTRATION_CLOSED, USERNAME_INVALID, PASSWORD_INVALID, TOO_MANY_ATTEMPTS, USERNAME_TAKEN,
+        /// OVERLOADED.
         pub async fn register(
             &mut self,
             request: impl tonic::IntoRequest<super::RegisterRequest>,
@@ -1245,12 +1276,13 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "Login"));
             self.inner.unary(req, path, codec).await
         }
-        /// Checks a username and a password and makes a session: a random token that is read with each request,
-        /// so that it ends at once, and that lasts longer than an access token.
+        /// Checks a username and a password and creates a session. A session is a random token that is looked up for
+        /// each request, so that it can be ended at once. It lasts longer than an access token.
         ///
-        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
-        /// factors were made for the user within a minute). With pending_sign_in, TOKEN_INVALID (it is unknown, used or ended, or
-        /// of another place), OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID stand in the place of those of Login.
+        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (the user has created 140 API
+        /// keys, sessions and second factors within a minute). With pending_sign_in, these replace the errors of
+        /// Login: TOKEN_INVALID (the pending sign-in is unknown, used or ended, or belongs to another place),
+        /// OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID.
         pub async fn create_session(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateSessionRequest>,
@@ -1277,9 +1309,9 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request says so, a live API key of
-        /// the user is accepted in place of the password: no limit refuses it, and no second factor is asked for. Anything
-        /// else is a password.
+        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request allows it, an
+        /// active API key of the user is accepted in place of the password. No limit refuses such a key, and no
+        /// second factor is required. Any other text is checked as a password.
         ///
         /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
         /// then REQUEST_INVALID for a role that the service does not have.
@@ -1309,10 +1341,12 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials, or because they are a live API key that is accepted. The others have no user in their outcome: none was counted as an attempt,
-        /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
-        /// name in a minute that are not remembered end what is remembered for the name; what may be an API key does not count.
+        /// Answers those of many VerifyCredentials that need no password hash: credentials that the same client has
+        /// presented before and that the service has cached, and active API keys where they are accepted. The
+        /// outcome of every other item has no user: the item was not counted as an attempt, and the caller must send
+        /// it again as a VerifyCredentials. Callers that are not trusted get no user for any item. If 100 items with
+        /// one username are not in the cache within a minute, the cache entries of that username are removed. Items
+        /// that may be API keys do not count.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         pub async fn batch_verify_credentials(
@@ -1344,12 +1378,13 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role stored for
-        /// the user when the request arrives, not the role claim of the token.
+        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role that is
+        /// stored for the user when the request arrives, not the role claim of the token.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Calls that need an admin fail with SECOND_FACTOR_REQUIRED likewise.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. All calls that need an admin can also fail with
+        /// SECOND_FACTOR_REQUIRED.
         pub async fn authorize(
             &mut self,
             request: impl tonic::IntoRequest<super::AuthorizeRequest>,
@@ -1374,11 +1409,11 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "Authorize"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes many decisions at once, each with its own outcome, in place of many Authorize calls. Every
-        /// decision uses the role stored when the request arrives.
+        /// Makes many decisions at once, in place of many Authorize calls, and returns an outcome for each. Every
+        /// decision uses the role that is stored when the request arrives.
         ///
-        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE; every other error is the
-        /// outcome of one item.
+        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE. Every other error is the outcome of
+        /// one item.
         pub async fn batch_authorize(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchAuthorizeRequest>,
@@ -1405,8 +1440,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Creates a user with any role, also while registration is disabled, with a password or with a link by which
-        /// the user chooses it. The actor, an admin, is the bearer of the token in the metadata.
+        /// Creates a user with any role, even while registration is disabled. The request has a password, or asks
+        /// for a link by which the user chooses one. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
@@ -1434,9 +1469,9 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "CreateUser"));
             self.inner.unary(req, path, codec).await
         }
-        /// Disables or enables a user. Every credential of a disabled user is refused as if the user did not
-        /// exist, from the next request on; tokens issued before stay revoked when the user is enabled again.
-        /// The actor, an admin, is the bearer of the token in the metadata.
+        /// Disables or enables a user. From the next request on, every credential of a disabled user is refused as
+        /// if the user did not exist. Tokens that were issued before stay revoked when the user is enabled again.
+        /// The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, LAST_ADMIN.
@@ -1466,13 +1501,14 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Renames a user, disables or enables the user as SetUserDisabled, or both at once. A new name revokes the user's access
-        /// tokens, which have the old one; sessions and API keys stay, and the old name is free. With the name that the user
-        /// has, nothing changes by it. The actor, an admin, is the bearer of the token in the metadata; an API key changes no
-        /// user of its own.
+        /// Renames a user, disables or enables the user as SetUserDisabled does, or does both at once. A new name
+        /// revokes the user's access tokens, because they contain the old name; sessions and API keys stay. The old
+        /// name becomes available. If the user has the given name already, the name and the tokens stay as they are.
+        /// The actor must be an admin. With an API key, admins cannot change their own user.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID for
-        /// neither, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE, LAST_ADMIN, USERNAME_TAKEN.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// REQUEST_INVALID if the request changes nothing, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE,
+        /// LAST_ADMIN, USERNAME_TAKEN.
         pub async fn update_user(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateUserRequest>,
@@ -1497,7 +1533,7 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "UpdateUser"));
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces the role of a user. The actor, an admin, is the bearer of the token in the metadata.
+        /// Replaces the role of a user. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, ROLE_INVALID, LAST_ADMIN.
@@ -1525,8 +1561,7 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "SetUserRole"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists users by ascending id, in pages. The actor, an admin, is the bearer of the token
-        /// in the metadata.
+        /// Lists users by ascending id, in pages. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// REQUEST_INVALID, ROLE_INVALID.
@@ -1554,7 +1589,7 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListUsers"));
             self.inner.unary(req, path, codec).await
         }
-        /// Returns a user. The actor, an admin, is the bearer of the token in the metadata.
+        /// Returns a user. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -1582,10 +1617,10 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "GetUser"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes a user. Revokes all tokens of the user; the id is never reused, the username is free. The
-        /// actor, an admin, is the bearer of the token in the metadata. Admins cannot delete themselves or the
-        /// user named admin, which the next start would create again. Of admins who delete each other at the
-        /// same time, one remains.
+        /// Deletes a user and revokes all tokens of the user. The id is never reused; the username becomes
+        /// available. The actor must be an admin. Admins can delete neither themselves nor the user named admin,
+        /// whom the next start would create again. If admins delete each other at the same time, one of them
+        /// remains.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, USER_NOT_DELETABLE, LAST_ADMIN.
@@ -1613,13 +1648,13 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "DeleteUser"));
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces the password of another user, revokes the user's tokens and ends the sessions; API keys stay. The actor, an admin, is the
-        /// bearer of the token in the metadata. Admins change their own by ChangePassword, which asks for the
-        /// current one, so that a stolen token does not become an account; for the same reason the actor's
-        /// credential must be no API key.
+        /// Replaces the password of another user, revokes the user's tokens and ends the user's sessions; API keys
+        /// stay. The actor must be an admin and must not use an API key. Admins change their own password by
+        /// ChangePassword, which asks for the current one, so that a stolen token is not enough to take over the
+        /// account. API keys are refused for the same reason.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OWN_PASSWORD,
+        /// PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
         pub async fn set_password(
             &mut self,
             request: impl tonic::IntoRequest<super::SetPasswordRequest>,
@@ -1644,12 +1679,12 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "SetPassword"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes a link by which another user chooses a password: good once, for 24 hours, until there is a newer one
-        /// or another password, or the user is disabled. The service keeps its SHA-256. The actor, an admin and no API
-        /// key, is the bearer of the token in the metadata.
+        /// Creates a link by which another user chooses a password. The link can be used once, within 24 hours. It
+        /// ends early when the user gets a newer link or another password, or is disabled. The service stores only
+        /// the SHA-256 of its token. The actor must be an admin and must not use an API key.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, USER_NOT_FOUND.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OWN_PASSWORD,
+        /// USER_NOT_FOUND.
         pub async fn create_password_link(
             &mut self,
             request: impl tonic::IntoRequest<super::CreatePasswordLinkRequest>,
@@ -1676,8 +1711,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces the password of the user of a link, revokes the user's tokens and ends the sessions; API keys and a
-        /// second factor stay.
+        /// Sets the password of the user for whom a link was created, revokes the user's tokens and ends the user's
+        /// sessions. API keys and a second factor stay.
         ///
         /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID, PASSWORD_INVALID, OVERLOADED.
         pub async fn redeem_password_link(
@@ -1706,8 +1741,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns whose password a link sets and until when. It stays good. Wrong tokens count as those of
-        /// RedeemPasswordLink.
+        /// Returns whose password a link sets, and until when. The link is not used up. A wrong token counts as a
+        /// failed attempt, as in RedeemPasswordLink.
         ///
         /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID.
         pub async fn get_password_link(
@@ -1736,7 +1771,7 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns how long new passwords may be.
+        /// Returns how short and how long new passwords may be.
         pub async fn get_password_policy(
             &mut self,
             request: impl tonic::IntoRequest<super::GetPasswordPolicyRequest>,
@@ -1763,11 +1798,11 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
-        /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
+        /// Starts enrolling a second factor for the actor, given the current password. Sign-ins need no code until
+        /// EnableSecondFactor. An enrollment that was started before is replaced.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID (the issuer), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
-        /// ROLE_INSUFFICIENT (the actor is an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
+        /// ROLE_INSUFFICIENT (the actor uses an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
         /// TOO_MANY_ATTEMPTS, OVERLOADED, CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         pub async fn enrol_second_factor(
             &mut self,
@@ -1795,11 +1830,11 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Turns it on, given a code, and ends every access token and session of the user. A session that makes this call stays; an
-        /// access token does not. API keys stay.
+        /// Turns on the actor's second factor, given a code, and ends every access token and session of the user. If
+        /// a session makes this call, that session stays; an access token does not. API keys stay.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
-        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor
+        /// uses an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
         pub async fn enable_second_factor(
             &mut self,
             request: impl tonic::IntoRequest<super::EnableSecondFactorRequest>,
@@ -1826,8 +1861,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Turns off the second factor of the bearer of the token in the metadata, given a code or a recovery code; or,
-        /// with a user id, of another user, for an admin. The actor must be no API key.
+        /// Turns off the actor's second factor, given a code or a recovery code. With a user id, an admin turns off
+        /// that of another user, without a code. The actor must not use an API key.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// OWN_SECOND_FACTOR, USER_NOT_FOUND, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
@@ -1860,7 +1895,7 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns whether the second factor of the bearer of the token in the metadata is on.
+        /// Returns whether the actor's second factor is on, and how many recovery codes are left.
         ///
         /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
         pub async fn get_second_factor(
@@ -1889,12 +1924,12 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces the password of the bearer of the token in the metadata, given the current password, and
-        /// revokes all tokens and sessions of the user. A session that makes this call stays; an access token does
-        /// not. API keys stay, and cannot make it.
+        /// Replaces the actor's password, given the current one, and revokes all tokens and sessions of the user. If
+        /// a session makes this call, that session stays; an access token does not. API keys stay, and cannot make
+        /// this call.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the
-        /// actor is an API key), PASSWORD_INVALID (of the new one), TOO_MANY_ATTEMPTS, OVERLOADED,
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor
+        /// uses an API key), PASSWORD_INVALID (of the new password), TOO_MANY_ATTEMPTS, OVERLOADED,
         /// CURRENT_PASSWORD_WRONG.
         pub async fn change_password(
             &mut self,
@@ -1922,10 +1957,9 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Ends every access token and session of a user; logins after the acknowledgement give good ones. API
-        /// keys and passwords stay. Without a user id it is the actor's own user, a logout: by a session it ends
-        /// only that session, and an API key may not do it. With one, the actor must be an admin. The actor is
-        /// the bearer of the token in the metadata.
+        /// Ends every access token and session of a user. Tokens from logins after the response are valid; API keys
+        /// and passwords stay. Without a user id, the call logs the actor out: with a session it ends only that
+        /// session, and with an API key it is refused. With a user id, the actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -1953,9 +1987,9 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "RevokeTokens"));
             self.inner.unary(req, path, codec).await
         }
-        /// Creates an API key of the bearer of the token in the metadata, or with a user id, for an admin, one of
-        /// that user, who must not be an admin. The actor must be no API key. The key is in the response and
-        /// nowhere else: the service keeps its SHA-256.
+        /// Creates an API key for the actor. With a user id, an admin creates one for that user, who must not be an
+        /// admin. The actor must not use an API key. The response is the only place where the key is shown, because
+        /// the service stores only its SHA-256.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, TOO_MANY_ATTEMPTS (as for CreateSession), API_KEY_LIMIT.
@@ -1983,8 +2017,8 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "CreateApiKey"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the API keys of a user by ascending id: the actor's own without a user id; with one, the actor
-        /// must be an admin.
+        /// Lists the API keys of a user by ascending id. Without a user id, these are the actor's own; with one, the
+        /// actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2012,8 +2046,8 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListApiKeys"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes one API key of a user, or all: the actor's own without a user id; with one, the actor must be
-        /// an admin. Of its own user's keys, an API key may delete only itself.
+        /// Deletes one API key of a user, or all of them. Without a user id, these are the actor's own; with one,
+        /// the actor must be an admin. An API key can delete itself, but no other key of its user.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID, TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
         /// ROLE_INSUFFICIENT, USER_NOT_FOUND, API_KEY_NOT_FOUND.
@@ -2043,8 +2077,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the sessions of a user by ascending id: the actor's own without a user id; with one, the actor
-        /// must be an admin.
+        /// Lists the sessions of a user by ascending id. Without a user id, these are the actor's own; with one, the
+        /// actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2072,8 +2106,9 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListSessions"));
             self.inner.unary(req, path, codec).await
         }
-        /// Ends one session of a user, or all but that of the actor: the actor's own without a user id; with one,
-        /// the actor must be an admin. An API key cannot end the sessions of its own user.
+        /// Ends one session of a user, or all except the session that makes the call. Without a user id, these are
+        /// the actor's own; with one, the actor must be an admin. An API key cannot end the sessions of its own
+        /// user.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID, TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
         /// ROLE_INSUFFICIENT, USER_NOT_FOUND, SESSION_NOT_FOUND.
@@ -2103,7 +2138,7 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns the bearer of the token in the metadata, and what kind of credential it is.
+        /// Returns the user who makes the call, and the kind of credential that the call presents.
         ///
         /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
         pub async fn get_current_user(
@@ -2132,7 +2167,7 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the roles of the service. The actor, an admin, is the bearer of the token in the metadata.
+        /// Lists the roles of the service. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT.
         pub async fn list_roles(
@@ -2159,11 +2194,11 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListRoles"));
             self.inner.unary(req, path, codec).await
         }
-        /// Returns the usernames of many users, for services that show authors. Needs no actor, because such
-        /// services show usernames to everybody. A token in the metadata is optional but must be valid.
+        /// Returns the usernames of many users, for services that show authors. No actor is needed, because such
+        /// services show usernames to everybody. A token in the metadata is optional, but must be valid.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for
-        /// more than 256 ids.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for more than
+        /// 256 ids.
         pub async fn batch_get_users(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchGetUsersRequest>,
@@ -2190,9 +2225,9 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the record of changes, sign-ins and refusals, the newest first, in pages. The actor is the bearer of
-        /// the token in the metadata: an admin, or with `own` any user, who sees what happened to themselves, and of
-        /// client addresses only those of their own actions.
+        /// Lists the record of changes, sign-ins and refusals, newest first, in pages. The actor must be an admin.
+        /// With `own`, the actor may be any user and sees only what happened to that user, with client addresses
+        /// only for the user's own actions.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// REQUEST_INVALID.
@@ -2221,12 +2256,14 @@ pub mod auth_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Streams the changes of users in the order of their commits, each once, at most about a second after the
-        /// commit. The caller is an admin, by the token in the metadata, or has a verified client certificate that the
-        /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
-        /// replica stops; the caller goes on at another, from the last revision that it has stored.
+        /// commit. The caller is an admin with a token in the metadata, or has a verified client certificate that
+        /// the operator has named. The service checks this again at least once a second. The stream ends with
+        /// UNAVAILABLE when the replica stops. The caller then continues at another replica, from the last revision
+        /// that it has stored.
         ///
-        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
-        /// ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all), HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
+        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID,
+        /// TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all),
+        /// HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
         pub async fn watch_users(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchUsersRequest>,
@@ -2266,10 +2303,10 @@ pub mod auth_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with AuthServiceServer.
     #[async_trait]
     pub trait AuthService: std::marker::Send + std::marker::Sync + 'static {
-        /// Creates a user with the role ROLE_USER.
+        /// Creates a user with the role `user`.
         ///
-        /// Errors: REGISTRATION_CLOSED, USERNAME_INVALID, PASSWORD_INVALID, TOO_MANY_ATTEMPTS,
-        /// USERNAME_TAKEN, OVERLOADED.
+        /// Errors: REGISTRATION_CLOSED, USERNAME_INVALID, PASSWORD_INVALID, TOO_MANY_ATTEMPTS, USERNAME_TAKEN,
+        /// OVERLOADED.
         async fn register(
             &self,
             request: tonic::Request<super::RegisterRequest>,
@@ -2285,12 +2322,13 @@ pub mod auth_service_server {
             &self,
             request: tonic::Request<super::LoginRequest>,
         ) -> std::result::Result<tonic::Response<super::LoginResponse>, tonic::Status>;
-        /// Checks a username and a password and makes a session: a random token that is read with each request,
-        /// so that it ends at once, and that lasts longer than an access token.
+        /// Checks a username and a password and creates a session. A session is a random token that is looked up for
+        /// each request, so that it can be ended at once. It lasts longer than an access token.
         ///
-        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
-        /// factors were made for the user within a minute). With pending_sign_in, TOKEN_INVALID (it is unknown, used or ended, or
-        /// of another place), OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID stand in the place of those of Login.
+        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (the user has created 140 API
+        /// keys, sessions and second factors within a minute). With pending_sign_in, these replace the errors of
+        /// Login: TOKEN_INVALID (the pending sign-in is unknown, used or ended, or belongs to another place),
+        /// OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID.
         async fn create_session(
             &self,
             request: tonic::Request<super::CreateSessionRequest>,
@@ -2298,9 +2336,9 @@ pub mod auth_service_server {
             tonic::Response<super::CreateSessionResponse>,
             tonic::Status,
         >;
-        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request says so, a live API key of
-        /// the user is accepted in place of the password: no limit refuses it, and no second factor is asked for. Anything
-        /// else is a password.
+        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request allows it, an
+        /// active API key of the user is accepted in place of the password. No limit refuses such a key, and no
+        /// second factor is required. Any other text is checked as a password.
         ///
         /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
         /// then REQUEST_INVALID for a role that the service does not have.
@@ -2311,10 +2349,12 @@ pub mod auth_service_server {
             tonic::Response<super::VerifyCredentialsResponse>,
             tonic::Status,
         >;
-        /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials, or because they are a live API key that is accepted. The others have no user in their outcome: none was counted as an attempt,
-        /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
-        /// name in a minute that are not remembered end what is remembered for the name; what may be an API key does not count.
+        /// Answers those of many VerifyCredentials that need no password hash: credentials that the same client has
+        /// presented before and that the service has cached, and active API keys where they are accepted. The
+        /// outcome of every other item has no user: the item was not counted as an attempt, and the caller must send
+        /// it again as a VerifyCredentials. Callers that are not trusted get no user for any item. If 100 items with
+        /// one username are not in the cache within a minute, the cache entries of that username are removed. Items
+        /// that may be API keys do not count.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         async fn batch_verify_credentials(
@@ -2324,12 +2364,13 @@ pub mod auth_service_server {
             tonic::Response<super::BatchVerifyCredentialsResponse>,
             tonic::Status,
         >;
-        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role stored for
-        /// the user when the request arrives, not the role claim of the token.
+        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role that is
+        /// stored for the user when the request arrives, not the role claim of the token.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Calls that need an admin fail with SECOND_FACTOR_REQUIRED likewise.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. All calls that need an admin can also fail with
+        /// SECOND_FACTOR_REQUIRED.
         async fn authorize(
             &self,
             request: tonic::Request<super::AuthorizeRequest>,
@@ -2337,11 +2378,11 @@ pub mod auth_service_server {
             tonic::Response<super::AuthorizeResponse>,
             tonic::Status,
         >;
-        /// Makes many decisions at once, each with its own outcome, in place of many Authorize calls. Every
-        /// decision uses the role stored when the request arrives.
+        /// Makes many decisions at once, in place of many Authorize calls, and returns an outcome for each. Every
+        /// decision uses the role that is stored when the request arrives.
         ///
-        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE; every other error is the
-        /// outcome of one item.
+        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE. Every other error is the outcome of
+        /// one item.
         async fn batch_authorize(
             &self,
             request: tonic::Request<super::BatchAuthorizeRequest>,
@@ -2349,8 +2390,8 @@ pub mod auth_service_server {
             tonic::Response<super::BatchAuthorizeResponse>,
             tonic::Status,
         >;
-        /// Creates a user with any role, also while registration is disabled, with a password or with a link by which
-        /// the user chooses it. The actor, an admin, is the bearer of the token in the metadata.
+        /// Creates a user with any role, even while registration is disabled. The request has a password, or asks
+        /// for a link by which the user chooses one. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
@@ -2361,9 +2402,9 @@ pub mod auth_service_server {
             tonic::Response<super::CreateUserResponse>,
             tonic::Status,
         >;
-        /// Disables or enables a user. Every credential of a disabled user is refused as if the user did not
-        /// exist, from the next request on; tokens issued before stay revoked when the user is enabled again.
-        /// The actor, an admin, is the bearer of the token in the metadata.
+        /// Disables or enables a user. From the next request on, every credential of a disabled user is refused as
+        /// if the user did not exist. Tokens that were issued before stay revoked when the user is enabled again.
+        /// The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, LAST_ADMIN.
@@ -2374,13 +2415,14 @@ pub mod auth_service_server {
             tonic::Response<super::SetUserDisabledResponse>,
             tonic::Status,
         >;
-        /// Renames a user, disables or enables the user as SetUserDisabled, or both at once. A new name revokes the user's access
-        /// tokens, which have the old one; sessions and API keys stay, and the old name is free. With the name that the user
-        /// has, nothing changes by it. The actor, an admin, is the bearer of the token in the metadata; an API key changes no
-        /// user of its own.
+        /// Renames a user, disables or enables the user as SetUserDisabled does, or does both at once. A new name
+        /// revokes the user's access tokens, because they contain the old name; sessions and API keys stay. The old
+        /// name becomes available. If the user has the given name already, the name and the tokens stay as they are.
+        /// The actor must be an admin. With an API key, admins cannot change their own user.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID for
-        /// neither, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE, LAST_ADMIN, USERNAME_TAKEN.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// REQUEST_INVALID if the request changes nothing, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE,
+        /// LAST_ADMIN, USERNAME_TAKEN.
         async fn update_user(
             &self,
             request: tonic::Request<super::UpdateUserRequest>,
@@ -2388,7 +2430,7 @@ pub mod auth_service_server {
             tonic::Response<super::UpdateUserResponse>,
             tonic::Status,
         >;
-        /// Replaces the role of a user. The actor, an admin, is the bearer of the token in the metadata.
+        /// Replaces the role of a user. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, ROLE_INVALID, LAST_ADMIN.
@@ -2399,8 +2441,7 @@ pub mod auth_service_server {
             tonic::Response<super::SetUserRoleResponse>,
             tonic::Status,
         >;
-        /// Lists users by ascending id, in pages. The actor, an admin, is the bearer of the token
-        /// in the metadata.
+        /// Lists users by ascending id, in pages. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// REQUEST_INVALID, ROLE_INVALID.
@@ -2411,7 +2452,7 @@ pub mod auth_service_server {
             tonic::Response<super::ListUsersResponse>,
             tonic::Status,
         >;
-        /// Returns a user. The actor, an admin, is the bearer of the token in the metadata.
+        /// Returns a user. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2419,10 +2460,10 @@ pub mod auth_service_server {
             &self,
             request: tonic::Request<super::GetUserRequest>,
         ) -> std::result::Result<tonic::Response<super::GetUserResponse>, tonic::Status>;
-        /// Deletes a user. Revokes all tokens of the user; the id is never reused, the username is free. The
-        /// actor, an admin, is the bearer of the token in the metadata. Admins cannot delete themselves or the
-        /// user named admin, which the next start would create again. Of admins who delete each other at the
-        /// same time, one remains.
+        /// Deletes a user and revokes all tokens of the user. The id is never reused; the username becomes
+        /// available. The actor must be an admin. Admins can delete neither themselves nor the user named admin,
+        /// whom the next start would create again. If admins delete each other at the same time, one of them
+        /// remains.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, USER_NOT_DELETABLE, LAST_ADMIN.
@@ -2433,13 +2474,13 @@ pub mod auth_service_server {
             tonic::Response<super::DeleteUserResponse>,
             tonic::Status,
         >;
-        /// Replaces the password of another user, revokes the user's tokens and ends the sessions; API keys stay. The actor, an admin, is the
-        /// bearer of the token in the metadata. Admins change their own by ChangePassword, which asks for the
-        /// current one, so that a stolen token does not become an account; for the same reason the actor's
-        /// credential must be no API key.
+        /// Replaces the password of another user, revokes the user's tokens and ends the user's sessions; API keys
+        /// stay. The actor must be an admin and must not use an API key. Admins change their own password by
+        /// ChangePassword, which asks for the current one, so that a stolen token is not enough to take over the
+        /// account. API keys are refused for the same reason.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OWN_PASSWORD,
+        /// PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
         async fn set_password(
             &self,
             request: tonic::Request<super::SetPasswordRequest>,
@@ -2447,12 +2488,12 @@ pub mod auth_service_server {
             tonic::Response<super::SetPasswordResponse>,
             tonic::Status,
         >;
-        /// Makes a link by which another user chooses a password: good once, for 24 hours, until there is a newer one
-        /// or another password, or the user is disabled. The service keeps its SHA-256. The actor, an admin and no API
-        /// key, is the bearer of the token in the metadata.
+        /// Creates a link by which another user chooses a password. The link can be used once, within 24 hours. It
+        /// ends early when the user gets a newer link or another password, or is disabled. The service stores only
+        /// the SHA-256 of its token. The actor must be an admin and must not use an API key.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, USER_NOT_FOUND.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OWN_PASSWORD,
+        /// USER_NOT_FOUND.
         async fn create_password_link(
             &self,
             request: tonic::Request<super::CreatePasswordLinkRequest>,
@@ -2460,8 +2501,8 @@ pub mod auth_service_server {
             tonic::Response<super::CreatePasswordLinkResponse>,
             tonic::Status,
         >;
-        /// Replaces the password of the user of a link, revokes the user's tokens and ends the sessions; API keys and a
-        /// second factor stay.
+        /// Sets the password of the user for whom a link was created, revokes the user's tokens and ends the user's
+        /// sessions. API keys and a second factor stay.
         ///
         /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID, PASSWORD_INVALID, OVERLOADED.
         async fn redeem_password_link(
@@ -2471,8 +2512,8 @@ pub mod auth_service_server {
             tonic::Response<super::RedeemPasswordLinkResponse>,
             tonic::Status,
         >;
-        /// Returns whose password a link sets and until when. It stays good. Wrong tokens count as those of
-        /// RedeemPasswordLink.
+        /// Returns whose password a link sets, and until when. The link is not used up. A wrong token counts as a
+        /// failed attempt, as in RedeemPasswordLink.
         ///
         /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID.
         async fn get_password_link(
@@ -2482,7 +2523,7 @@ pub mod auth_service_server {
             tonic::Response<super::GetPasswordLinkResponse>,
             tonic::Status,
         >;
-        /// Returns how long new passwords may be.
+        /// Returns how short and how long new passwords may be.
         async fn get_password_policy(
             &self,
             request: tonic::Request<super::GetPasswordPolicyRequest>,
@@ -2490,11 +2531,11 @@ pub mod auth_service_server {
             tonic::Response<super::GetPasswordPolicyResponse>,
             tonic::Status,
         >;
-        /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
-        /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
+        /// Starts enrolling a second factor for the actor, given the current password. Sign-ins need no code until
+        /// EnableSecondFactor. An enrollment that was started before is replaced.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID (the issuer), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
-        /// ROLE_INSUFFICIENT (the actor is an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
+        /// ROLE_INSUFFICIENT (the actor uses an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
         /// TOO_MANY_ATTEMPTS, OVERLOADED, CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         async fn enrol_second_factor(
             &self,
@@ -2503,11 +2544,11 @@ pub mod auth_service_server {
             tonic::Response<super::EnrolSecondFactorResponse>,
             tonic::Status,
         >;
-        /// Turns it on, given a code, and ends every access token and session of the user. A session that makes this call stays; an
-        /// access token does not. API keys stay.
+        /// Turns on the actor's second factor, given a code, and ends every access token and session of the user. If
+        /// a session makes this call, that session stays; an access token does not. API keys stay.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
-        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor
+        /// uses an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
         async fn enable_second_factor(
             &self,
             request: tonic::Request<super::EnableSecondFactorRequest>,
@@ -2515,8 +2556,8 @@ pub mod auth_service_server {
             tonic::Response<super::EnableSecondFactorResponse>,
             tonic::Status,
         >;
-        /// Turns off the second factor of the bearer of the token in the metadata, given a code or a recovery code; or,
-        /// with a user id, of another user, for an admin. The actor must be no API key.
+        /// Turns off the actor's second factor, given a code or a recovery code. With a user id, an admin turns off
+        /// that of another user, without a code. The actor must not use an API key.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// OWN_SECOND_FACTOR, USER_NOT_FOUND, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
@@ -2527,7 +2568,7 @@ pub mod auth_service_server {
             tonic::Response<super::DisableSecondFactorResponse>,
             tonic::Status,
         >;
-        /// Returns whether the second factor of the bearer of the token in the metadata is on.
+        /// Returns whether the actor's second factor is on, and how many recovery codes are left.
         ///
         /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
         async fn get_second_factor(
@@ -2537,12 +2578,12 @@ pub mod auth_service_server {
             tonic::Response<super::GetSecondFactorResponse>,
             tonic::Status,
         >;
-        /// Replaces the password of the bearer of the token in the metadata, given the current password, and
-        /// revokes all tokens and sessions of the user. A session that makes this call stays; an access token does
-        /// not. API keys stay, and cannot make it.
+        /// Replaces the actor's password, given the current one, and revokes all tokens and sessions of the user. If
+        /// a session makes this call, that session stays; an access token does not. API keys stay, and cannot make
+        /// this call.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the
-        /// actor is an API key), PASSWORD_INVALID (of the new one), TOO_MANY_ATTEMPTS, OVERLOADED,
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor
+        /// uses an API key), PASSWORD_INVALID (of the new password), TOO_MANY_ATTEMPTS, OVERLOADED,
         /// CURRENT_PASSWORD_WRONG.
         async fn change_password(
             &self,
@@ -2551,10 +2592,9 @@ pub mod auth_service_server {
             tonic::Response<super::ChangePasswordResponse>,
             tonic::Status,
         >;
-        /// Ends every access token and session of a user; logins after the acknowledgement give good ones. API
-        /// keys and passwords stay. Without a user id it is the actor's own user, a logout: by a session it ends
-        /// only that session, and an API key may not do it. With one, the actor must be an admin. The actor is
-        /// the bearer of the token in the metadata.
+        /// Ends every access token and session of a user. Tokens from logins after the response are valid; API keys
+        /// and passwords stay. Without a user id, the call logs the actor out: with a session it ends only that
+        /// session, and with an API key it is refused. With a user id, the actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2565,9 +2605,9 @@ pub mod auth_service_server {
             tonic::Response<super::RevokeTokensResponse>,
             tonic::Status,
         >;
-        /// Creates an API key of the bearer of the token in the metadata, or with a user id, for an admin, one of
-        /// that user, who must not be an admin. The actor must be no API key. The key is in the response and
-        /// nowhere else: the service keeps its SHA-256.
+        /// Creates an API key for the actor. With a user id, an admin creates one for that user, who must not be an
+        /// admin. The actor must not use an API key. The response is the only place where the key is shown, because
+        /// the service stores only its SHA-256.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, TOO_MANY_ATTEMPTS (as for CreateSession), API_KEY_LIMIT.
@@ -2578,8 +2618,8 @@ pub mod auth_service_server {
             tonic::Response<super::CreateApiKeyResponse>,
             tonic::Status,
         >;
-        /// Lists the API keys of a user by ascending id: the actor's own without a user id; with one, the actor
-        /// must be an admin.
+        /// Lists the API keys of a user by ascending id. Without a user id, these are the actor's own; with one, the
+        /// actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2590,8 +2630,8 @@ pub mod auth_service_server {
             tonic::Response<super::ListApiKeysResponse>,
             tonic::Status,
         >;
-        /// Deletes one API key of a user, or all: the actor's own without a user id; with one, the actor must be
-        /// an admin. Of its own user's keys, an API key may delete only itself.
+        /// Deletes one API key of a user, or all of them. Without a user id, these are the actor's own; with one,
+        /// the actor must be an admin. An API key can delete itself, but no other key of its user.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID, TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
         /// ROLE_INSUFFICIENT, USER_NOT_FOUND, API_KEY_NOT_FOUND.
@@ -2602,8 +2642,8 @@ pub mod auth_service_server {
             tonic::Response<super::DeleteApiKeysResponse>,
             tonic::Status,
         >;
-        /// Lists the sessions of a user by ascending id: the actor's own without a user id; with one, the actor
-        /// must be an admin.
+        /// Lists the sessions of a user by ascending id. Without a user id, these are the actor's own; with one, the
+        /// actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// USER_NOT_FOUND.
@@ -2614,8 +2654,9 @@ pub mod auth_service_server {
             tonic::Response<super::ListSessionsResponse>,
             tonic::Status,
         >;
-        /// Ends one session of a user, or all but that of the actor: the actor's own without a user id; with one,
-        /// the actor must be an admin. An API key cannot end the sessions of its own user.
+        /// Ends one session of a user, or all except the session that makes the call. Without a user id, these are
+        /// the actor's own; with one, the actor must be an admin. An API key cannot end the sessions of its own
+        /// user.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID, TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
         /// ROLE_INSUFFICIENT, USER_NOT_FOUND, SESSION_NOT_FOUND.
@@ -2626,7 +2667,7 @@ pub mod auth_service_server {
             tonic::Response<super::DeleteSessionsResponse>,
             tonic::Status,
         >;
-        /// Returns the bearer of the token in the metadata, and what kind of credential it is.
+        /// Returns the user who makes the call, and the kind of credential that the call presents.
         ///
         /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
         async fn get_current_user(
@@ -2636,7 +2677,7 @@ pub mod auth_service_server {
             tonic::Response<super::GetCurrentUserResponse>,
             tonic::Status,
         >;
-        /// Lists the roles of the service. The actor, an admin, is the bearer of the token in the metadata.
+        /// Lists the roles of the service. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT.
         async fn list_roles(
@@ -2646,11 +2687,11 @@ pub mod auth_service_server {
             tonic::Response<super::ListRolesResponse>,
             tonic::Status,
         >;
-        /// Returns the usernames of many users, for services that show authors. Needs no actor, because such
-        /// services show usernames to everybody. A token in the metadata is optional but must be valid.
+        /// Returns the usernames of many users, for services that show authors. No actor is needed, because such
+        /// services show usernames to everybody. A token in the metadata is optional, but must be valid.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for
-        /// more than 256 ids.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for more than
+        /// 256 ids.
         async fn batch_get_users(
             &self,
             request: tonic::Request<super::BatchGetUsersRequest>,
@@ -2658,9 +2699,9 @@ pub mod auth_service_server {
             tonic::Response<super::BatchGetUsersResponse>,
             tonic::Status,
         >;
-        /// Lists the record of changes, sign-ins and refusals, the newest first, in pages. The actor is the bearer of
-        /// the token in the metadata: an admin, or with `own` any user, who sees what happened to themselves, and of
-        /// client addresses only those of their own actions.
+        /// Lists the record of changes, sign-ins and refusals, newest first, in pages. The actor must be an admin.
+        /// With `own`, the actor may be any user and sees only what happened to that user, with client addresses
+        /// only for the user's own actions.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// REQUEST_INVALID.
@@ -2678,12 +2719,14 @@ pub mod auth_service_server {
             + std::marker::Send
             + 'static;
         /// Streams the changes of users in the order of their commits, each once, at most about a second after the
-        /// commit. The caller is an admin, by the token in the metadata, or has a verified client certificate that the
-        /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
-        /// replica stops; the caller goes on at another, from the last revision that it has stored.
+        /// commit. The caller is an admin with a token in the metadata, or has a verified client certificate that
+        /// the operator has named. The service checks this again at least once a second. The stream ends with
+        /// UNAVAILABLE when the replica stops. The caller then continues at another replica, from the last revision
+        /// that it has stored.
         ///
-        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
-        /// ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all), HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
+        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID,
+        /// TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all),
+        /// HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
         async fn watch_users(
             &self,
             request: tonic::Request<super::WatchUsersRequest>,
@@ -2691,18 +2734,21 @@ pub mod auth_service_server {
     }
     /// Owns users, password hashing, access tokens, sessions, API keys and role decisions.
     ///
-    /// Calls on behalf of a user take the user's access token in the request metadata as
-    /// `authorization: Bearer <token>`. A session (`rgs_` and 43 base64url characters) stands wherever an access
-    /// token does. So does an API key (`rgk_` and 43 base64url characters), except in the calls that say
-    /// otherwise: its user acts with the lower of the stored role and the role of the key, where `user` is
-    /// below all roles, `admin` above, and other two have nothing in common but `user`.
+    /// A call on behalf of a user, the actor, takes the user's access token in the request metadata as
+    /// `authorization: Bearer <token>`. A session (`rgs_` and 43 base64url characters) is accepted wherever an
+    /// access token is. An API key (`rgk_` and 43 base64url characters) is accepted too, except in the calls that
+    /// say otherwise. With an API key, the user acts with the lower of the stored role and the role of the key.
+    /// `user` is below all roles and `admin` is above all roles; any other two roles have only `user` in common.
     ///
-    /// A role is a name: `user`, `author`, `admin`, or another that the operator has added to the service. Fields of
-    /// the type Role are of the version before: the service fills them, and reads them where the field with the
-    /// name is empty. They have no value for added roles and will be removed. Callers may also send the address of the end user in
-    /// "x-client-address", the id of the request they serve in "x-request-id" (several ids, separated by
-    /// commas, where requests share a call), and W3C trace context in "traceparent" and "tracestate"; the
-    /// service uses these from trusted callers only.
+    /// A role is a name: `user`, `author`, `admin`, or another one that the operator has added to the service.
+    /// Fields of the type Role are for clients and services of the previous release: the service fills them, and
+    /// reads one only if the field with the role's name is empty. They cannot express added roles, and will be
+    /// removed.
+    ///
+    /// Callers may also send the address of the end user in "x-client-address" and the id of the request that
+    /// they serve in "x-request-id". It has several ids, separated by commas, if several requests share the call.
+    /// W3C trace context is in "traceparent" and "tracestate". The service uses these entries only if the caller
+    /// is trusted.
     #[derive(Debug)]
     pub struct AuthServiceServer<T> {
         inner: Arc<T>,

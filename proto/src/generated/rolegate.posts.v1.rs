@@ -2,35 +2,35 @@
 /// A post.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Post {
-    /// Assigned by the service, at least 1, never reused.
+    /// The id, which the service assigns. It is at least 1 and never reused.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// 1 to 200 characters (Unicode scalar values), not all white space, no control characters.
+    /// The title: 1 to 200 characters (Unicode scalar values), not all white space, no control characters.
     #[prost(string, tag = "2")]
     pub title: ::prost::alloc::string::String,
-    /// 1 to 50,000 characters (Unicode scalar values), no NUL.
+    /// The content: 1 to 50,000 characters (Unicode scalar values), no NUL.
     #[prost(string, tag = "3")]
     pub content: ::prost::alloc::string::String,
-    /// The user who created it; 0 after that user was deleted.
+    /// The id of the user who created the post; 0 after that user was deleted.
     #[prost(int64, tag = "4")]
     pub author_id: i64,
-    /// The author's username when the service answered; unset when that user is deleted.
+    /// The author's username at the time of the response; unset if that user is deleted.
     #[prost(string, optional, tag = "5")]
     pub author: ::core::option::Option<::prost::alloc::string::String>,
-    /// In whole milliseconds.
+    /// When the post was created, in whole milliseconds.
     #[prost(message, optional, tag = "6")]
     pub created_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// In whole milliseconds; each change is later than the one before.
+    /// When the post was last changed, in whole milliseconds. Each change is later than the previous one.
     #[prost(message, optional, tag = "7")]
     pub updated_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// Creates a post.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreatePostRequest {
-    /// As Post.title; taken exactly as sent.
+    /// The title, by the rules of Post.title. It is taken exactly as sent.
     #[prost(string, tag = "1")]
     pub title: ::prost::alloc::string::String,
-    /// As Post.content; taken exactly as sent.
+    /// The content, by the rules of Post.content. It is taken exactly as sent.
     #[prost(string, tag = "2")]
     pub content: ::prost::alloc::string::String,
 }
@@ -44,25 +44,25 @@ pub struct CreatePostResponse {
 /// Requests a post.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPostRequest {
-    /// The post.
+    /// The id of the post.
     #[prost(int64, tag = "1")]
     pub post_id: i64,
 }
-/// A post.
+/// The requested post.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPostResponse {
-    /// The stored post.
+    /// The post as stored.
     #[prost(message, optional, tag = "1")]
     pub post: ::core::option::Option<Post>,
 }
 /// Requests many posts.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetPostsRequest {
-    /// At most 64.
+    /// The ids, at most 64.
     #[prost(int64, repeated, tag = "1")]
     pub post_ids: ::prost::alloc::vec::Vec<i64>,
 }
-/// Many posts. With the longest contents, a message of 13 MiB.
+/// The requested posts. With the longest contents, this message has 13 MiB.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchGetPostsResponse {
     /// The posts that exist, each once, in no particular order.
@@ -72,21 +72,21 @@ pub struct BatchGetPostsResponse {
 /// Requests a page of posts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListPostsRequest {
-    /// The size of the page, 1 to 200; 0 means 50. A page ends early after the post that brings its
-    /// contents to 2 MiB.
+    /// The size of the page, 1 to 200; 0 means 50. A page ends early, after the post that brings its contents to
+    /// 2 MiB.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
-    /// Only posts with a greater id: the `next_after` of the page before, or 0 for the first page.
+    /// Returns only posts with a greater id: the `next_after` of the previous page, or 0 for the first page.
     #[prost(int64, tag = "2")]
     pub after: i64,
-    /// Only posts of this author; unset for all.
+    /// Returns only posts of this author; unset for all.
     #[prost(int64, optional, tag = "3")]
     pub author_id: ::core::option::Option<i64>,
 }
 /// A page of posts.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListPostsResponse {
-    /// By ascending id.
+    /// The posts, by ascending id.
     #[prost(message, repeated, tag = "1")]
     pub posts: ::prost::alloc::vec::Vec<Post>,
     /// The `after` of the next page; unset on the last page.
@@ -96,13 +96,13 @@ pub struct ListPostsResponse {
 /// Updates a post.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdatePostRequest {
-    /// The post.
+    /// The id of the post.
     #[prost(int64, tag = "1")]
     pub post_id: i64,
-    /// The new title, as Post.title.
+    /// The new title, by the rules of Post.title.
     #[prost(string, tag = "2")]
     pub title: ::prost::alloc::string::String,
-    /// The new content, as Post.content.
+    /// The new content, by the rules of Post.content.
     #[prost(string, tag = "3")]
     pub content: ::prost::alloc::string::String,
 }
@@ -116,7 +116,7 @@ pub struct UpdatePostResponse {
 /// Deletes a post.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeletePostRequest {
-    /// The post.
+    /// The id of the post.
     #[prost(int64, tag = "1")]
     pub post_id: i64,
 }
@@ -134,9 +134,11 @@ pub mod post_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Owns posts. Calls that write take the actor's access token in the request metadata as
-    /// `authorization: Bearer <token>`; calls that read ignore it. Authors may change their own posts, admins
-    /// all posts.
+    /// Owns posts.
+    ///
+    /// Calls that write take the actor's access token, session or API key in the request metadata as
+    /// `authorization: Bearer <token>`. Calls that read ignore it. Authors may change their own posts, and admins
+    /// may change all posts.
     #[derive(Debug, Clone)]
     pub struct PostServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -217,10 +219,9 @@ pub mod post_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Creates a post whose author is the actor.
+        /// Creates a post. The actor becomes its author.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// POST_INVALID.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, POST_INVALID.
         pub async fn create_post(
             &mut self,
             request: impl tonic::IntoRequest<super::CreatePostRequest>,
@@ -245,7 +246,7 @@ pub mod post_service_client {
                 .insert(GrpcMethod::new("rolegate.posts.v1.PostService", "CreatePost"));
             self.inner.unary(req, path, codec).await
         }
-        /// Reads a post.
+        /// Returns a post.
         ///
         /// Errors: POST_NOT_FOUND.
         pub async fn get_post(
@@ -272,7 +273,7 @@ pub mod post_service_client {
                 .insert(GrpcMethod::new("rolegate.posts.v1.PostService", "GetPost"));
             self.inner.unary(req, path, codec).await
         }
-        /// Reads many posts at once, in place of many GetPost calls.
+        /// Returns many posts at once, in place of many GetPost calls.
         ///
         /// Errors: REQUEST_INVALID for more than 64 ids.
         pub async fn batch_get_posts(
@@ -328,10 +329,10 @@ pub mod post_service_client {
                 .insert(GrpcMethod::new("rolegate.posts.v1.PostService", "ListPosts"));
             self.inner.unary(req, path, codec).await
         }
-        /// Replaces the title and the content of a post, not its author.
+        /// Replaces the title and the content of a post. The author stays.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT by
-        /// role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post, POST_INVALID.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT for the
+        /// actor's role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post, POST_INVALID.
         pub async fn update_post(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdatePostRequest>,
@@ -358,8 +359,8 @@ pub mod post_service_client {
         }
         /// Deletes a post.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT by
-        /// role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT for the
+        /// actor's role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post.
         pub async fn delete_post(
             &mut self,
             request: impl tonic::IntoRequest<super::DeletePostRequest>,
@@ -399,10 +400,9 @@ pub mod post_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with PostServiceServer.
     #[async_trait]
     pub trait PostService: std::marker::Send + std::marker::Sync + 'static {
-        /// Creates a post whose author is the actor.
+        /// Creates a post. The actor becomes its author.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// POST_INVALID.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, POST_INVALID.
         async fn create_post(
             &self,
             request: tonic::Request<super::CreatePostRequest>,
@@ -410,14 +410,14 @@ pub mod post_service_server {
             tonic::Response<super::CreatePostResponse>,
             tonic::Status,
         >;
-        /// Reads a post.
+        /// Returns a post.
         ///
         /// Errors: POST_NOT_FOUND.
         async fn get_post(
             &self,
             request: tonic::Request<super::GetPostRequest>,
         ) -> std::result::Result<tonic::Response<super::GetPostResponse>, tonic::Status>;
-        /// Reads many posts at once, in place of many GetPost calls.
+        /// Returns many posts at once, in place of many GetPost calls.
         ///
         /// Errors: REQUEST_INVALID for more than 64 ids.
         async fn batch_get_posts(
@@ -437,10 +437,10 @@ pub mod post_service_server {
             tonic::Response<super::ListPostsResponse>,
             tonic::Status,
         >;
-        /// Replaces the title and the content of a post, not its author.
+        /// Replaces the title and the content of a post. The author stays.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT by
-        /// role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post, POST_INVALID.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT for the
+        /// actor's role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post, POST_INVALID.
         async fn update_post(
             &self,
             request: tonic::Request<super::UpdatePostRequest>,
@@ -450,8 +450,8 @@ pub mod post_service_server {
         >;
         /// Deletes a post.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT by
-        /// role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post.
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT for the
+        /// actor's role, POST_NOT_FOUND, ROLE_INSUFFICIENT for another author's post.
         async fn delete_post(
             &self,
             request: tonic::Request<super::DeletePostRequest>,
@@ -460,9 +460,11 @@ pub mod post_service_server {
             tonic::Status,
         >;
     }
-    /// Owns posts. Calls that write take the actor's access token in the request metadata as
-    /// `authorization: Bearer <token>`; calls that read ignore it. Authors may change their own posts, admins
-    /// all posts.
+    /// Owns posts.
+    ///
+    /// Calls that write take the actor's access token, session or API key in the request metadata as
+    /// `authorization: Bearer <token>`. Calls that read ignore it. Authors may change their own posts, and admins
+    /// may change all posts.
     #[derive(Debug)]
     pub struct PostServiceServer<T> {
         inner: Arc<T>,

@@ -4,8 +4,8 @@ isort:skip_file
 Users, passwords, tokens and role decisions, for every internal service that needs them.
 
 Errors: a gRPC status that carries google.rpc.ErrorInfo with domain "rolegate" and one of the
-reasons below. A status without it comes from a proxy, a library or an outage, not from the service:
-it decides nothing and must never be read as "no".
+reasons below. A status without ErrorInfo comes from a proxy, a library or an outage, not from the
+service. It decides nothing, and callers must never treat it as a refusal.
 
   reason                 code                meaning
   USERNAME_TAKEN         ALREADY_EXISTS      the username is taken
@@ -13,50 +13,54 @@ it decides nothing and must never be read as "no".
   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
   OTP_REQUIRED           UNAUTHENTICATED     the password is right, and the user's second factor is on
-  OTP_INVALID            UNAUTHENTICATED     the password is right, the one-time code is not
-  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
-                                             session or API key that is not one, whatever the cause
-  TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
+  OTP_INVALID            UNAUTHENTICATED     the password is right, but the one-time code is wrong or used
+  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, revoked or expired access token, or unknown,
+                                             expired or revoked session or API key
+  TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     the token is valid, but its user does not exist
   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
-                                             an API key makes a call that API keys may not make
+                                             the call does not accept API keys
   USER_NOT_FOUND         NOT_FOUND           no user has this id
-  ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
-  USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
-  USER_NOT_RENAMABLE     FAILED_PRECONDITION the user is the one named admin
+  ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or does not allow it here
+  USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the user named admin
+  USER_NOT_RENAMABLE     FAILED_PRECONDITION this is the user named admin, whose name is fixed
   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
-  LINK_INVALID           INVALID_ARGUMENT    no such password link, or it is used, replaced or expired
-  PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins set no passwords in this service, but make links
+  LINK_INVALID           INVALID_ARGUMENT    unknown, used, replaced or expired password link
+  PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins of this service create password links instead of passwords
   OTP_WRONG              FAILED_PRECONDITION the one-time code for a change of the second factor is wrong
-  SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service has no second factors, or no key for them
-  SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is on already, or is not; the message says it
-  SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, where admins
-                                             need one
-  OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who turns it off with a code
+  SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service does not have second factors, or lacks the key for them
+  SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is already on, or is not on; the message says which
+  SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, and admins
+                                             need one in this service
+  OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who needs a code to turn it off
   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
   SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
-  REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
+  REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid, which is a bug in the caller
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
-  TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts or additions; google.rpc.RetryInfo says when
-  OVERLOADED             RESOURCE_EXHAUSTED  not before the deadline; google.rpc.RetryInfo says when
-  CLOCK_BEHIND           FAILED_PRECONDITION no token can be issued before the time of the user's last
-                                             revocation; google.rpc.RetryInfo says how far it is ahead
-  STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
-  STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
-  SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
-                                             revision; a stream without one begins with a snapshot
-  HISTORY_UNKNOWN        FAILED_PRECONDITION the record does not have the seal that the caller has seen: it is
-                                             another one, or no longer goes back so far
-  OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
-  INTERNAL               INTERNAL            an internal error; its cause is only in the log
+  TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts, or too many new credentials;
+                                             google.rpc.RetryInfo says when to try again
+  OVERLOADED             RESOURCE_EXHAUSTED  no capacity before the deadline; google.rpc.RetryInfo says when
+                                             to try again
+  CLOCK_BEHIND           FAILED_PRECONDITION the clock is behind the user's last revocation, so no token can be
+                                             issued yet; google.rpc.RetryInfo says how far it is behind
+  STORE_UNAVAILABLE      UNAVAILABLE         the database of users is unavailable
+  STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was changed
+  SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record lacks the changes after the given revision; a stream
+                                             without a revision begins with a snapshot
+  HISTORY_UNKNOWN        FAILED_PRECONDITION the record lacks the seal that the caller has seen: it is another
+                                             record, or no longer goes back that far
+  OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   no answer to a commit; the change may have been made, or may
+                                             still be made
+  INTERNAL               INTERNAL            an internal error, whose cause is only in the log
 
-Two more come without a reason, because the call was not looked at: UNIMPLEMENTED for compressed messages, of which
-grpc-accept-encoding in the response says that only "identity" is accepted, and RESOURCE_EXHAUSTED for metadata of
-more than 16 KiB, in which each entry counts 32 bytes more. Responses are not compressed.
+Two errors come without a reason, because they are detected before the call is read. UNIMPLEMENTED refuses a
+compressed message; grpc-accept-encoding in the response says that only "identity" is accepted. RESOURCE_EXHAUSTED
+refuses metadata of more than 16 KiB, where each entry counts 32 bytes more than its text. The service does not
+compress responses.
 """
 
 from collections import abc as _abc
@@ -83,25 +87,25 @@ class _Role:
 class _RoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Role.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     ROLE_UNSPECIFIED: _Role.ValueType  # 0
-    """Not a role. Rejected as a requirement and as a new role."""
+    """Not a role. The service rejects it as a requirement and as a new role."""
     ROLE_USER: _Role.ValueType  # 1
-    """Every registered user."""
+    """The role that every registered user has at least."""
     ROLE_AUTHOR: _Role.ValueType  # 2
-    """May write posts."""
+    """The role that may write posts."""
     ROLE_ADMIN: _Role.ValueType  # 3
-    """May manage users."""
+    """The role that may manage users."""
 
 class Role(_Role, metaclass=_RoleEnumTypeWrapper):
-    """The roles of the version before. Replaced by names."""
+    """The roles, for clients and services of the previous release. Newer ones use the names of roles."""
 
 ROLE_UNSPECIFIED: Role.ValueType  # 0
-"""Not a role. Rejected as a requirement and as a new role."""
+"""Not a role. The service rejects it as a requirement and as a new role."""
 ROLE_USER: Role.ValueType  # 1
-"""Every registered user."""
+"""The role that every registered user has at least."""
 ROLE_AUTHOR: Role.ValueType  # 2
-"""May write posts."""
+"""The role that may write posts."""
 ROLE_ADMIN: Role.ValueType  # 3
-"""May manage users."""
+"""The role that may manage users."""
 Global___Role: _TypeAlias = Role  # noqa: Y015
 
 class _CredentialKind:
@@ -111,25 +115,25 @@ class _CredentialKind:
 class _CredentialKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CredentialKind.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     CREDENTIAL_KIND_UNSPECIFIED: _CredentialKind.ValueType  # 0
-    """None of the others."""
+    """None of the other kinds."""
     CREDENTIAL_KIND_ACCESS_TOKEN: _CredentialKind.ValueType  # 1
-    """A JWT of Login."""
+    """A JWT that Login issued."""
     CREDENTIAL_KIND_SESSION: _CredentialKind.ValueType  # 2
-    """The token of CreateSession."""
+    """A token that CreateSession issued."""
     CREDENTIAL_KIND_API_KEY: _CredentialKind.ValueType  # 3
-    """The key of CreateApiKey."""
+    """A key that CreateApiKey issued."""
 
 class CredentialKind(_CredentialKind, metaclass=_CredentialKindEnumTypeWrapper):
-    """What a credential is."""
+    """The kinds of credentials."""
 
 CREDENTIAL_KIND_UNSPECIFIED: CredentialKind.ValueType  # 0
-"""None of the others."""
+"""None of the other kinds."""
 CREDENTIAL_KIND_ACCESS_TOKEN: CredentialKind.ValueType  # 1
-"""A JWT of Login."""
+"""A JWT that Login issued."""
 CREDENTIAL_KIND_SESSION: CredentialKind.ValueType  # 2
-"""The token of CreateSession."""
+"""A token that CreateSession issued."""
 CREDENTIAL_KIND_API_KEY: CredentialKind.ValueType  # 3
-"""The key of CreateApiKey."""
+"""A key that CreateApiKey issued."""
 Global___CredentialKind: _TypeAlias = CredentialKind  # noqa: Y015
 
 @_typing.final
@@ -146,24 +150,24 @@ class User(_message.Message):
     UNKNOWN_ROLE_NAME_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.int
-    """Assigned by the service, at least 1, never reused."""
+    """The id, which the service assigns. It is at least 1 and never reused."""
     username: _builtins.str
-    """Unique, compared byte for byte."""
+    """The username, which is unique. Usernames are compared byte for byte."""
     role: Global___Role.ValueType
-    """Of the version before: as role_name, or ROLE_USER for added roles."""
+    """The role in role_name, for clients of the previous release; ROLE_USER for added roles."""
     disabled: _builtins.bool
     """Whether every credential of the user is refused."""
     role_name: _builtins.str
-    """The role stored when the request was answered; in decisions about an API key, the key's if it is
-    lower, and in all decisions `user` for a stored role that grants nothing.
+    """The role that was stored when the request was answered. In decisions about an API key, it is the role of
+    the key if that is lower. In all decisions, it is `user` for a stored role that grants nothing.
     """
     unknown_role_name: _builtins.str
-    """In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
-    need a second factor and this one has none; otherwise empty.
+    """In decisions, a stored role that grants nothing; otherwise empty. Either the service does not have this
+    role, or it is `admin` where admins need a second factor and this one has none.
     """
     created_at: _builtins.int
-    """When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
-    same id and was deleted.
+    """When the user was created, in Unix seconds; unset if that was not recorded. It distinguishes the user
+    from a deleted one who had the same id.
     """
     def __init__(
         self,
@@ -188,18 +192,18 @@ Global___User: _TypeAlias = User  # noqa: Y015
 
 @_typing.final
 class RegisterRequest(_message.Message):
-    """Creates a user."""
+    """Registers a user."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USERNAME_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
     username: _builtins.str
-    """1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either end,
-    no ':'.
+    """The username: 1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either
+    end, no ':'.
     """
     password: _builtins.str
-    """1 to 72 bytes (what bcrypt reads), no NUL; taken exactly as sent."""
+    """The password: 1 to 72 bytes (what bcrypt reads), no NUL. It is taken exactly as sent."""
     def __init__(
         self,
         *,
@@ -250,15 +254,15 @@ class CreateUserRequest(_message.Message):
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     PASSWORD_LINK_FIELD_NUMBER: _builtins.int
     username: _builtins.str
-    """By the rules of RegisterRequest.username."""
+    """The username, by the rules of RegisterRequest.username."""
     password: _builtins.str
-    """By the rules of RegisterRequest.password; ignored with password_link."""
+    """The password, by the rules of RegisterRequest.password. It is ignored if password_link is set."""
     role: Global___Role.ValueType
-    """Of the version before."""
+    """The role, from clients of the previous release. It is read only if role_name is unset or empty."""
     role_name: _builtins.str
-    """Unset for `user`."""
+    """The role; unset for `user`."""
     password_link: _builtins.bool
-    """Whether the user has no password yet, and the response has a link by which the user chooses one."""
+    """Whether the user gets no password yet, and the response has a link by which the user chooses one."""
     def __init__(
         self,
         *,
@@ -297,7 +301,7 @@ class CreateUserResponse(_message.Message):
 
     @_builtins.property
     def password_link(self) -> Global___PasswordLink:
-        """If requested."""
+        """The link, if the request asked for one."""
 
     def __init__(
         self,
@@ -315,17 +319,17 @@ Global___CreateUserResponse: _TypeAlias = CreateUserResponse  # noqa: Y015
 
 @_typing.final
 class PasswordLink(_message.Message):
-    """A link by which a user chooses a password, as its token. Never shown again."""
+    """A link by which a user chooses a password, in the form of its token. It is never shown again."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     token: _builtins.str
-    """`rgl_` and 43 base64url characters."""
+    """The token of the link: `rgl_` and 43 base64url characters."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends, unless it is used before."""
+        """When the link expires, unless it is used before."""
 
     def __init__(
         self,
@@ -350,9 +354,9 @@ class SetUserDisabledRequest(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     disabled: _builtins.bool
-    """Whether every credential of the user is refused."""
+    """Whether every credential of the user is to be refused."""
     def __init__(
         self,
         *,
@@ -376,7 +380,7 @@ class SetUserDisabledResponse(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """The user."""
+        """The user as changed."""
 
     def __init__(
         self,
@@ -405,8 +409,8 @@ class LoginRequest(_message.Message):
     password: _builtins.str
     """The password as registered."""
     otp: _builtins.str
-    """A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
-    counts as not set.
+    """A one-time code (RFC 6238, 6 digits) or a recovery code. It is ignored if the user's second factor is
+    off. Blank text counts as unset.
     """
     def __init__(
         self,
@@ -455,7 +459,7 @@ Global___LoginResponse: _TypeAlias = LoginResponse  # noqa: Y015
 
 @_typing.final
 class CreateSessionRequest(_message.Message):
-    """Makes a session."""
+    """Creates a session."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -474,31 +478,38 @@ class CreateSessionRequest(_message.Message):
     password: _builtins.str
     """The password as registered."""
     name: _builtins.str
-    """What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name."""
+    """The name that says what the session is for, by the rules of CreateApiKeyRequest.name; unset for a session
+    without a name.
+    """
     user_agent: _builtins.str
-    """The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing."""
+    """The User-Agent of the client. The service stores at most 256 bytes of it, without control characters, and
+    trusts it for nothing.
+    """
     for_domain: _builtins.bool
-    """Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
-    token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
+    """Whether the session is for the cookie of a whole domain, which every host of the domain receives. The
+    token of such a session begins with `rgd_`. Only Authorize with from_cookie and Envoy's Check accept it.
     """
     otp: _builtins.str
-    """As LoginRequest.otp."""
+    """A code, as in LoginRequest.otp."""
     for_application: _builtins.bool
-    """Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
-    from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+    """Whether the session is for the cookie of applications on one host. Only Authorize with from_cookie and
+    Envoy's Check accept such a session; services of the previous release accept it everywhere. It cannot be
+    combined with for_domain or with_application.
     """
     with_application: _builtins.bool
-    """Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
-    by the same password and code: both or none. The first one is for the API then. Services of the version before
-    make that for the API, or with for_domain that for the domain. for_application is given alone.
+    """Whether two sessions are created with the same password and code: one for the API and one for
+    applications. The second one is like that of for_application or, if for_domain is set too, like that of
+    for_domain alone. Either both are created or none. Services of the previous release create only one: the
+    one for the API or, with for_domain, the one for the domain.
     """
     place: _builtins.str
-    """Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
-    none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+    """Where the sign-in takes place, such as the origin of the page. A page that asks for the code in a second
+    step sets it. If a code is needed and none is given, the response then has pending_sign_in, in place of
+    the error OTP_REQUIRED. Services of the previous release ignore it.
     """
     pending_sign_in: _builtins.str
-    """The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
-    and what the session is for must be those of the request that was answered by it.
+    """The pending_sign_in of an earlier response. It replaces username and password, which are not read; the
+    code is in otp. The place and the kinds of sessions must be those of the earlier request.
     """
     def __init__(
         self,
@@ -535,7 +546,7 @@ Global___CreateSessionRequest: _TypeAlias = CreateSessionRequest  # noqa: Y015
 
 @_typing.final
 class CreateSessionResponse(_message.Message):
-    """The password was right."""
+    """The password was right: the session was created, or the sign-in waits for a code."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -545,19 +556,21 @@ class CreateSessionResponse(_message.Message):
     APPLICATION_TOKEN_FIELD_NUMBER: _builtins.int
     PENDING_SIGN_IN_FIELD_NUMBER: _builtins.int
     token: _builtins.str
-    """The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again."""
+    """The token of the session, to be sent as `authorization: Bearer <token>`. It is never shown again."""
     application_token: _builtins.str
-    """The token of the second session, by with_application; unset by services of the version before. Both sessions are
-    listed as one, end together by DeleteSessions, and stay together at a new password.
+    """The token of the second session, if the request had with_application. Services of the previous release
+    leave it unset. Both sessions are listed as one, end together by DeleteSessions, and stay together when
+    the password changes.
     """
     pending_sign_in: _builtins.str
-    """Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
-    base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
-    ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
+    """Set if the password is right and the user's second factor needs a code; all other fields are unset then.
+    It is `rgp_` and 43 base64url characters, and is not a credential. With a right code, it completes one
+    sign-in within five minutes. If a user has more than ten, only the newest ten are valid. Whatever ends
+    the user's sessions, or the second factor, ends them all.
     """
     @_builtins.property
     def session(self) -> Global___Session:
-        """What is stored of it."""
+        """What the service stores about the session."""
 
     @_builtins.property
     def user(self) -> Global___User:
@@ -604,32 +617,32 @@ class Session(_message.Message):
     IDLE_EXPIRES_AT_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
     id: _builtins.int
-    """Assigned by the service, at least 1, never reused."""
+    """The id, which the service assigns. It is at least 1 and never reused."""
     user_id: _builtins.int
-    """The user who acts by it."""
+    """The id of the user who signed in."""
     name: _builtins.str
-    """As the client named it; unset: without a name."""
+    """The name that the client gave; unset for none."""
     client_address: _builtins.str
-    """The address of the client that made it; unset: unknown."""
+    """The address of the client that created the session; unset if unknown."""
     user_agent: _builtins.str
-    """The User-Agent of that client; unset: none."""
+    """The User-Agent of that client; unset for none."""
     current: _builtins.bool
-    """Whether it is the actor's credential."""
+    """Whether the session is the credential of this call."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
-        """When it was made, to the second."""
+        """When the session was created, to the second."""
 
     @_builtins.property
     def last_used_at(self) -> _timestamp_pb2.Timestamp:
-        """When it was last good for a decision, written at most once a minute; unset: never."""
+        """When a decision last accepted the session, written at most once a minute; unset for never."""
 
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends, used or not."""
+        """When the session expires, whether or not it is used."""
 
     @_builtins.property
     def idle_expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends unless it is used."""
+        """When the session expires if it is not used until then."""
 
     def __init__(
         self,
@@ -680,14 +693,15 @@ class VerifyCredentialsRequest(_message.Message):
     password: _builtins.str
     """The password as registered."""
     client_address: _builtins.str
-    """In a batch, the address of the end user who presented them; ignored if malformed."""
+    """In a batch, the address of the end user who presented the credentials. A malformed address is ignored."""
     accept_api_keys: _builtins.bool
-    """Whether a live API key of the user stands for the password. The user then has the lower of the stored role
-    and the key's. Set it where the caller would accept the same key as a bearer token.
+    """Whether an active API key of the user is accepted in place of the password. The user then has the lower
+    of the stored role and the role of the key. Set it where the caller would accept the same key as a bearer
+    token.
     """
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The roles to which the caller will compare the user's, so that it learns of one that does not exist."""
+        """The roles to which the caller will compare the user's role. A role that does not exist is an error."""
 
     def __init__(
         self,
@@ -710,14 +724,14 @@ Global___VerifyCredentialsRequest: _TypeAlias = VerifyCredentialsRequest  # noqa
 
 @_typing.final
 class VerifyCredentialsResponse(_message.Message):
-    """The credentials are valid."""
+    """The credentials are valid; in a batch, only if there is a user."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """Their user."""
+        """The user who has these credentials."""
 
     def __init__(
         self,
@@ -741,7 +755,7 @@ class BatchVerifyCredentialsRequest(_message.Message):
     ITEMS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifyCredentialsRequest]:
-        """At most 256."""
+        """The credentials, at most 256."""
 
     def __init__(
         self,
@@ -758,14 +772,16 @@ Global___BatchVerifyCredentialsRequest: _TypeAlias = BatchVerifyCredentialsReque
 
 @_typing.final
 class BatchVerifyCredentialsResponse(_message.Message):
-    """What is remembered of many credentials."""
+    """The outcomes of many checks that needed no password hash."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     OUTCOMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifyCredentialsResponse]:
-        """One for each item, in the order of the items; without a user where VerifyCredentials must be asked."""
+        """One outcome for each item, in the order of the items. An outcome without a user says that the caller must
+        call VerifyCredentials.
+        """
 
     def __init__(
         self,
@@ -792,14 +808,15 @@ class AuthorizeRequest(_message.Message):
     CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
     FROM_COOKIE_FIELD_NUMBER: _builtins.int
     access_token: _builtins.str
-    """The access token or the API key, without the word "Bearer"."""
+    """The access token, session or API key, without the word "Bearer"."""
     client_address: _builtins.str
-    """The address of the end user who presented an API key, for the audit log; clients leave it unset for
-    access tokens. From untrusted callers, or malformed, it is ignored.
+    """The address of the end user who presented an API key, for the audit log. Clients leave it unset for
+    access tokens. It is ignored if it is malformed or the caller is not trusted.
     """
     from_cookie: _builtins.bool
-    """Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
-    applications accepted, and no other token but a session. Any other session becomes one for applications by it.
+    """Whether the token comes from the cookie of the sign-in page. Then only sessions are accepted, among them
+    those for a domain or for applications, which are accepted only from cookies. A session for the API that
+    comes from a cookie becomes one for applications.
     """
     @_builtins.property
     def any_authenticated(self) -> Global___AnyAuthenticated:
@@ -860,11 +877,11 @@ class AllowedRoles(_message.Message):
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[Global___Role.ValueType]:
-        """Of the version before."""
+        """The roles, from clients of the previous release. They are read only if role_names is empty."""
 
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """At least one."""
+        """The roles, at least one."""
 
     def __init__(
         self,
@@ -913,7 +930,7 @@ class BatchAuthorizeRequest(_message.Message):
     ITEMS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuthorizeRequest]:
-        """At most 256."""
+        """The requests, at most 256."""
 
     def __init__(
         self,
@@ -930,14 +947,14 @@ Global___BatchAuthorizeRequest: _TypeAlias = BatchAuthorizeRequest  # noqa: Y015
 
 @_typing.final
 class BatchAuthorizeResponse(_message.Message):
-    """Many decisions."""
+    """The outcomes of many decisions."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     OUTCOMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuthorizeOutcome]:
-        """One for each item, in the order of the items."""
+        """One outcome for each item, in the order of the items."""
 
     def __init__(
         self,
@@ -954,17 +971,17 @@ Global___BatchAuthorizeResponse: _TypeAlias = BatchAuthorizeResponse  # noqa: Y0
 
 @_typing.final
 class AuthorizeOutcome(_message.Message):
-    """One decision of many."""
+    """The outcome of one decision in a batch."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
     REFUSAL_REASON_FIELD_NUMBER: _builtins.int
     refusal_reason: _builtins.str
-    """The reason of the table above that Authorize would return."""
+    """The reason with which Authorize would fail, from the table at the top of auth.proto."""
     @_builtins.property
     def user(self) -> Global___User:
-        """The bearer, with the stored role: the requirement is met."""
+        """The bearer, with the stored role. The requirement is met."""
 
     def __init__(
         self,
@@ -984,7 +1001,7 @@ Global___AuthorizeOutcome: _TypeAlias = AuthorizeOutcome  # noqa: Y015
 
 @_typing.final
 class UpdateUserRequest(_message.Message):
-    """Changes a user."""
+    """Renames, disables or enables a user."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -992,11 +1009,11 @@ class UpdateUserRequest(_message.Message):
     USERNAME_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     username: _builtins.str
-    """The new name, by the rules of RegisterRequest.username; unset: as it is."""
+    """The new name, by the rules of RegisterRequest.username; unset to keep the name."""
     disabled: _builtins.bool
-    """Whether the user is disabled; unset: as it is."""
+    """Whether the user is to be disabled; unset to change nothing."""
     def __init__(
         self,
         *,
@@ -1053,9 +1070,9 @@ class SetUserRoleRequest(_message.Message):
     ROLE_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     role: Global___Role.ValueType
-    """Of the version before."""
+    """The new role, from clients of the previous release. It is read only if role_name is empty."""
     role_name: _builtins.str
     """The new role."""
     def __init__(
@@ -1114,21 +1131,21 @@ class ListUsersRequest(_message.Message):
     page_size: _builtins.int
     """The size of the page, 1 to 200; 0 means 50."""
     after: _builtins.int
-    """Only users with a greater id: the `next_after` of the page before, or 0 for the first page."""
+    """Returns only users with a greater id: the `next_after` of the previous page, or 0 for the first page."""
     username_prefix: _builtins.str
-    """Only usernames with this literal prefix; empty for all."""
+    """Returns only users whose username begins with this literal text; empty for all."""
     role: Global___Role.ValueType
-    """Of the version before."""
+    """The role to filter by, from clients of the previous release. It is read only if role_name is unset or empty."""
     role_name: _builtins.str
-    """Only users with this role; unset for all."""
+    """Returns only users with this role; unset for all."""
     search: _builtins.str
-    """Only usernames that contain this text, whatever the case of its letters; empty for all. It is a scan: one
-    at a time for each actor, and OVERLOADED beyond.
+    """Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
+    users, so each actor may run one at a time, and a second one fails with OVERLOADED.
     """
     disabled: _builtins.bool
-    """Only users who are, or are not, disabled; unset for all."""
+    """Returns only users who are disabled, or only those who are not; unset for all."""
     with_times: _builtins.bool
-    """Whether the response has times."""
+    """Whether the response has `times`."""
     def __init__(
         self,
         *,
@@ -1162,7 +1179,7 @@ Global___ListUsersRequest: _TypeAlias = ListUsersRequest  # noqa: Y015
 
 @_typing.final
 class UserTimes(_message.Message):
-    """When something happened to a user."""
+    """When a user was created and last logged in."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1170,11 +1187,13 @@ class UserTimes(_message.Message):
     LAST_LOGIN_AT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
-        """The creation; unset for users from before it was kept."""
+        """When the user was created; unset for users who are older than this field."""
 
     @_builtins.property
     def last_login_at(self) -> _timestamp_pb2.Timestamp:
-        """The last login with a password, up to a minute late; unset for none since it is kept."""
+        """When the user last logged in with a password, up to a minute out of date. It is unset if there was no
+        such login since the service records them.
+        """
 
     def __init__(
         self,
@@ -1203,11 +1222,11 @@ class ListUsersResponse(_message.Message):
     """The `after` of the next page; unset on the last page."""
     @_builtins.property
     def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___User]:
-        """By ascending id."""
+        """The users, by ascending id."""
 
     @_builtins.property
     def times(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserTimes]:
-        """If requested, one for each user, in the same order."""
+        """One entry for each user, in the same order, if the request has with_times; otherwise empty."""
 
     def __init__(
         self,
@@ -1234,7 +1253,7 @@ class GetUserRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     def __init__(
         self,
         *,
@@ -1250,14 +1269,14 @@ Global___GetUserRequest: _TypeAlias = GetUserRequest  # noqa: Y015
 
 @_typing.final
 class GetUserResponse(_message.Message):
-    """A user."""
+    """The requested user."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """With the stored role."""
+        """The user, with the stored role."""
 
     def __init__(
         self,
@@ -1280,7 +1299,7 @@ class DeleteUserRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     def __init__(
         self,
         *,
@@ -1303,7 +1322,7 @@ class DeleteUserResponse(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """The deleted user, with the last role."""
+        """The deleted user, with the role that the user last had."""
 
     def __init__(
         self,
@@ -1327,7 +1346,7 @@ class SetPasswordRequest(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     password: _builtins.str
     """The new password, by the rules of RegisterRequest.password."""
     def __init__(
@@ -1353,7 +1372,7 @@ class SetPasswordResponse(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """The user."""
+        """The user whose password was replaced."""
 
     def __init__(
         self,
@@ -1370,13 +1389,13 @@ Global___SetPasswordResponse: _TypeAlias = SetPasswordResponse  # noqa: Y015
 
 @_typing.final
 class CreatePasswordLinkRequest(_message.Message):
-    """Requests a link."""
+    """Requests a password link."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     def __init__(
         self,
         *,
@@ -1392,7 +1411,7 @@ Global___CreatePasswordLinkRequest: _TypeAlias = CreatePasswordLinkRequest  # no
 
 @_typing.final
 class CreatePasswordLinkResponse(_message.Message):
-    """The link was made; one that was made before has ended."""
+    """The link was created. An earlier link of the user has ended."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1425,7 +1444,7 @@ class RedeemPasswordLinkRequest(_message.Message):
     token: _builtins.str
     """The token of the link."""
     password: _builtins.str
-    """By the rules of RegisterRequest.password."""
+    """The new password, by the rules of RegisterRequest.password."""
     def __init__(
         self,
         *,
@@ -1459,7 +1478,7 @@ Global___RedeemPasswordLinkResponse: _TypeAlias = RedeemPasswordLinkResponse  # 
 
 @_typing.final
 class GetPasswordLinkRequest(_message.Message):
-    """Looks a link up."""
+    """Looks up a password link."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1481,17 +1500,17 @@ Global___GetPasswordLinkRequest: _TypeAlias = GetPasswordLinkRequest  # noqa: Y0
 
 @_typing.final
 class GetPasswordLinkResponse(_message.Message):
-    """The link is good."""
+    """The link is valid."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USERNAME_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     username: _builtins.str
-    """The user whose password it sets."""
+    """The name of the user whose password the link sets."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends, unless it is used before."""
+        """When the link expires, unless it is used before."""
 
     def __init__(
         self,
@@ -1509,7 +1528,7 @@ Global___GetPasswordLinkResponse: _TypeAlias = GetPasswordLinkResponse  # noqa: 
 
 @_typing.final
 class GetPasswordPolicyRequest(_message.Message):
-    """Requests the rules of new passwords."""
+    """Requests the rules for new passwords."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1526,16 +1545,16 @@ Global___GetPasswordPolicyRequest: _TypeAlias = GetPasswordPolicyRequest  # noqa
 
 @_typing.final
 class GetPasswordPolicyResponse(_message.Message):
-    """The rules of new passwords. A list of common ones may refuse others."""
+    """The rules for new passwords. The service may also refuse a password because it is on a list of common ones."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MIN_LENGTH_FIELD_NUMBER: _builtins.int
     MAX_LENGTH_FIELD_NUMBER: _builtins.int
     min_length: _builtins.int
-    """In bytes."""
+    """The length of the shortest password, in bytes."""
     max_length: _builtins.int
-    """In bytes."""
+    """The length of the longest password, in bytes."""
     def __init__(
         self,
         *,
@@ -1552,7 +1571,7 @@ Global___GetPasswordPolicyResponse: _TypeAlias = GetPasswordPolicyResponse  # no
 
 @_typing.final
 class EnrolSecondFactorRequest(_message.Message):
-    """Begins to turn on a second factor."""
+    """Starts enrolling a second factor."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1561,8 +1580,8 @@ class EnrolSecondFactorRequest(_message.Message):
     current_password: _builtins.str
     """The current password."""
     issuer: _builtins.str
-    """The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
-    colon. Unset: Rolegate.
+    """The name of the service that authenticator applications show beside the username: one line of 1 to 255
+    bytes without a colon; unset for "Rolegate".
     """
     def __init__(
         self,
@@ -1582,7 +1601,7 @@ Global___EnrolSecondFactorRequest: _TypeAlias = EnrolSecondFactorRequest  # noqa
 
 @_typing.final
 class EnrolSecondFactorResponse(_message.Message):
-    """What the user keeps. Never shown again."""
+    """What the user has to keep. It is never shown again."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1590,12 +1609,12 @@ class EnrolSecondFactorResponse(_message.Message):
     OTPAUTH_URL_FIELD_NUMBER: _builtins.int
     RECOVERY_CODES_FIELD_NUMBER: _builtins.int
     secret: _builtins.str
-    """20 random bytes in base32, without padding."""
+    """The secret: 20 random bytes in base32, without padding."""
     otpauth_url: _builtins.str
-    """For authenticator applications: `otpauth://totp/…`."""
+    """The same secret as an address for authenticator applications: `otpauth://totp/…`."""
     @_builtins.property
     def recovery_codes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ten, each good once in place of a code: 26 characters of base32 in groups."""
+        """Ten recovery codes, each of which replaces a one-time code once: 26 characters of base32 in groups."""
 
     def __init__(
         self,
@@ -1620,7 +1639,7 @@ class EnableSecondFactorRequest(_message.Message):
 
     OTP_FIELD_NUMBER: _builtins.int
     otp: _builtins.str
-    """A code of six digits."""
+    """A one-time code of six digits."""
     def __init__(
         self,
         *,
@@ -1636,7 +1655,7 @@ Global___EnableSecondFactorRequest: _TypeAlias = EnableSecondFactorRequest  # no
 
 @_typing.final
 class EnableSecondFactorResponse(_message.Message):
-    """It is on."""
+    """The second factor is on."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1660,9 +1679,9 @@ class DisableSecondFactorRequest(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     OTP_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """Another user, for an admin; unset for the actor."""
+    """The id of another user, if the actor is an admin; unset for the actor."""
     otp: _builtins.str
-    """A code or a recovery code; ignored with a user id."""
+    """A one-time code or a recovery code. It is ignored if there is a user id."""
     def __init__(
         self,
         *,
@@ -1681,7 +1700,7 @@ Global___DisableSecondFactorRequest: _TypeAlias = DisableSecondFactorRequest  # 
 
 @_typing.final
 class DisableSecondFactorResponse(_message.Message):
-    """It is off, and its recovery codes are gone."""
+    """The second factor is off, and its recovery codes are deleted."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1698,7 +1717,7 @@ Global___DisableSecondFactorResponse: _TypeAlias = DisableSecondFactorResponse  
 
 @_typing.final
 class GetSecondFactorRequest(_message.Message):
-    """Asks for the second factor of the actor."""
+    """Requests the state of the actor's second factor."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1715,16 +1734,16 @@ Global___GetSecondFactorRequest: _TypeAlias = GetSecondFactorRequest  # noqa: Y0
 
 @_typing.final
 class GetSecondFactorResponse(_message.Message):
-    """The second factor of the actor."""
+    """The state of the actor's second factor."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ENABLED_FIELD_NUMBER: _builtins.int
     RECOVERY_CODES_FIELD_NUMBER: _builtins.int
     enabled: _builtins.bool
-    """Whether it is on."""
+    """Whether the second factor is on."""
     recovery_codes: _builtins.int
-    """The recovery codes that are left."""
+    """How many recovery codes are left."""
     def __init__(
         self,
         *,
@@ -1750,7 +1769,7 @@ class ChangePasswordRequest(_message.Message):
     current_password: _builtins.str
     """The current password. A wrong one counts as a failed login."""
     new_password: _builtins.str
-    """The new password, by the rules of RegisterRequest.password; it may be the current one."""
+    """The new password, by the rules of RegisterRequest.password. It may equal the current one."""
     def __init__(
         self,
         *,
@@ -1774,7 +1793,7 @@ class ChangePasswordResponse(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """The user."""
+        """The actor."""
 
     def __init__(
         self,
@@ -1791,7 +1810,7 @@ Global___ChangePasswordResponse: _TypeAlias = ChangePasswordResponse  # noqa: Y0
 
 @_typing.final
 class RevokeTokensRequest(_message.Message):
-    """Ends the access tokens of a user."""
+    """Ends the access tokens and sessions of a user, or the sessions in cookies."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1800,19 +1819,21 @@ class RevokeTokensRequest(_message.Message):
     COOKIE_SESSIONS_FIELD_NUMBER: _builtins.int
     WITH_PAIRS_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     from_cookie: _builtins.bool
-    """Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
-    ends. Without user_id only.
+    """Whether the token of the actor is the session from the cookie of the sign-in page, as in
+    AuthorizeRequest. The call then ends that session. It cannot be combined with user_id.
     """
     with_pairs: _builtins.bool
-    """Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out."""
+    """Whether to end, with each of cookie_sessions, the other session that the same sign-in created. A page
+    sets it when a person signs out.
+    """
     @_builtins.property
     def cookie_sessions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
-        request may have more than one, because other hosts of a domain can set cookies. What is no session is
-        passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
-        before end the session of the actor only.
+        """The tokens of all sessions in the cookies of the sign-in page, which this call ends together, whichever
+        users they belong to. A request may have several, because other hosts of a domain can set cookies. Tokens
+        that are not sessions are skipped. This field needs from_cookie, and the token in the metadata is then
+        not read. Services of the previous release end only the session of the actor.
         """
 
     def __init__(
@@ -1835,17 +1856,17 @@ Global___RevokeTokensRequest: _TypeAlias = RevokeTokensRequest  # noqa: Y015
 
 @_typing.final
 class RevokeTokensResponse(_message.Message):
-    """Every access token of the user is refused, or every session in the cookies has ended."""
+    """Every access token and session of the user, or every session in the cookies, is refused from now on."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
     COOKIE_SESSIONS_ENDED_FIELD_NUMBER: _builtins.int
     cookie_sessions_ended: _builtins.bool
-    """Whether no session of cookie_sessions is good any more; false by services of the version before."""
+    """Whether no session of cookie_sessions is valid any more. Services of the previous release leave it false."""
     @_builtins.property
     def user(self) -> Global___User:
-        """The user; unset after the end of cookie_sessions."""
+        """The user; unset if the request had cookie_sessions."""
 
     def __init__(
         self,
@@ -1878,30 +1899,30 @@ class ApiKey(_message.Message):
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
     id: _builtins.int
-    """Assigned by the service, at least 1, never reused."""
+    """The id, which the service assigns. It is at least 1 and never reused."""
     user_id: _builtins.int
-    """The user who acts by it."""
+    """The id of the user as whom the key acts."""
     name: _builtins.str
-    """As its user named it."""
+    """The name that the creator of the key gave it."""
     prefix: _builtins.str
-    """The first 8 characters of the key, for people to recognise it."""
+    """The first 8 characters of the key, by which people recognize it."""
     role: Global___Role.ValueType
-    """Of the version before: as role_name, or ROLE_USER for added roles."""
+    """The role in role_name, for clients of the previous release; ROLE_USER for added roles."""
     role_name: _builtins.str
-    """The highest role that it grants; unset: the user's."""
+    """The highest role that the key grants; unset for the role of its user."""
     created_by: _builtins.str
-    """The username of the admin who created it for the user; unset: the user or an operator did."""
+    """The username of the admin who created the key for the user; unset if the user or an operator created it."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
-        """When it was created, to the second."""
+        """When the key was created, to the second."""
 
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends, to the second; unset: never."""
+        """When the key expires, to the second; unset for never."""
 
     @_builtins.property
     def last_used_at(self) -> _timestamp_pb2.Timestamp:
-        """When it was last good for a decision, written at most once a minute; unset: never."""
+        """When a decision last accepted the key, written at most once a minute; unset for never."""
 
     def __init__(
         self,
@@ -1948,17 +1969,21 @@ class CreateApiKeyRequest(_message.Message):
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     USER_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """1 to 100 characters, no control or invisible characters, no white space at either end. Not unique."""
+    """The name: 1 to 100 characters, no control or invisible characters, no white space at either end. Names
+    need not be unique.
+    """
     role: Global___Role.ValueType
-    """Of the version before."""
+    """The role, from clients of the previous release. It is read only if role_name is unset or empty."""
     role_name: _builtins.str
-    """The highest role that the key grants; unset: the user's. Required with a user_id, and not `admin`."""
+    """The highest role that the key grants; unset for the role of its user. With a user_id, it is required and
+    must not be `admin`.
+    """
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
-        Unset: never.
+        """When the key expires: a time in the future and before the year 10000, without its fractions of a second;
+        unset for never.
         """
 
     def __init__(
@@ -1998,10 +2023,10 @@ class CreateApiKeyResponse(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     API_KEY_FIELD_NUMBER: _builtins.int
     key: _builtins.str
-    """The key, to be sent as `authorization: Bearer <key>`. Never shown again."""
+    """The key, to be sent as `authorization: Bearer <key>`. It is never shown again."""
     @_builtins.property
     def api_key(self) -> Global___ApiKey:
-        """What is stored of it."""
+        """What the service stores about the key."""
 
     def __init__(
         self,
@@ -2025,7 +2050,7 @@ class ListApiKeysRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     def __init__(
         self,
         *,
@@ -2050,7 +2075,7 @@ class ListApiKeysResponse(_message.Message):
     API_KEYS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def api_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApiKey]:
-        """By ascending id, at most 50; also those that have expired."""
+        """The keys by ascending id, at most 50, including expired ones."""
 
     def __init__(
         self,
@@ -2075,7 +2100,7 @@ class DeleteApiKeysRequest(_message.Message):
     KEY_ID_FIELD_NUMBER: _builtins.int
     ALL_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     key_id: _builtins.int
     """The key with this id."""
     @_builtins.property
@@ -2130,7 +2155,7 @@ class DeleteApiKeysResponse(_message.Message):
     API_KEYS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def api_keys(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApiKey]:
-        """Those that were deleted, by ascending id."""
+        """The deleted keys, by ascending id."""
 
     def __init__(
         self,
@@ -2153,7 +2178,7 @@ class ListSessionsRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     def __init__(
         self,
         *,
@@ -2178,7 +2203,7 @@ class ListSessionsResponse(_message.Message):
     SESSIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Session]:
-        """By ascending id, at most 100."""
+        """The sessions by ascending id, at most 100."""
 
     def __init__(
         self,
@@ -2203,12 +2228,12 @@ class DeleteSessionsRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     ALL_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """The user; unset for the actor."""
+    """The id of the user; unset for the actor."""
     session_id: _builtins.int
     """The session with this id."""
     @_builtins.property
     def all(self) -> Global___AllSessions:
-        """Every session but that of the actor."""
+        """Every session except the one that makes the call."""
 
     def __init__(
         self,
@@ -2234,7 +2259,7 @@ Global___DeleteSessionsRequest: _TypeAlias = DeleteSessionsRequest  # noqa: Y015
 
 @_typing.final
 class AllSessions(_message.Message):
-    """Every session but that of the actor."""
+    """Every session except the one that makes the call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2258,7 +2283,7 @@ class DeleteSessionsResponse(_message.Message):
     SESSIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Session]:
-        """Those that were ended, by ascending id."""
+        """The ended sessions, by ascending id."""
 
     def __init__(
         self,
@@ -2275,7 +2300,7 @@ Global___DeleteSessionsResponse: _TypeAlias = DeleteSessionsResponse  # noqa: Y0
 
 @_typing.final
 class GetCurrentUserRequest(_message.Message):
-    """Requests the bearer of the token in the metadata."""
+    """Requests the user who makes the call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2292,7 +2317,7 @@ Global___GetCurrentUserRequest: _TypeAlias = GetCurrentUserRequest  # noqa: Y015
 
 @_typing.final
 class GetCurrentUserResponse(_message.Message):
-    """The bearer of a credential."""
+    """The user who makes the call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2300,11 +2325,11 @@ class GetCurrentUserResponse(_message.Message):
     CREDENTIAL_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """As in decisions."""
+        """The user, with the role that decisions use."""
 
     @_builtins.property
     def credential(self) -> Global___Credential:
-        """The credential."""
+        """The credential that the call presented."""
 
     def __init__(
         self,
@@ -2322,17 +2347,17 @@ Global___GetCurrentUserResponse: _TypeAlias = GetCurrentUserResponse  # noqa: Y0
 
 @_typing.final
 class Credential(_message.Message):
-    """A credential of a bearer."""
+    """The kind and the expiry of a credential."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     KIND_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     kind: Global___CredentialKind.ValueType
-    """What it is."""
+    """The kind of the credential."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
-        """When it ends at the latest; unset: never."""
+        """When the credential expires at the latest; unset for never."""
 
     def __init__(
         self,
@@ -2374,7 +2399,7 @@ class ListRolesResponse(_message.Message):
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """`user`, `author`, `admin`, then the others in the order of the setting."""
+        """The roles: `user`, `author` and `admin`, then the added ones in the order of the operator's setting."""
 
     def __init__(
         self,
@@ -2391,14 +2416,14 @@ Global___ListRolesResponse: _TypeAlias = ListRolesResponse  # noqa: Y015
 
 @_typing.final
 class BatchGetUsersRequest(_message.Message):
-    """Requests the usernames of users."""
+    """Requests the usernames of many users."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     IDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """At most 256, in any order; duplicates are answered once."""
+        """The ids, at most 256, in any order. A repeated id is answered once."""
 
     def __init__(
         self,
@@ -2422,7 +2447,7 @@ class BatchGetUsersResponse(_message.Message):
     USERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserName]:
-        """By ascending id, without ids that do not exist."""
+        """The users by ascending id, without ids that do not exist."""
 
     def __init__(
         self,
@@ -2446,9 +2471,9 @@ class UserName(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     USERNAME_FIELD_NUMBER: _builtins.int
     id: _builtins.int
-    """As User.id."""
+    """The id of the user, as in User.id."""
     username: _builtins.str
-    """As User.username."""
+    """The username, as in User.username."""
     def __init__(
         self,
         *,
@@ -2476,17 +2501,19 @@ class ListAuditRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     OWN_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
-    """Only about this user."""
+    """Returns only entries about this user."""
     actor_id: _builtins.int
-    """Only by this user."""
+    """Returns only entries about what this user did."""
     event: _builtins.str
-    """Only this event, such as "role_changed"; empty for all."""
+    """Returns only entries of this event, such as "role_changed"; empty for all events."""
     after: _builtins.int
-    """Only revisions below this one, the `next_after` of the page before; unset for the newest."""
+    """Returns only entries with a lower revision: the `next_after` of the previous page; unset for the newest
+    entries.
+    """
     page_size: _builtins.int
-    """1 to 200; 0 for 50."""
+    """The size of the page, 1 to 200; 0 means 50."""
     own: _builtins.bool
-    """Only about the actor."""
+    """Restricts the page to entries about the actor."""
     def __init__(
         self,
         *,
@@ -2528,12 +2555,12 @@ class ListAuditResponse(_message.Message):
     next_after: _builtins.int
     """The `after` of the next page; unset on the last page."""
     incomplete: _builtins.bool
-    """Set if the first page may lack entries that were written before it was asked for: after a large import, or
+    """Whether the first page may lack entries that were written before the request: after a large import, or
     while the record cannot be written.
     """
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditEntry]:
-        """By descending revision."""
+        """The entries, by descending revision."""
 
     def __init__(
         self,
@@ -2554,7 +2581,7 @@ Global___ListAuditResponse: _TypeAlias = ListAuditResponse  # noqa: Y015
 
 @_typing.final
 class AuditEntry(_message.Message):
-    """What happened once."""
+    """One change, sign-in or refusal."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2571,30 +2598,32 @@ class AuditEntry(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     DETAILS_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`."""
+    """The number of the entry. It ascends in the order of the commits, without gaps except before the events
+    `restored` and `all_ended`.
+    """
     event: _builtins.str
-    """Such as "role_changed"."""
+    """The name of the event, such as "role_changed"."""
     user_id: _builtins.int
-    """The user to whom it happened; unset: unknown."""
+    """The user to whom it happened; unset if unknown."""
     username: _builtins.str
-    """The name that the user had; unset: unknown, or erased."""
+    """The name that the user had then; unset if unknown or erased."""
     actor_id: _builtins.int
-    """Who did it; unset: a client that is unknown, or the operator."""
+    """The user who did it; unset if it was an unknown client or the operator."""
     actor: _builtins.str
-    """The name that the actor had; unset as above, or erased."""
+    """The name that the actor had then; unset if actor_id is unset or the name was erased."""
     actor_key: _builtins.int
-    """The API key by which the actor did it."""
+    """The id of the API key that the actor used; unset for none."""
     actor_session: _builtins.int
-    """The session by which the actor did it."""
+    """The id of the session that the actor used; unset for none."""
     client_address: _builtins.str
-    """Unset: unknown, erased, or not for this reader."""
+    """The address of the client; unset if it is unknown, erased, or not to be shown to this reader."""
     request_id: _builtins.str
-    """Of the request; several, separated by commas, where requests shared a call."""
+    """The id of the request; several ids, separated by commas, if several requests shared a call."""
     details: _builtins.str
-    """A JSON object of what changed: never a secret."""
+    """A JSON object that says what changed. It never contains a secret."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
-        """By the clock of the database, to the second."""
+        """When it happened, to the second, by the clock of the database."""
 
     def __init__(
         self,
@@ -2653,20 +2682,22 @@ Global___AuditEntry: _TypeAlias = AuditEntry  # noqa: Y015
 
 @_typing.final
 class WatchUsersRequest(_message.Message):
-    """Begins a stream of changes."""
+    """Starts a stream of changes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     FROM_REVISION_FIELD_NUMBER: _builtins.int
     SEAL_FIELD_NUMBER: _builtins.int
     from_revision: _builtins.int
-    """The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
-    ascending id, as changes without a revision, until the first `progress`.
+    """The last revision that the caller has stored; the stream continues with the changes after it. If it is
+    unset, the stream begins with a snapshot: all users by ascending id, as changes without a revision, until
+    the first `progress`.
     """
     seal: _builtins.str
-    """The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
-    record does not have it refuses, because the revisions of the caller are those of another record: of another
-    database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
+    """The last `seal` that the caller has seen, in a change or in a progress message; unset if none is known.
+    The service refuses the stream if its record lacks this seal. The revisions of the caller then belong to
+    another record: that of another database, or of one that was restored from a backup. A caller that leaves
+    the seal out accepts any record.
     """
     def __init__(
         self,
@@ -2691,7 +2722,7 @@ Global___WatchUsersRequest: _TypeAlias = WatchUsersRequest  # noqa: Y015
 
 @_typing.final
 class WatchUsersResponse(_message.Message):
-    """An item of the stream."""
+    """One item of the stream."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2699,7 +2730,7 @@ class WatchUsersResponse(_message.Message):
     PROGRESS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def change(self) -> Global___UserChange:
-        """A user as changed."""
+        """The state of a user after a change."""
 
     @_builtins.property
     def progress(self) -> Global___WatchProgress:
@@ -2736,26 +2767,28 @@ class UserChange(_message.Message):
     SEAL_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
-    that begins with all users: such a stream begins again if it breaks before.
+    """The revision of the change, for the caller to store together with what it derives from the change. In a
+    snapshot it is 0 until the first `progress`; if the stream breaks before that, the caller has to begin
+    again.
     """
     user_id: _builtins.int
-    """The user."""
+    """The id of the user."""
     username: _builtins.str
-    """The name."""
+    """The username."""
     role_name: _builtins.str
     """The stored role."""
     disabled: _builtins.bool
     """Whether every credential of the user is refused."""
     deleted: _builtins.bool
-    """Whether the user was deleted. The id may exist again only if an operator imports it."""
+    """Whether the user was deleted. The id exists again only if an operator imports it."""
     seal: _builtins.str
-    """Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
-    before the first `progress`, and from services of the version before.
+    """Identifies the record up to this change and a little beyond, for the caller to store with the revision.
+    It is unset before the first `progress`, and from services of the previous release.
     """
     created_at: _builtins.int
-    """When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
-    `progress`. Unset: not known, because a service of the version before answered or made the change.
+    """When the user was created, in Unix seconds; 0 if that was not recorded. It is set only in deletions and
+    before the first `progress`. It is unset if the time is not known, because a service of the previous
+    release answered or made the change.
     """
     def __init__(
         self,
@@ -2786,16 +2819,19 @@ Global___UserChange: _TypeAlias = UserChange  # noqa: Y015
 
 @_typing.final
 class WatchProgress(_message.Message):
-    """The caller stores this revision too, so that what retention removes meanwhile is not missed."""
+    """Says up to which revision everything has been sent, although no change has this revision. The caller stores
+    it too. Otherwise retention could remove what follows the last change that the caller has stored, and the
+    caller would need a snapshot.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     REVISION_FIELD_NUMBER: _builtins.int
     SEAL_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """The revision."""
+    """The revision up to which everything has been sent."""
     seal: _builtins.str
-    """As that of a change. Unset also for a record that has no seal yet."""
+    """The seal, as in UserChange.seal. It is also unset if the record has no seal yet."""
     def __init__(
         self,
         *,

@@ -16,8 +16,8 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  * Users, passwords, tokens and role decisions, for every internal service that needs them.
  *
  * Errors: a gRPC status that carries google.rpc.ErrorInfo with domain "rolegate" and one of the
- * reasons below. A status without it comes from a proxy, a library or an outage, not from the service:
- * it decides nothing and must never be read as "no".
+ * reasons below. A status without ErrorInfo comes from a proxy, a library or an outage, not from the
+ * service. It decides nothing, and callers must never treat it as a refusal.
  *
  *   reason                 code                meaning
  *   USERNAME_TAKEN         ALREADY_EXISTS      the username is taken
@@ -25,113 +25,117 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
  *   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
  *   OTP_REQUIRED           UNAUTHENTICATED     the password is right, and the user's second factor is on
- *   OTP_INVALID            UNAUTHENTICATED     the password is right, the one-time code is not
- *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
- *                                              session or API key that is not one, whatever the cause
- *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
+ *   OTP_INVALID            UNAUTHENTICATED     the password is right, but the one-time code is wrong or used
+ *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, revoked or expired access token, or unknown,
+ *                                              expired or revoked session or API key
+ *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     the token is valid, but its user does not exist
  *   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
- *                                              an API key makes a call that API keys may not make
+ *                                              the call does not accept API keys
  *   USER_NOT_FOUND         NOT_FOUND           no user has this id
- *   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
- *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
- *   USER_NOT_RENAMABLE     FAILED_PRECONDITION the user is the one named admin
+ *   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or does not allow it here
+ *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the user named admin
+ *   USER_NOT_RENAMABLE     FAILED_PRECONDITION this is the user named admin, whose name is fixed
  *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
  *   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
- *   LINK_INVALID           INVALID_ARGUMENT    no such password link, or it is used, replaced or expired
- *   PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins set no passwords in this service, but make links
+ *   LINK_INVALID           INVALID_ARGUMENT    unknown, used, replaced or expired password link
+ *   PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins of this service create password links instead of passwords
  *   OTP_WRONG              FAILED_PRECONDITION the one-time code for a change of the second factor is wrong
- *   SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service has no second factors, or no key for them
- *   SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is on already, or is not; the message says it
- *   SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, where admins
- *                                              need one
- *   OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who turns it off with a code
+ *   SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service does not have second factors, or lacks the key for them
+ *   SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is already on, or is not on; the message says which
+ *   SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, and admins
+ *                                              need one in this service
+ *   OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who needs a code to turn it off
  *   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
  *   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
  *   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
  *   SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
  *   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
- *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
+ *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid, which is a bug in the caller
  *   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
- *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts or additions; google.rpc.RetryInfo says when
- *   OVERLOADED             RESOURCE_EXHAUSTED  not before the deadline; google.rpc.RetryInfo says when
- *   CLOCK_BEHIND           FAILED_PRECONDITION no token can be issued before the time of the user's last
- *                                              revocation; google.rpc.RetryInfo says how far it is ahead
- *   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
- *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
- *   SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
- *                                              revision; a stream without one begins with a snapshot
- *   HISTORY_UNKNOWN        FAILED_PRECONDITION the record does not have the seal that the caller has seen: it is
- *                                              another one, or no longer goes back so far
- *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
- *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
+ *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts, or too many new credentials;
+ *                                              google.rpc.RetryInfo says when to try again
+ *   OVERLOADED             RESOURCE_EXHAUSTED  no capacity before the deadline; google.rpc.RetryInfo says when
+ *                                              to try again
+ *   CLOCK_BEHIND           FAILED_PRECONDITION the clock is behind the user's last revocation, so no token can be
+ *                                              issued yet; google.rpc.RetryInfo says how far it is behind
+ *   STORE_UNAVAILABLE      UNAVAILABLE         the database of users is unavailable
+ *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was changed
+ *   SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record lacks the changes after the given revision; a stream
+ *                                              without a revision begins with a snapshot
+ *   HISTORY_UNKNOWN        FAILED_PRECONDITION the record lacks the seal that the caller has seen: it is another
+ *                                              record, or no longer goes back that far
+ *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   no answer to a commit; the change may have been made, or may
+ *                                              still be made
+ *   INTERNAL               INTERNAL            an internal error, whose cause is only in the log
  *
- * Two more come without a reason, because the call was not looked at: UNIMPLEMENTED for compressed messages, of which
- * grpc-accept-encoding in the response says that only "identity" is accepted, and RESOURCE_EXHAUSTED for metadata of
- * more than 16 KiB, in which each entry counts 32 bytes more. Responses are not compressed.
+ * Two errors come without a reason, because they are detected before the call is read. UNIMPLEMENTED refuses a
+ * compressed message; grpc-accept-encoding in the response says that only "identity" is accepted. RESOURCE_EXHAUSTED
+ * refuses metadata of more than 16 KiB, where each entry counts 32 bytes more than its text. The service does not
+ * compress responses.
  */
 
-/** The roles of the version before. Replaced by names. */
+/** The roles, for clients and services of the previous release. Newer ones use the names of roles. */
 export enum Role {
-  /** ROLE_UNSPECIFIED - Not a role. Rejected as a requirement and as a new role. */
+  /** ROLE_UNSPECIFIED - Not a role. The service rejects it as a requirement and as a new role. */
   ROLE_UNSPECIFIED = 0,
-  /** ROLE_USER - Every registered user. */
+  /** ROLE_USER - The role that every registered user has at least. */
   ROLE_USER = 1,
-  /** ROLE_AUTHOR - May write posts. */
+  /** ROLE_AUTHOR - The role that may write posts. */
   ROLE_AUTHOR = 2,
-  /** ROLE_ADMIN - May manage users. */
+  /** ROLE_ADMIN - The role that may manage users. */
   ROLE_ADMIN = 3,
   UNRECOGNIZED = -1,
 }
 
-/** What a credential is. */
+/** The kinds of credentials. */
 export enum CredentialKind {
-  /** CREDENTIAL_KIND_UNSPECIFIED - None of the others. */
+  /** CREDENTIAL_KIND_UNSPECIFIED - None of the other kinds. */
   CREDENTIAL_KIND_UNSPECIFIED = 0,
-  /** CREDENTIAL_KIND_ACCESS_TOKEN - A JWT of Login. */
+  /** CREDENTIAL_KIND_ACCESS_TOKEN - A JWT that Login issued. */
   CREDENTIAL_KIND_ACCESS_TOKEN = 1,
-  /** CREDENTIAL_KIND_SESSION - The token of CreateSession. */
+  /** CREDENTIAL_KIND_SESSION - A token that CreateSession issued. */
   CREDENTIAL_KIND_SESSION = 2,
-  /** CREDENTIAL_KIND_API_KEY - The key of CreateApiKey. */
+  /** CREDENTIAL_KIND_API_KEY - A key that CreateApiKey issued. */
   CREDENTIAL_KIND_API_KEY = 3,
   UNRECOGNIZED = -1,
 }
 
 /** A user, without the password hash, which never leaves the service. */
 export interface User {
-  /** Assigned by the service, at least 1, never reused. */
+  /** The id, which the service assigns. It is at least 1 and never reused. */
   id: bigint;
-  /** Unique, compared byte for byte. */
+  /** The username, which is unique. Usernames are compared byte for byte. */
   username: string;
-  /** Of the version before: as role_name, or ROLE_USER for added roles. */
+  /** The role in role_name, for clients of the previous release; ROLE_USER for added roles. */
   role: Role;
   /** Whether every credential of the user is refused. */
   disabled: boolean;
   /**
-   * The role stored when the request was answered; in decisions about an API key, the key's if it is
-   * lower, and in all decisions `user` for a stored role that grants nothing.
+   * The role that was stored when the request was answered. In decisions about an API key, it is the role of
+   * the key if that is lower. In all decisions, it is `user` for a stored role that grants nothing.
    */
   roleName: string;
   /**
-   * In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
-   * need a second factor and this one has none; otherwise empty.
+   * In decisions, a stored role that grants nothing; otherwise empty. Either the service does not have this
+   * role, or it is `admin` where admins need a second factor and this one has none.
    */
   unknownRoleName: string;
   /**
-   * When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
-   * same id and was deleted.
+   * When the user was created, in Unix seconds; unset if that was not recorded. It distinguishes the user
+   * from a deleted one who had the same id.
    */
   createdAt?: bigint | undefined;
 }
 
-/** Creates a user. */
+/** Registers a user. */
 export interface RegisterRequest {
   /**
-   * 1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either end,
-   * no ':'.
+   * The username: 1 to 255 bytes in Unicode NFC, no control or invisible characters, no white space at either
+   * end, no ':'.
    */
   username: string;
-  /** 1 to 72 bytes (what bcrypt reads), no NUL; taken exactly as sent. */
+  /** The password: 1 to 72 bytes (what bcrypt reads), no NUL. It is taken exactly as sent. */
   password: string;
 }
 
@@ -143,19 +147,19 @@ export interface RegisterResponse {
 
 /** Creates a user. */
 export interface CreateUserRequest {
-  /** By the rules of RegisterRequest.username. */
+  /** The username, by the rules of RegisterRequest.username. */
   username: string;
-  /** By the rules of RegisterRequest.password; ignored with password_link. */
+  /** The password, by the rules of RegisterRequest.password. It is ignored if password_link is set. */
   password: string;
-  /** Of the version before. */
+  /** The role, from clients of the previous release. It is read only if role_name is unset or empty. */
   role?:
     | Role
     | undefined;
-  /** Unset for `user`. */
+  /** The role; unset for `user`. */
   roleName?:
     | string
     | undefined;
-  /** Whether the user has no password yet, and the response has a link by which the user chooses one. */
+  /** Whether the user gets no password yet, and the response has a link by which the user chooses one. */
   passwordLink: boolean;
 }
 
@@ -165,29 +169,29 @@ export interface CreateUserResponse {
   user?:
     | User
     | undefined;
-  /** If requested. */
+  /** The link, if the request asked for one. */
   passwordLink?: PasswordLink | undefined;
 }
 
-/** A link by which a user chooses a password, as its token. Never shown again. */
+/** A link by which a user chooses a password, in the form of its token. It is never shown again. */
 export interface PasswordLink {
-  /** `rgl_` and 43 base64url characters. */
+  /** The token of the link: `rgl_` and 43 base64url characters. */
   token: string;
-  /** When it ends, unless it is used before. */
+  /** When the link expires, unless it is used before. */
   expiresAt?: Date | undefined;
 }
 
 /** Disables or enables a user. */
 export interface SetUserDisabledRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
-  /** Whether every credential of the user is refused. */
+  /** Whether every credential of the user is to be refused. */
   disabled: boolean;
 }
 
 /** The user was disabled or enabled. */
 export interface SetUserDisabledResponse {
-  /** The user. */
+  /** The user as changed. */
   user?: User | undefined;
 }
 
@@ -198,8 +202,8 @@ export interface LoginRequest {
   /** The password as registered. */
   password: string;
   /**
-   * A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
-   * counts as not set.
+   * A one-time code (RFC 6238, 6 digits) or a recovery code. It is ignored if the user's second factor is
+   * off. Blank text counts as unset.
    */
   otp?: string | undefined;
 }
@@ -212,55 +216,64 @@ export interface LoginResponse {
   user?: User | undefined;
 }
 
-/** Makes a session. */
+/** Creates a session. */
 export interface CreateSessionRequest {
   /** The username as registered. */
   username: string;
   /** The password as registered. */
   password: string;
-  /** What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name. */
+  /**
+   * The name that says what the session is for, by the rules of CreateApiKeyRequest.name; unset for a session
+   * without a name.
+   */
   name?:
     | string
     | undefined;
-  /** The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing. */
+  /**
+   * The User-Agent of the client. The service stores at most 256 bytes of it, without control characters, and
+   * trusts it for nothing.
+   */
   userAgent: string;
   /**
-   * Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
-   * token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
+   * Whether the session is for the cookie of a whole domain, which every host of the domain receives. The
+   * token of such a session begins with `rgd_`. Only Authorize with from_cookie and Envoy's Check accept it.
    */
   forDomain: boolean;
-  /** As LoginRequest.otp. */
+  /** A code, as in LoginRequest.otp. */
   otp?:
     | string
     | undefined;
   /**
-   * Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
-   * from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+   * Whether the session is for the cookie of applications on one host. Only Authorize with from_cookie and
+   * Envoy's Check accept such a session; services of the previous release accept it everywhere. It cannot be
+   * combined with for_domain or with_application.
    */
   forApplication: boolean;
   /**
-   * Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
-   * by the same password and code: both or none. The first one is for the API then. Services of the version before
-   * make that for the API, or with for_domain that for the domain. for_application is given alone.
+   * Whether two sessions are created with the same password and code: one for the API and one for
+   * applications. The second one is like that of for_application or, if for_domain is set too, like that of
+   * for_domain alone. Either both are created or none. Services of the previous release create only one: the
+   * one for the API or, with for_domain, the one for the domain.
    */
   withApplication: boolean;
   /**
-   * Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
-   * none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+   * Where the sign-in takes place, such as the origin of the page. A page that asks for the code in a second
+   * step sets it. If a code is needed and none is given, the response then has pending_sign_in, in place of
+   * the error OTP_REQUIRED. Services of the previous release ignore it.
    */
   place: string;
   /**
-   * The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
-   * and what the session is for must be those of the request that was answered by it.
+   * The pending_sign_in of an earlier response. It replaces username and password, which are not read; the
+   * code is in otp. The place and the kinds of sessions must be those of the earlier request.
    */
   pendingSignIn?: string | undefined;
 }
 
-/** The password was right. */
+/** The password was right: the session was created, or the sign-in waits for a code. */
 export interface CreateSessionResponse {
-  /** The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again. */
+  /** The token of the session, to be sent as `authorization: Bearer <token>`. It is never shown again. */
   token: string;
-  /** What is stored of it. */
+  /** What the service stores about the session. */
   session?:
     | Session
     | undefined;
@@ -269,55 +282,57 @@ export interface CreateSessionResponse {
     | User
     | undefined;
   /**
-   * The token of the second session, by with_application; unset by services of the version before. Both sessions are
-   * listed as one, end together by DeleteSessions, and stay together at a new password.
+   * The token of the second session, if the request had with_application. Services of the previous release
+   * leave it unset. Both sessions are listed as one, end together by DeleteSessions, and stay together when
+   * the password changes.
    */
   applicationToken?:
     | string
     | undefined;
   /**
-   * Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
-   * base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
-   * ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
+   * Set if the password is right and the user's second factor needs a code; all other fields are unset then.
+   * It is `rgp_` and 43 base64url characters, and is not a credential. With a right code, it completes one
+   * sign-in within five minutes. If a user has more than ten, only the newest ten are valid. Whatever ends
+   * the user's sessions, or the second factor, ends them all.
    */
   pendingSignIn?: string | undefined;
 }
 
 /** A session, without its token. */
 export interface Session {
-  /** Assigned by the service, at least 1, never reused. */
+  /** The id, which the service assigns. It is at least 1 and never reused. */
   id: bigint;
-  /** The user who acts by it. */
+  /** The id of the user who signed in. */
   userId: bigint;
-  /** As the client named it; unset: without a name. */
+  /** The name that the client gave; unset for none. */
   name?:
     | string
     | undefined;
-  /** When it was made, to the second. */
+  /** When the session was created, to the second. */
   createdAt?:
     | Date
     | undefined;
-  /** When it was last good for a decision, written at most once a minute; unset: never. */
+  /** When a decision last accepted the session, written at most once a minute; unset for never. */
   lastUsedAt?:
     | Date
     | undefined;
-  /** The address of the client that made it; unset: unknown. */
+  /** The address of the client that created the session; unset if unknown. */
   clientAddress?:
     | string
     | undefined;
-  /** The User-Agent of that client; unset: none. */
+  /** The User-Agent of that client; unset for none. */
   userAgent?:
     | string
     | undefined;
-  /** When it ends, used or not. */
+  /** When the session expires, whether or not it is used. */
   expiresAt?:
     | Date
     | undefined;
-  /** When it ends unless it is used. */
+  /** When the session expires if it is not used until then. */
   idleExpiresAt?:
     | Date
     | undefined;
-  /** Whether it is the actor's credential. */
+  /** Whether the session is the credential of this call. */
   current: boolean;
 }
 
@@ -327,42 +342,49 @@ export interface VerifyCredentialsRequest {
   username: string;
   /** The password as registered. */
   password: string;
-  /** The roles to which the caller will compare the user's, so that it learns of one that does not exist. */
+  /** The roles to which the caller will compare the user's role. A role that does not exist is an error. */
   roleNames: string[];
-  /** In a batch, the address of the end user who presented them; ignored if malformed. */
+  /** In a batch, the address of the end user who presented the credentials. A malformed address is ignored. */
   clientAddress?:
     | string
     | undefined;
   /**
-   * Whether a live API key of the user stands for the password. The user then has the lower of the stored role
-   * and the key's. Set it where the caller would accept the same key as a bearer token.
+   * Whether an active API key of the user is accepted in place of the password. The user then has the lower
+   * of the stored role and the role of the key. Set it where the caller would accept the same key as a bearer
+   * token.
    */
   acceptApiKeys: boolean;
 }
 
-/** The credentials are valid. */
+/** The credentials are valid; in a batch, only if there is a user. */
 export interface VerifyCredentialsResponse {
-  /** Their user. */
+  /** The user who has these credentials. */
   user?: User | undefined;
 }
 
 /** Many credentials to check. */
 export interface BatchVerifyCredentialsRequest {
-  /** At most 256. */
+  /** The credentials, at most 256. */
   items: VerifyCredentialsRequest[];
 }
 
-/** What is remembered of many credentials. */
+/** The outcomes of many checks that needed no password hash. */
 export interface BatchVerifyCredentialsResponse {
-  /** One for each item, in the order of the items; without a user where VerifyCredentials must be asked. */
+  /**
+   * One outcome for each item, in the order of the items. An outcome without a user says that the caller must
+   * call VerifyCredentials.
+   */
   outcomes: VerifyCredentialsResponse[];
 }
 
 /** Requests a decision. */
 export interface AuthorizeRequest {
-  /** The access token or the API key, without the word "Bearer". */
+  /** The access token, session or API key, without the word "Bearer". */
   accessToken: string;
-  /** The requirement. Unset is REQUEST_INVALID, so that a caller that forgets it does not fail open. */
+  /**
+   * The requirement. If it is unset, the call fails with REQUEST_INVALID, so that a caller that forgets it
+   * does not let everybody pass.
+   */
   requirement?:
     | //
     /** Any user with a valid token. */
@@ -372,15 +394,16 @@ export interface AuthorizeRequest {
     { $case: "roles"; value: AllowedRoles }
     | undefined;
   /**
-   * The address of the end user who presented an API key, for the audit log; clients leave it unset for
-   * access tokens. From untrusted callers, or malformed, it is ignored.
+   * The address of the end user who presented an API key, for the audit log. Clients leave it unset for
+   * access tokens. It is ignored if it is malformed or the caller is not trusted.
    */
   clientAddress?:
     | string
     | undefined;
   /**
-   * Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
-   * applications accepted, and no other token but a session. Any other session becomes one for applications by it.
+   * Whether the token comes from the cookie of the sign-in page. Then only sessions are accepted, among them
+   * those for a domain or for applications, which are accepted only from cookies. A session for the API that
+   * comes from a cookie becomes one for applications.
    */
   fromCookie: boolean;
 }
@@ -391,9 +414,9 @@ export interface AnyAuthenticated {
 
 /** Only users whose stored role is listed. */
 export interface AllowedRoles {
-  /** Of the version before. */
+  /** The roles, from clients of the previous release. They are read only if role_names is empty. */
   roles: Role[];
-  /** At least one. */
+  /** The roles, at least one. */
   roleNames: string[];
 }
 
@@ -405,38 +428,38 @@ export interface AuthorizeResponse {
 
 /** Requests many decisions. */
 export interface BatchAuthorizeRequest {
-  /** At most 256. */
+  /** The requests, at most 256. */
   items: AuthorizeRequest[];
 }
 
-/** Many decisions. */
+/** The outcomes of many decisions. */
 export interface BatchAuthorizeResponse {
-  /** One for each item, in the order of the items. */
+  /** One outcome for each item, in the order of the items. */
   outcomes: AuthorizeOutcome[];
 }
 
-/** One decision of many. */
+/** The outcome of one decision in a batch. */
 export interface AuthorizeOutcome {
-  /** The decision. */
+  /** The outcome: the user, or why the user was refused. */
   outcome?:
     | //
-    /** The bearer, with the stored role: the requirement is met. */
+    /** The bearer, with the stored role. The requirement is met. */
     { $case: "user"; value: User }
     | //
-    /** The reason of the table above that Authorize would return. */
+    /** The reason with which Authorize would fail, from the table at the top of auth.proto. */
     { $case: "refusalReason"; value: string }
     | undefined;
 }
 
-/** Changes a user. */
+/** Renames, disables or enables a user. */
 export interface UpdateUserRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
-  /** The new name, by the rules of RegisterRequest.username; unset: as it is. */
+  /** The new name, by the rules of RegisterRequest.username; unset to keep the name. */
   username?:
     | string
     | undefined;
-  /** Whether the user is disabled; unset: as it is. */
+  /** Whether the user is to be disabled; unset to change nothing. */
   disabled?: boolean | undefined;
 }
 
@@ -448,9 +471,9 @@ export interface UpdateUserResponse {
 
 /** Sets the role of a user. */
 export interface SetUserRoleRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
-  /** Of the version before. */
+  /** The new role, from clients of the previous release. It is read only if role_name is empty. */
   role: Role;
   /** The new role. */
   roleName: string;
@@ -466,80 +489,83 @@ export interface SetUserRoleResponse {
 export interface ListUsersRequest {
   /** The size of the page, 1 to 200; 0 means 50. */
   pageSize: number;
-  /** Only users with a greater id: the `next_after` of the page before, or 0 for the first page. */
+  /** Returns only users with a greater id: the `next_after` of the previous page, or 0 for the first page. */
   after: bigint;
-  /** Only usernames with this literal prefix; empty for all. */
+  /** Returns only users whose username begins with this literal text; empty for all. */
   usernamePrefix: string;
-  /** Of the version before. */
+  /** The role to filter by, from clients of the previous release. It is read only if role_name is unset or empty. */
   role?:
     | Role
     | undefined;
-  /** Only users with this role; unset for all. */
+  /** Returns only users with this role; unset for all. */
   roleName?:
     | string
     | undefined;
   /**
-   * Only usernames that contain this text, whatever the case of its letters; empty for all. It is a scan: one
-   * at a time for each actor, and OVERLOADED beyond.
+   * Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
+   * users, so each actor may run one at a time, and a second one fails with OVERLOADED.
    */
   search: string;
-  /** Only users who are, or are not, disabled; unset for all. */
+  /** Returns only users who are disabled, or only those who are not; unset for all. */
   disabled?:
     | boolean
     | undefined;
-  /** Whether the response has times. */
+  /** Whether the response has `times`. */
   withTimes: boolean;
 }
 
-/** When something happened to a user. */
+/** When a user was created and last logged in. */
 export interface UserTimes {
-  /** The creation; unset for users from before it was kept. */
+  /** When the user was created; unset for users who are older than this field. */
   createdAt?:
     | Date
     | undefined;
-  /** The last login with a password, up to a minute late; unset for none since it is kept. */
+  /**
+   * When the user last logged in with a password, up to a minute out of date. It is unset if there was no
+   * such login since the service records them.
+   */
   lastLoginAt?: Date | undefined;
 }
 
 /** A page of users. */
 export interface ListUsersResponse {
-  /** By ascending id. */
+  /** The users, by ascending id. */
   users: User[];
   /** The `after` of the next page; unset on the last page. */
   nextAfter?:
     | bigint
     | undefined;
-  /** If requested, one for each user, in the same order. */
+  /** One entry for each user, in the same order, if the request has with_times; otherwise empty. */
   times: UserTimes[];
 }
 
 /** Requests a user. */
 export interface GetUserRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
 }
 
-/** A user. */
+/** The requested user. */
 export interface GetUserResponse {
-  /** With the stored role. */
+  /** The user, with the stored role. */
   user?: User | undefined;
 }
 
 /** Deletes a user. */
 export interface DeleteUserRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
 }
 
 /** The user was deleted. */
 export interface DeleteUserResponse {
-  /** The deleted user, with the last role. */
+  /** The deleted user, with the role that the user last had. */
   user?: User | undefined;
 }
 
 /** Sets the password of a user. */
 export interface SetPasswordRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
   /** The new password, by the rules of RegisterRequest.password. */
   password: string;
@@ -547,17 +573,17 @@ export interface SetPasswordRequest {
 
 /** The password was replaced. */
 export interface SetPasswordResponse {
-  /** The user. */
+  /** The user whose password was replaced. */
   user?: User | undefined;
 }
 
-/** Requests a link. */
+/** Requests a password link. */
 export interface CreatePasswordLinkRequest {
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
 }
 
-/** The link was made; one that was made before has ended. */
+/** The link was created. An earlier link of the user has ended. */
 export interface CreatePasswordLinkResponse {
   /** The link. */
   link?: PasswordLink | undefined;
@@ -567,7 +593,7 @@ export interface CreatePasswordLinkResponse {
 export interface RedeemPasswordLinkRequest {
   /** The token of the link. */
   token: string;
-  /** By the rules of RegisterRequest.password. */
+  /** The new password, by the rules of RegisterRequest.password. */
   password: string;
 }
 
@@ -575,86 +601,86 @@ export interface RedeemPasswordLinkRequest {
 export interface RedeemPasswordLinkResponse {
 }
 
-/** Looks a link up. */
+/** Looks up a password link. */
 export interface GetPasswordLinkRequest {
   /** The token of the link. */
   token: string;
 }
 
-/** The link is good. */
+/** The link is valid. */
 export interface GetPasswordLinkResponse {
-  /** The user whose password it sets. */
+  /** The name of the user whose password the link sets. */
   username: string;
-  /** When it ends, unless it is used before. */
+  /** When the link expires, unless it is used before. */
   expiresAt?: Date | undefined;
 }
 
-/** Requests the rules of new passwords. */
+/** Requests the rules for new passwords. */
 export interface GetPasswordPolicyRequest {
 }
 
-/** The rules of new passwords. A list of common ones may refuse others. */
+/** The rules for new passwords. The service may also refuse a password because it is on a list of common ones. */
 export interface GetPasswordPolicyResponse {
-  /** In bytes. */
+  /** The length of the shortest password, in bytes. */
   minLength: number;
-  /** In bytes. */
+  /** The length of the longest password, in bytes. */
   maxLength: number;
 }
 
-/** Begins to turn on a second factor. */
+/** Starts enrolling a second factor. */
 export interface EnrolSecondFactorRequest {
   /** The current password. */
   currentPassword: string;
   /**
-   * The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
-   * colon. Unset: Rolegate.
+   * The name of the service that authenticator applications show beside the username: one line of 1 to 255
+   * bytes without a colon; unset for "Rolegate".
    */
   issuer?: string | undefined;
 }
 
-/** What the user keeps. Never shown again. */
+/** What the user has to keep. It is never shown again. */
 export interface EnrolSecondFactorResponse {
-  /** 20 random bytes in base32, without padding. */
+  /** The secret: 20 random bytes in base32, without padding. */
   secret: string;
-  /** For authenticator applications: `otpauth://totp/…`. */
+  /** The same secret as an address for authenticator applications: `otpauth://totp/…`. */
   otpauthUrl: string;
-  /** Ten, each good once in place of a code: 26 characters of base32 in groups. */
+  /** Ten recovery codes, each of which replaces a one-time code once: 26 characters of base32 in groups. */
   recoveryCodes: string[];
 }
 
 /** Turns on a second factor. */
 export interface EnableSecondFactorRequest {
-  /** A code of six digits. */
+  /** A one-time code of six digits. */
   otp: string;
 }
 
-/** It is on. */
+/** The second factor is on. */
 export interface EnableSecondFactorResponse {
 }
 
 /** Turns off a second factor. */
 export interface DisableSecondFactorRequest {
-  /** Another user, for an admin; unset for the actor. */
+  /** The id of another user, if the actor is an admin; unset for the actor. */
   userId?:
     | bigint
     | undefined;
-  /** A code or a recovery code; ignored with a user id. */
+  /** A one-time code or a recovery code. It is ignored if there is a user id. */
   otp: string;
 }
 
-/** It is off, and its recovery codes are gone. */
+/** The second factor is off, and its recovery codes are deleted. */
 export interface DisableSecondFactorResponse {
 }
 
-/** Asks for the second factor of the actor. */
+/** Requests the state of the actor's second factor. */
 export interface GetSecondFactorRequest {
 }
 
-/** The second factor of the actor. */
+/** The state of the actor's second factor. */
 export interface GetSecondFactorResponse {
-  /** Whether it is on. */
+  /** Whether the second factor is on. */
   enabled: boolean;
-  /** The recovery codes that are left. */
+  /** How many recovery codes are left. */
   recoveryCodes: bigint;
 }
 
@@ -662,132 +688,144 @@ export interface GetSecondFactorResponse {
 export interface ChangePasswordRequest {
   /** The current password. A wrong one counts as a failed login. */
   currentPassword: string;
-  /** The new password, by the rules of RegisterRequest.password; it may be the current one. */
+  /** The new password, by the rules of RegisterRequest.password. It may equal the current one. */
   newPassword: string;
 }
 
 /** The password was replaced. */
 export interface ChangePasswordResponse {
-  /** The user. */
+  /** The actor. */
   user?: User | undefined;
 }
 
-/** Ends the access tokens of a user. */
+/** Ends the access tokens and sessions of a user, or the sessions in cookies. */
 export interface RevokeTokensRequest {
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?:
     | bigint
     | undefined;
   /**
-   * Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
-   * ends. Without user_id only.
+   * Whether the token of the actor is the session from the cookie of the sign-in page, as in
+   * AuthorizeRequest. The call then ends that session. It cannot be combined with user_id.
    */
   fromCookie: boolean;
   /**
-   * The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
-   * request may have more than one, because other hosts of a domain can set cookies. What is no session is
-   * passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
-   * before end the session of the actor only.
+   * The tokens of all sessions in the cookies of the sign-in page, which this call ends together, whichever
+   * users they belong to. A request may have several, because other hosts of a domain can set cookies. Tokens
+   * that are not sessions are skipped. This field needs from_cookie, and the token in the metadata is then
+   * not read. Services of the previous release end only the session of the actor.
    */
   cookieSessions: string[];
-  /** Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out. */
+  /**
+   * Whether to end, with each of cookie_sessions, the other session that the same sign-in created. A page
+   * sets it when a person signs out.
+   */
   withPairs: boolean;
 }
 
-/** Every access token of the user is refused, or every session in the cookies has ended. */
+/** Every access token and session of the user, or every session in the cookies, is refused from now on. */
 export interface RevokeTokensResponse {
-  /** The user; unset after the end of cookie_sessions. */
+  /** The user; unset if the request had cookie_sessions. */
   user?:
     | User
     | undefined;
-  /** Whether no session of cookie_sessions is good any more; false by services of the version before. */
+  /** Whether no session of cookie_sessions is valid any more. Services of the previous release leave it false. */
   cookieSessionsEnded: boolean;
 }
 
 /** An API key, without the key itself. */
 export interface ApiKey {
-  /** Assigned by the service, at least 1, never reused. */
+  /** The id, which the service assigns. It is at least 1 and never reused. */
   id: bigint;
-  /** The user who acts by it. */
+  /** The id of the user as whom the key acts. */
   userId: bigint;
-  /** As its user named it. */
+  /** The name that the creator of the key gave it. */
   name: string;
-  /** The first 8 characters of the key, for people to recognise it. */
+  /** The first 8 characters of the key, by which people recognize it. */
   prefix: string;
-  /** Of the version before: as role_name, or ROLE_USER for added roles. */
+  /** The role in role_name, for clients of the previous release; ROLE_USER for added roles. */
   role?:
     | Role
     | undefined;
-  /** When it was created, to the second. */
+  /** When the key was created, to the second. */
   createdAt?:
     | Date
     | undefined;
-  /** When it ends, to the second; unset: never. */
+  /** When the key expires, to the second; unset for never. */
   expiresAt?:
     | Date
     | undefined;
-  /** When it was last good for a decision, written at most once a minute; unset: never. */
+  /** When a decision last accepted the key, written at most once a minute; unset for never. */
   lastUsedAt?:
     | Date
     | undefined;
-  /** The highest role that it grants; unset: the user's. */
+  /** The highest role that the key grants; unset for the role of its user. */
   roleName?:
     | string
     | undefined;
-  /** The username of the admin who created it for the user; unset: the user or an operator did. */
+  /** The username of the admin who created the key for the user; unset if the user or an operator created it. */
   createdBy?: string | undefined;
 }
 
 /** Creates an API key. */
 export interface CreateApiKeyRequest {
-  /** 1 to 100 characters, no control or invisible characters, no white space at either end. Not unique. */
+  /**
+   * The name: 1 to 100 characters, no control or invisible characters, no white space at either end. Names
+   * need not be unique.
+   */
   name: string;
-  /** Of the version before. */
+  /** The role, from clients of the previous release. It is read only if role_name is unset or empty. */
   role?:
     | Role
     | undefined;
   /**
-   * When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
-   * Unset: never.
+   * When the key expires: a time in the future and before the year 10000, without its fractions of a second;
+   * unset for never.
    */
   expiresAt?:
     | Date
     | undefined;
-  /** The highest role that the key grants; unset: the user's. Required with a user_id, and not `admin`. */
+  /**
+   * The highest role that the key grants; unset for the role of its user. With a user_id, it is required and
+   * must not be `admin`.
+   */
   roleName?:
     | string
     | undefined;
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?: bigint | undefined;
 }
 
 /** The key was created. */
 export interface CreateApiKeyResponse {
-  /** The key, to be sent as `authorization: Bearer <key>`. Never shown again. */
+  /** The key, to be sent as `authorization: Bearer <key>`. It is never shown again. */
   key: string;
-  /** What is stored of it. */
+  /** What the service stores about the key. */
   apiKey?: ApiKey | undefined;
 }
 
 /** Requests the API keys of a user. */
 export interface ListApiKeysRequest {
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?: bigint | undefined;
 }
 
 /** The API keys of a user. */
 export interface ListApiKeysResponse {
-  /** By ascending id, at most 50; also those that have expired. */
+  /** The keys by ascending id, at most 50, including expired ones. */
   apiKeys: ApiKey[];
 }
 
 /** Deletes API keys of a user. */
 export interface DeleteApiKeysRequest {
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?:
     | bigint
     | undefined;
-  /** The keys. Unset is REQUEST_INVALID, so that a caller that forgets the id does not delete all. */
+  /**
+   * The keys to delete. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+   * the id does not delete all keys.
+   */
   keys?:
     | //
     /** The key with this id. */
@@ -804,68 +842,71 @@ export interface AllApiKeys {
 
 /** The keys are refused from now on. */
 export interface DeleteApiKeysResponse {
-  /** Those that were deleted, by ascending id. */
+  /** The deleted keys, by ascending id. */
   apiKeys: ApiKey[];
 }
 
 /** Requests the sessions of a user. */
 export interface ListSessionsRequest {
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?: bigint | undefined;
 }
 
 /** The sessions of a user that have not ended. */
 export interface ListSessionsResponse {
-  /** By ascending id, at most 100. */
+  /** The sessions by ascending id, at most 100. */
   sessions: Session[];
 }
 
 /** Ends sessions of a user. */
 export interface DeleteSessionsRequest {
-  /** The user; unset for the actor. */
+  /** The id of the user; unset for the actor. */
   userId?:
     | bigint
     | undefined;
-  /** The sessions. Unset is REQUEST_INVALID, so that a caller that forgets the id does not end all. */
+  /**
+   * The sessions to end. If this is unset, the call fails with REQUEST_INVALID, so that a caller that forgets
+   * the id does not end all sessions.
+   */
   sessions?:
     | //
     /** The session with this id. */
     { $case: "sessionId"; value: bigint }
     | //
-    /** Every session but that of the actor. */
+    /** Every session except the one that makes the call. */
     { $case: "all"; value: AllSessions }
     | undefined;
 }
 
-/** Every session but that of the actor. */
+/** Every session except the one that makes the call. */
 export interface AllSessions {
 }
 
 /** The sessions are refused from now on. */
 export interface DeleteSessionsResponse {
-  /** Those that were ended, by ascending id. */
+  /** The ended sessions, by ascending id. */
   sessions: Session[];
 }
 
-/** Requests the bearer of the token in the metadata. */
+/** Requests the user who makes the call. */
 export interface GetCurrentUserRequest {
 }
 
-/** The bearer of a credential. */
+/** The user who makes the call. */
 export interface GetCurrentUserResponse {
-  /** As in decisions. */
+  /** The user, with the role that decisions use. */
   user?:
     | User
     | undefined;
-  /** The credential. */
+  /** The credential that the call presented. */
   credential?: Credential | undefined;
 }
 
-/** A credential of a bearer. */
+/** The kind and the expiry of a credential. */
 export interface Credential {
-  /** What it is. */
+  /** The kind of the credential. */
   kind: CredentialKind;
-  /** When it ends at the latest; unset: never. */
+  /** When the credential expires at the latest; unset for never. */
   expiresAt?: Date | undefined;
 }
 
@@ -875,136 +916,144 @@ export interface ListRolesRequest {
 
 /** The roles of the service. */
 export interface ListRolesResponse {
-  /** `user`, `author`, `admin`, then the others in the order of the setting. */
+  /** The roles: `user`, `author` and `admin`, then the added ones in the order of the operator's setting. */
   roleNames: string[];
 }
 
-/** Requests the usernames of users. */
+/** Requests the usernames of many users. */
 export interface BatchGetUsersRequest {
-  /** At most 256, in any order; duplicates are answered once. */
+  /** The ids, at most 256, in any order. A repeated id is answered once. */
   ids: bigint[];
 }
 
 /** The usernames of users. */
 export interface BatchGetUsersResponse {
-  /** By ascending id, without ids that do not exist. */
+  /** The users by ascending id, without ids that do not exist. */
   users: UserName[];
 }
 
 /** The public part of a user. */
 export interface UserName {
-  /** As User.id. */
+  /** The id of the user, as in User.id. */
   id: bigint;
-  /** As User.username. */
+  /** The username, as in User.username. */
   username: string;
 }
 
 /** Selects a page of the record. */
 export interface ListAuditRequest {
-  /** Only about this user. */
+  /** Returns only entries about this user. */
   userId?:
     | bigint
     | undefined;
-  /** Only by this user. */
+  /** Returns only entries about what this user did. */
   actorId?:
     | bigint
     | undefined;
-  /** Only this event, such as "role_changed"; empty for all. */
+  /** Returns only entries of this event, such as "role_changed"; empty for all events. */
   event: string;
-  /** Only revisions below this one, the `next_after` of the page before; unset for the newest. */
+  /**
+   * Returns only entries with a lower revision: the `next_after` of the previous page; unset for the newest
+   * entries.
+   */
   after?:
     | bigint
     | undefined;
-  /** 1 to 200; 0 for 50. */
+  /** The size of the page, 1 to 200; 0 means 50. */
   pageSize: number;
-  /** Only about the actor. */
+  /** Restricts the page to entries about the actor. */
   own: boolean;
 }
 
 /** A page of the record. */
 export interface ListAuditResponse {
-  /** By descending revision. */
+  /** The entries, by descending revision. */
   entries: AuditEntry[];
   /** The `after` of the next page; unset on the last page. */
   nextAfter?:
     | bigint
     | undefined;
   /**
-   * Set if the first page may lack entries that were written before it was asked for: after a large import, or
+   * Whether the first page may lack entries that were written before the request: after a large import, or
    * while the record cannot be written.
    */
   incomplete: boolean;
 }
 
-/** What happened once. */
+/** One change, sign-in or refusal. */
 export interface AuditEntry {
-  /** Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`. */
+  /**
+   * The number of the entry. It ascends in the order of the commits, without gaps except before the events
+   * `restored` and `all_ended`.
+   */
   revision: bigint;
-  /** By the clock of the database, to the second. */
+  /** When it happened, to the second, by the clock of the database. */
   time?:
     | Date
     | undefined;
-  /** Such as "role_changed". */
+  /** The name of the event, such as "role_changed". */
   event: string;
-  /** The user to whom it happened; unset: unknown. */
+  /** The user to whom it happened; unset if unknown. */
   userId?:
     | bigint
     | undefined;
-  /** The name that the user had; unset: unknown, or erased. */
+  /** The name that the user had then; unset if unknown or erased. */
   username?:
     | string
     | undefined;
-  /** Who did it; unset: a client that is unknown, or the operator. */
+  /** The user who did it; unset if it was an unknown client or the operator. */
   actorId?:
     | bigint
     | undefined;
-  /** The name that the actor had; unset as above, or erased. */
+  /** The name that the actor had then; unset if actor_id is unset or the name was erased. */
   actor?:
     | string
     | undefined;
-  /** The API key by which the actor did it. */
+  /** The id of the API key that the actor used; unset for none. */
   actorKey?:
     | bigint
     | undefined;
-  /** The session by which the actor did it. */
+  /** The id of the session that the actor used; unset for none. */
   actorSession?:
     | bigint
     | undefined;
-  /** Unset: unknown, erased, or not for this reader. */
+  /** The address of the client; unset if it is unknown, erased, or not to be shown to this reader. */
   clientAddress?:
     | string
     | undefined;
-  /** Of the request; several, separated by commas, where requests shared a call. */
+  /** The id of the request; several ids, separated by commas, if several requests shared a call. */
   requestId?:
     | string
     | undefined;
-  /** A JSON object of what changed: never a secret. */
+  /** A JSON object that says what changed. It never contains a secret. */
   details: string;
 }
 
-/** Begins a stream of changes. */
+/** Starts a stream of changes. */
 export interface WatchUsersRequest {
   /**
-   * The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
-   * ascending id, as changes without a revision, until the first `progress`.
+   * The last revision that the caller has stored; the stream continues with the changes after it. If it is
+   * unset, the stream begins with a snapshot: all users by ascending id, as changes without a revision, until
+   * the first `progress`.
    */
   fromRevision?:
     | bigint
     | undefined;
   /**
-   * The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
-   * record does not have it refuses, because the revisions of the caller are those of another record: of another
-   * database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
+   * The last `seal` that the caller has seen, in a change or in a progress message; unset if none is known.
+   * The service refuses the stream if its record lacks this seal. The revisions of the caller then belong to
+   * another record: that of another database, or of one that was restored from a backup. A caller that leaves
+   * the seal out accepts any record.
    */
   seal?: string | undefined;
 }
 
-/** An item of the stream. */
+/** One item of the stream. */
 export interface WatchUsersResponse {
-  /** What it is; unset: of a later version, to be ignored. */
+  /** The item. If it is unset, it comes from a later version, and the caller ignores it. */
   item?:
     | //
-    /** A user as changed. */
+    /** The state of a user after a change. */
     { $case: "change"; value: UserChange }
     | //
     /** Everything up to a revision has been sent. */
@@ -1015,39 +1064,45 @@ export interface WatchUsersResponse {
 /** The state of a user after a change. */
 export interface UserChange {
   /**
-   * Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
-   * that begins with all users: such a stream begins again if it breaks before.
+   * The revision of the change, for the caller to store together with what it derives from the change. In a
+   * snapshot it is 0 until the first `progress`; if the stream breaks before that, the caller has to begin
+   * again.
    */
   revision: bigint;
-  /** The user. */
+  /** The id of the user. */
   userId: bigint;
-  /** The name. */
+  /** The username. */
   username: string;
   /** The stored role. */
   roleName: string;
   /** Whether every credential of the user is refused. */
   disabled: boolean;
-  /** Whether the user was deleted. The id may exist again only if an operator imports it. */
+  /** Whether the user was deleted. The id exists again only if an operator imports it. */
   deleted: boolean;
   /**
-   * Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
-   * before the first `progress`, and from services of the version before.
+   * Identifies the record up to this change and a little beyond, for the caller to store with the revision.
+   * It is unset before the first `progress`, and from services of the previous release.
    */
   seal?:
     | string
     | undefined;
   /**
-   * When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
-   * `progress`. Unset: not known, because a service of the version before answered or made the change.
+   * When the user was created, in Unix seconds; 0 if that was not recorded. It is set only in deletions and
+   * before the first `progress`. It is unset if the time is not known, because a service of the previous
+   * release answered or made the change.
    */
   createdAt?: bigint | undefined;
 }
 
-/** The caller stores this revision too, so that what retention removes meanwhile is not missed. */
+/**
+ * Says up to which revision everything has been sent, although no change has this revision. The caller stores
+ * it too. Otherwise retention could remove what follows the last change that the caller has stored, and the
+ * caller would need a snapshot.
+ */
 export interface WatchProgress {
-  /** The revision. */
+  /** The revision up to which everything has been sent. */
   revision: bigint;
-  /** As that of a change. Unset also for a record that has no seal yet. */
+  /** The seal, as in UserChange.seal. It is also unset if the record has no seal yet. */
   seal?: string | undefined;
 }
 
