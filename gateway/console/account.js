@@ -1,4 +1,4 @@
-// The account of the signed-in user.
+// The account view, where users see and change what is theirs.
 
 import { call, explain, refresh } from "./api.js";
 import { ownAudit } from "./audit.js";
@@ -58,7 +58,7 @@ function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
 }
 
-/** `othersEnded` runs when other sessions have ended. */
+/** Changes the password. That ends all other sessions, so `othersEnded` runs afterwards. */
 function password(othersEnded) {
   // Password managers save the new password for this name.
   const savedName = el("input", { name: "username", autocomplete: "username", hidden: true });

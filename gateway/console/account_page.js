@@ -1,4 +1,4 @@
-// Starts the account page, which is for everybody: the own account, without administration, posts and requests.
+// Starts the account page, on which all users manage their own account.
 
 import { accountView } from "./account.js";
 import { fill } from "./dom.js";
@@ -17,7 +17,7 @@ function show() {
   showConsole();
 }
 
-/** Links admins to the console, where there is one: `CONSOLE=off` removes it, and a proxy need not pass it. */
+/** Shows admins a link to the console if it is served: `CONSOLE=off` removes it, and a proxy may not pass it on. */
 async function showConsole() {
   const isAdmin = () => session.user.role === "admin";
   const hasConsole = isAdmin() && (await isServed(CONSOLE));

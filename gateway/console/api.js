@@ -1,27 +1,27 @@
-// Calls of the public API. The browser adds the cookie of the session.
+// Calls the public API. The browser adds the session cookie.
 
 import { session } from "./session.js";
 import { say, sayReason } from "./texts.js";
 
-/** Emits `request` for the pane of requests. */
+/** Emits `request` for each call, for the Requests pane. */
 export const log = new EventTarget();
 
 const TIMEOUT = 30_000;
 
 class ApiError extends Error {
-  /** `status` 0: no response. The message is that of the API. */
+  /** `status` is 0 if there was no response. The message is the API's. */
   constructor(status, detail, { reason, retryAfter } = {}) {
     super(detail);
     Object.assign(this, { status, reason, retryAfter });
   }
 
-  /** Whether a change may have been made all the same (docs/http-api.md, "Was it changed?"). */
+  /** Whether the change may have been made despite the error (docs/http-api.md, "Was it changed?"). */
   get isUncertain() {
     return !this.status || (this.status >= 500 && !/read-only|busy/.test(this.message));
   }
 }
 
-/** What a person reads who asked for something or, `isChange`, changed it. Other errors are faults of the page. */
+/** Puts an API error into words; `isChange`: of a request that changes something. Other errors are bugs, and thrown. */
 export function explain(error, isChange) {
   if (!(error instanceof ApiError)) throw error;
   const { status, reason, retryAfter, isUncertain } = error;
@@ -32,12 +32,12 @@ export function explain(error, isChange) {
   return retryAfter ? `${message} ${say("api.retry", { seconds: retryAfter })}` : message;
 }
 
-/** Returns the JSON of a success, or throws an ApiError; or the AbortError of `signal`. */
+/** Returns the JSON of a success. Throws an ApiError, or an AbortError if `signal` aborts. */
 export async function call(method, path, options) {
   return (await exchange(method, path, options)).answer;
 }
 
-/** Also returns the server's time. */
+/** Like `call`, but also returns the server's time. */
 async function exchange(method, path, { body, signal } = {}) {
   const headers = body ? { "Content-Type": "application/json" } : {};
   const { turn } = session;
@@ -47,7 +47,7 @@ async function exchange(method, path, { body, signal } = {}) {
     return await send(entry, { method, headers, body: body && JSON.stringify(body) }, signal);
   } catch (error) {
     if (error.status === 401 && turn === session.turn) session.end();
-    // The stored role has changed since the page was shown.
+    // The stored role seems to have changed since the page was shown.
     if (error.status === 403 && path !== "/me") refresh().catch(() => {});
     throw error;
   } finally {
@@ -90,19 +90,19 @@ function parse(text) {
   }
 }
 
-/** `path` with the parameters that are not empty. */
+/** Returns `path` with those parameters that are not empty. */
 export function query(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value);
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
-/** Asks who is signed in. */
+/** Asks the API who is signed in, and updates the session. */
 export async function refresh() {
   const { answer, now } = await exchange("GET", "/me");
   session.set(answer, now);
 }
 
-/** Ends the session of all tabs, and leaves the page. */
+/** Ends the session, and tells the other tabs. */
 export async function signOut() {
   let response;
   try {

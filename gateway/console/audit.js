@@ -1,4 +1,4 @@
-// What happened: all of it for admins, in pages and filtered; and what happened to oneself.
+// Shows the record: all entries for admins, with filters and pages, and to all users what happened to them.
 
 import { go, parameters } from "./address.js";
 import { call, explain, query } from "./api.js";
@@ -13,7 +13,7 @@ const PAGE_SIZE = 25;
 const OWN_SIZE = 10;
 const TYPING_PAUSE = 400;
 const EVENTS = textsOf("event");
-/** Refused sign-ins in which the password was right, by their reason. */
+/** The titles of refused sign-ins whose password was right, by reason. */
 const REFUSALS = { otp_required: say("refusal.otp_required"), wrong_otp: say("refusal.wrong_otp") };
 const COLUMNS = { Event: "event", User: "user", By: "actor", From: "from", Time: "when" };
 
@@ -68,7 +68,7 @@ function auditFilters(changed) {
   event.addEventListener("change", typed.send);
   return {
     element: el("div", { class: "filters", role: "search" }, user, actor, event),
-    /** Takes the values of the address, but for an id that is being typed. The API says what is no id. */
+    /** Takes the values from the address, except an id that is being typed. The API refuses what is no id. */
     read() {
       const given = parameters();
       if (!typed.isPending) [user.value, actor.value] = [given.user_id ?? "", given.actor_id ?? ""];
@@ -100,7 +100,7 @@ function title({ event, details: { reason } }) {
   return refusal || (EVENTS[event] ?? event);
 }
 
-/** Leads to what else happened to this user, or what they did. */
+/** Links to the other entries with this user or actor. */
 function person(filter, id, name) {
   return id ? el("a", { href: `#/audit?${filter}=${id}` }, name ?? `Id ${id}`) : name;
 }
@@ -120,14 +120,14 @@ function circumstances(entry) {
   return [moment(time), address && say("audit.from", { address }), other && say("audit.by", { actor: other }), details(entry)].filter(Boolean).join(", ");
 }
 
-/** False for the second session of a sign-in that sets two cookies: it is one sign-in for the person. */
+/** False for the second session of a sign-in that sets two cookies: to the person, it is one sign-in. */
 function isFirst(entry, index, entries) {
   const before = entries[index - 1];
   const isSame = (name) => entry[name] === before[name];
   return entry.event !== "session_created" || index === 0 || !["event", "time", "client_address"].every(isSame);
 }
 
-/** What happened to the current user, in pages. */
+/** Lists what happened to the current user, in pages. */
 export function ownAudit() {
   const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": say("audit.own") });
   async function load(after) {

@@ -1,4 +1,4 @@
-// Copying to the clipboard.
+// Buttons that copy to the clipboard.
 
 import { button, el, field, plainInput } from "./dom.js";
 import { say } from "./texts.js";
@@ -11,7 +11,7 @@ export function copyButton(label, text) {
   return copy;
 }
 
-/** `place`: where a text can be selected; behind a dialog, nothing can. */
+/** Returns whether it copied `text`. `place` must be inside an open dialog: outside, nothing can be selected. */
 async function write(text, place) {
   try {
     await navigator.clipboard.writeText(text);

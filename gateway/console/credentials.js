@@ -1,4 +1,4 @@
-// A list of credentials of a user, API keys or sessions, each with a button that ends it.
+// Lists the API keys or sessions of a user, each with a button that ends it.
 
 import { call, explain } from "./api.js";
 import { el, fill } from "./dom.js";
@@ -6,8 +6,8 @@ import { confirmed, outcome } from "./form.js";
 import { failure } from "./states.js";
 
 /**
- * `path`: what lists and ends them; `field`: where its answer has them. `describe(item)` returns the name in
- * words, and elements. `texts` has `label`, `none`, `end`, `all` and `ended(name)`, `allEnded`.
+ * `path` lists and ends the credentials, and its response has them in `field`. `describe(item)` returns `name`, a text,
+ * and `content`, elements. `texts` has `label`, `none`, `end`, `all` and `ended(name)`, `allEnded`.
  */
 export function credentialList({ path, field, describe, texts }) {
   const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": texts.label });

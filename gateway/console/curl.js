@@ -1,4 +1,4 @@
-// A request as a line for a shell. Secrets stay out: the token is $TOKEN, passwords are $PASSWORD, codes are $OTP and so on.
+// Writes a request as a command with curl. Variables stand for secrets: $TOKEN, $PASSWORD, $OTP and so on.
 
 const SECRETS = /^(current_|new_)?password$|^otp$/;
 
@@ -10,7 +10,7 @@ export function curl({ method, path, body }, authorization = ' -H "Authorization
   return words.join(" ");
 }
 
-/** Sets TOKEN to a session of this user. */
+/** A line that creates a session of this user, and sets TOKEN to its token. */
 export function signInLine(username) {
   const body = { username, password: "", name: "curl" };
   const request = curl({ method: "POST", path: "/sessions", body }, "");
@@ -34,7 +34,7 @@ function escapeQuotes(text) {
   return text.replaceAll("'", String.raw`'\''`);
 }
 
-/** Characters that a terminal shows as nothing, or that reverse a line, as JSON escapes. */
+/** Turns characters that a terminal does not show, or that reverse a line, into JSON escapes. */
 function visible(text) {
   const escape = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split("").map(escape).join(""));

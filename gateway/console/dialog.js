@@ -2,7 +2,7 @@
 
 import { button, el } from "./dom.js";
 
-/** `onclose` runs when the dialog has closed. */
+/** `onclose` runs when the dialog has closed. With `keep`, it can be shown again. */
 export function openDialog(title, content, { onclose, keep, isWide } = {}) {
   const close = button("×", { class: "close", "aria-label": "Close" }, () => dialog.close());
   const bar = el("div", { class: "title" }, el("h2", {}, title), close);
@@ -15,7 +15,7 @@ export function openDialog(title, content, { onclose, keep, isWide } = {}) {
   return dialog;
 }
 
-/** Asks before something is done. Returns whether the answer was `yes`. */
+/** Asks for a confirmation. Returns whether the button `yes` was clicked. */
 export function ask(question, yes) {
   return new Promise((resolve) => {
     let isYes = false;

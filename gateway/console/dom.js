@@ -40,7 +40,7 @@ export function field(label, control, hint) {
 }
 
 let timer;
-/** Says below the view that something is done. `undo` takes it back; the notice stays until then. */
+/** Shows a notice below the view for a while. With `undo`, it has a button, and stays until it is dismissed. */
 export function notify(text, undo) {
   const notice = document.getElementById("notice");
   const status = notice.querySelector("p");

@@ -1,4 +1,4 @@
-// When the session ends, this comes over the page, which keeps what was typed, and goes when it is back.
+// A dialog that hides the page, which keeps what was typed, from the end of the session to the next sign-in.
 
 import { explain, refresh } from "./api.js";
 import { button, el } from "./dom.js";
@@ -47,6 +47,6 @@ export function startEnded() {
     dialog.close();
   });
   dialog.addEventListener("cancel", (event) => event.preventDefault());
-  // Some browsers close a dialog at the second Escape all the same.
+  // Some browsers close the dialog at a second Escape anyway.
   dialog.addEventListener("close", () => session.isOver && ask());
 }

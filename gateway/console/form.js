@@ -1,10 +1,10 @@
-// Forms and buttons that change something: busy while they wait, and with the API's answer beside them.
+// Forms and buttons that change something. They are busy while they wait, and show the outcome beside them.
 
 import { explain } from "./api.js";
 import { button, el } from "./dom.js";
 import { say } from "./texts.js";
 
-/** A place for the outcome of an action; screen readers read it when it changes. */
+/** The place that shows the outcome of an action; screen readers read it when it changes. */
 export function outcome(place = el("p", { class: "message", role: "status" })) {
   const show = (text, kind) => {
     place.textContent = text;
@@ -19,7 +19,7 @@ export function outcome(place = el("p", { class: "message", role: "status" })) {
   };
 }
 
-/** Runs `act` once at a time; `trigger` is busy meanwhile. Returns whether it succeeded. */
+/** Runs `act`, unless `trigger` is busy with it already. Returns whether it succeeded. */
 export async function run(trigger, message, act) {
   if (trigger.getAttribute("aria-busy") === "true") return false;
   trigger.setAttribute("aria-busy", "true");
@@ -36,7 +36,7 @@ export async function run(trigger, message, act) {
   }
 }
 
-/** The field that an error of the API is about, by how the error begins. */
+/** The field that an API error is about, by the first words of the error. */
 const FIELDS = {
   Username: "username",
   "Current password": "current",
@@ -51,7 +51,7 @@ const FIELDS = {
 };
 
 let errors = 0;
-/** Shows an error at its field until that is changed. The field gets the event `refused` with the text of the API. */
+/** Shows an error at its field until the field changes. The event `refused` brings it the API's text. */
 export function errorAt(control, text, detail = text) {
   const id = `error-${(errors += 1)}`;
   const error = el("p", { class: "message error", id }, text);
@@ -71,7 +71,7 @@ export function errorAt(control, text, detail = text) {
   control.focus();
 }
 
-/** A form that calls `act` and shows what it returns; an error stands at its field. */
+/** A form that calls `act`, and shows what it returns, or an error at its field. */
 export function form({ name, fields, submit, isDangerous, act }) {
   const message = outcome();
   const send = el("button", { class: isDangerous ? "danger" : "primary" }, submit);
@@ -90,7 +90,7 @@ export function form({ name, fields, submit, isDangerous, act }) {
   return { element, message };
 }
 
-/** A small button that asks for a second click before it calls `act`. `about`: what it is for, for screen readers. */
+/** A small button that asks for a second click before it calls `act`. Screen readers also read `about`. */
 export function confirmed(text, act, about) {
   const message = outcome();
   const ask = (isAsked) => {

@@ -1,4 +1,4 @@
-// API keys: the own ones, and those of another user for an admin.
+// API keys: those of the signed-in user, and for admins those of others.
 
 import { call } from "./api.js";
 import { copyOnce } from "./copy.js";
@@ -36,14 +36,14 @@ function describe({ name, prefix, role, expires_at: expires, last_used_at: used,
   return { name, content: el("p", {}, name, " ", el("code", {}, `${prefix}…`), el("small", {}, parts.filter(Boolean).join(", "))) };
 }
 
-/** A form that creates a key under `path` and shows it once. Only own keys have a role by default. */
+/** A form that creates a key under `path` and shows it once. Only one's own keys may be created without a role. */
 export function newKey(list, path = "/profile/keys") {
   const place = el("div", {});
   const isOwn = path === "/profile/keys";
   const own = session.user.role;
   const options = (chosen) => (isOwn ? roleOptions(chosen, say("keys.as_yours"), rolesBelow(own)) : roleOptions(chosen, "", rolesBelow("admin")));
   const roles = el("select", { name: "role" }, options(isOwn ? "" : "user"));
-  // The list of users, which asks too, may not have been shown yet.
+  // The roles may be missing: otherwise, only the list of users asks for them.
   if (isOwn && own === "admin") loadRoles().then(() => fill(roles, options(roles.value)));
   const lifetimes = Object.entries(LIFETIMES).map(([days, text]) => el("option", { value: days }, text));
   const { element } = form({

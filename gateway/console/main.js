@@ -1,4 +1,4 @@
-// Starts the console, which is for admins: which view is shown follows the address.
+// Starts the console for admins, and shows the view that the address names.
 
 import { accountView } from "./account.js";
 import { auditView } from "./audit.js";
@@ -16,10 +16,10 @@ const VIEWS = {
   account: { title: "Account", make: accountView },
 };
 
-/** Views that were shown keep what was typed. */
+/** The views that were shown. They keep what was typed. */
 const views = {};
 
-/** `#/posts/12?…` is `["posts", 12]`. */
+/** Reads the address: `#/posts/12?…` is `["posts", 12]`. */
 function route() {
   const [, name, id] = location.hash.split("?")[0].split("/");
   return [Object.hasOwn(VIEWS, name) ? name : "users", Number(id) || undefined];
@@ -39,7 +39,7 @@ function show() {
 addEventListener("hashchange", () => {
   if (!session.user || (location.hash && !location.hash.startsWith("#/"))) return;
   forget();
-  // Dialogs belong to the page before.
+  // Open dialogs belong to the previous view.
   app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
   show();
   main.querySelector("h1")?.focus();

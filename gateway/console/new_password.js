@@ -1,14 +1,14 @@
-// A field for a new password, which can be generated.
+// A field for a new password, with a button that generates one.
 
 import { call } from "./api.js";
 import { copyButton } from "./copy.js";
 import { button, el, field, plainInput } from "./dom.js";
 import { say } from "./texts.js";
 
-/** The shortest password that the service takes, in bytes; `undefined` until it is known. */
+/** The shortest password that the service accepts, in bytes; `undefined` until it is known. */
 let least;
 let policy;
-/** Asks once. Where the answer is missing, the API names the length when it refuses a shorter password. */
+/** Asks for it once. After a failure, it becomes known when the API refuses a shorter password. */
 function readPolicy() {
   policy ??= call("GET", "/password-policy").then(
     ({ min_length: length }) => (least = length),
@@ -18,7 +18,7 @@ function readPolicy() {
 }
 const hint = () => (least ? say("password.lengths", { least }) : say("password.length"));
 
-/** At least 20 characters of base64url. */
+/** Returns at least 20 characters of base64url. */
 function generate() {
   const bytes = crypto.getRandomValues(new Uint8Array(Math.max(15, Math.ceil((least ?? 0) * 0.75))));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -1,4 +1,4 @@
-// What the console and the account page have in common: they follow the session and the role, and sign out.
+// Used by the console and the account page: follows the session and the role, and signs out.
 
 import { explain, refresh, signOut } from "./api.js";
 import { el, fill, notify } from "./dom.js";
@@ -7,24 +7,24 @@ import { session, signInAddress } from "./session.js";
 import { failure, loading } from "./states.js";
 import { say } from "./texts.js";
 
-/** After this time out of sight, the page asks who is signed in, and for the role. */
+/** A page that was hidden for longer, in milliseconds, asks again who is signed in, and with which role. */
 const AWAY = 30_000;
 
 export const app = document.getElementById("app");
 export const main = document.getElementById("main");
 
-/** Secrets are shown once, until another view is shown or the session ends. */
+/** Removes secrets that are shown once, before another view is shown and when the session ends. */
 export function forget() {
   app.querySelectorAll(".once").forEach((secret) => secret.remove());
 }
 
-/** Goes to another page; nothing stays that was seen or typed. */
+/** Goes to another page, and first removes all that was seen or typed. */
 export function leave(address) {
   document.body.replaceChildren();
   location.replace(address);
 }
 
-/** `show` runs when somebody is signed in, and when their role has changed. `signedOut` is where one goes after signing out. */
+/** `show` runs after a sign-in, and when the role has changed. `signedOut` is the page after signing out. */
 export function startPage({ show, signedOut }) {
   const leaving = app.querySelector("#sign-out");
   const showAll = () => {
@@ -46,7 +46,7 @@ export function startPage({ show, signedOut }) {
     notify(say("page.role", { role: session.user.role }));
     showAll();
   });
-  // As the link does, without another address, which says the view.
+  // Does what the link does, but keeps the address, which names the view.
   app.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
@@ -66,7 +66,7 @@ export function startPage({ show, signedOut }) {
     if (document.hidden) left = Date.now();
     else if (session.user && !session.isOver && Date.now() - left > AWAY) refresh().catch(() => {});
   });
-  // After Back the browser may show the page as it was, of a session that has ended.
+  // After Back, the browser may show the old page of a session that has ended.
   addEventListener("pageshow", (event) => event.persisted && location.reload());
   startEnded();
   start();

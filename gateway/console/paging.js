@@ -1,4 +1,4 @@
-// Lists by keyset: the API returns pages after an id, and the address remembers where the earlier pages began.
+// Turns pages. The API returns the page after an id, and the browser's history remembers where earlier ones began.
 
 import { earlier, go, parameters } from "./address.js";
 import { button, el } from "./dom.js";
@@ -23,11 +23,11 @@ export function paging(path, load) {
   const allow = (trigger, isAllowed) => trigger.setAttribute("aria-disabled", !isAllowed);
   return {
     element: el("div", { class: "paging" }, shown, back, forth),
-    /** The `after` of the API. */
+    /** The id after which the page begins, or 0. */
     get after() {
       return here();
     },
-    /** `what` says what the page has, for example "25 users". */
+    /** `what` is on the page, such as "25 users". `following` is `after` of the next page, or null. */
     show(what, following) {
       next = following;
       back.textContent = earlier().length || !here() ? "Previous" : "First page";

@@ -1,4 +1,4 @@
-// A link by which another user chooses a password.
+// Links at which users choose their passwords.
 
 import { call } from "./api.js";
 import { copyOnce } from "./copy.js";
@@ -6,7 +6,7 @@ import { el, fill } from "./dom.js";
 import { action } from "./form.js";
 import { moment } from "./times.js";
 
-/** The link of an answer, which the API gives once. It may be a path of this service. */
+/** Shows the link of a response, which the API gives once. `url` may be a path of this service. */
 export function linkOnce({ url, expires_at: end }) {
   const whole = new URL(url, location.origin).href;
   const note = `Works once, until ${moment(end)}. Send it where nobody else can read it: whoever uses it first chooses the password.`;
