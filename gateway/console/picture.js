@@ -1,9 +1,9 @@
-// A text as a QR code, which the gateway draws: the modules come as data, and are never parsed as a document.
+// Shows a text as a QR code. The gateway sends the data of a path, so that no document is parsed.
 
 const SVG = "http://www.w3.org/2000/svg";
 const TIMEOUT = 10_000;
 
-/** The picture; undefined if there is none, and the text has to do. The pane of requests does not get the text. */
+/** Returns undefined after a failure. Does not use `call`, which would show the secret text in the Requests pane. */
 export async function picture(text, label) {
   try {
     const signal = AbortSignal.timeout(TIMEOUT);

@@ -1,14 +1,14 @@
-// The dialog that writes a post. What was typed is kept until it is saved, also if it is closed.
+// The dialog that writes a post. It keeps unsaved text when it is closed.
 
 import { call } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { el, field, notify } from "./dom.js";
 import { form } from "./form.js";
 
-/** The dialogs with unsaved text, by the id of the post; undefined: a new post. */
+/** The dialogs with unsaved text, by the id of the post, which is undefined for a new one. */
 const drafts = new Map();
 
-/** `post`: what to change, or null for a new one. `saved(post)` runs when it is stored. */
+/** `post` is null for a new one. `saved(post)` runs when it is stored. */
 export function openEditor(post, saved) {
   const key = post?.id;
   let draft = drafts.get(key);

@@ -10,7 +10,7 @@ import { failure, loading, nothing } from "./states.js";
 const PAGE_SIZE = 20;
 const MAX_EXCERPT = 160;
 
-/** Of the page of the list that was shown last. */
+/** The address of the page of the list that was shown last. */
 let listAddress = "#/posts";
 
 export function postsView() {
@@ -20,7 +20,7 @@ export function postsView() {
   const pages = paging("/posts", loadList);
   let turn = 0;
 
-  /** Shows what `read` returns, unless something else is wanted meanwhile. */
+  /** Shows what `read` returns, unless another list or post was asked for meanwhile. */
   async function show(read, again) {
     const mine = ++turn;
     list.setAttribute("aria-busy", "true");
@@ -30,7 +30,7 @@ export function postsView() {
       content = await read();
     } catch (error) {
       const text = explain(error);
-      // The answer of a gateway without POSTS_SERVICE_URL.
+      // A gateway without POSTS_SERVICE_URL answers this.
       const hasNone = error.message === "Not Found";
       content = hasNone ? nothing("Posts are turned off on this server.") : failure(text, again);
     }

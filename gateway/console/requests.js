@@ -1,4 +1,4 @@
-// The pane "Requests": what the console has asked the API, and the same as curl lines.
+// The Requests pane, which lists the API calls of the console, also as commands for curl.
 
 import { log } from "./api.js";
 import { copyButton } from "./copy.js";

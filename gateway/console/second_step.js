@@ -1,4 +1,4 @@
-// The second step of the signed-in user: a code of an application on a phone, after the password.
+// Turns on and off the second step of the signed-in user: a code from an app on a phone, after the password.
 
 import { call, explain } from "./api.js";
 import { copyButton, copyOnce } from "./copy.js";
@@ -15,9 +15,9 @@ const PATH = "/profile/second-factor";
 export function secondStep(othersEnded) {
   const element = el("div", { class: "second-step", tabindex: "-1", role: "group", "aria-label": say("second_step.title") });
   const left = el("p", {});
-  /** What is shown; undefined if neither is. */
+  /** Which state is shown; undefined if neither is. */
   let isOn;
-  /** Nothing takes away what is shown once, and may not have been scanned yet. */
+  /** Nothing may replace a new secret, which the user may not have scanned yet. */
   const isBegun = () => element.querySelector(".once");
 
   async function load() {
@@ -59,7 +59,7 @@ export function secondStep(othersEnded) {
     await show(say("second_step.is_on"));
   }
 
-  /** Shows the new state. */
+  /** Shows the new state, and `text` in a notice. */
   async function show(text) {
     fill(element);
     await load();
@@ -88,7 +88,7 @@ function codeInput(attributes) {
   return plainInput({ name: "otp", autocomplete: "one-time-code", required: true, ...attributes });
 }
 
-/** All that is shown once, until the first code. */
+/** Shows the new secret and codes, which are shown once, and asks for the first code. */
 function once({ secret, otpauth_url: url, recovery_codes: codes }, image, confirmed) {
   const code = codeInput({ inputmode: "numeric" });
   const sheet = el(

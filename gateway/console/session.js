@@ -7,10 +7,10 @@ class Session extends EventTarget {
   /** `{id, username, role, expires}`, or null before the first answer. `expires` is a time of this browser's clock. */
   user = null;
   isOver = false;
-  /** How often the session has begun on this page. */
+  /** Counts sessions on this page: a late 401 of an earlier one does not end this one. */
   turn = 0;
   #timer;
-  /** Tells the other tabs the id of the user; null: signed out. */
+  /** Tells the other tabs the id of the user, or null after signing out. */
   #tabs = new BroadcastChannel("rolegate-console");
 
   constructor() {
@@ -23,7 +23,7 @@ class Session extends EventTarget {
     });
   }
 
-  /** The answer of `GET /me`. `now`: the server's clock, from which this browser's may differ, in milliseconds. */
+  /** Takes the response to `GET /me`. `now`: the server's time in milliseconds; this browser's may differ. */
   set({ id, username, role, credential }, now) {
     const before = this.user;
     if (before && before.id !== id) return this.#emit("other");
@@ -38,7 +38,7 @@ class Session extends EventTarget {
     } else if (role !== before.role) this.#emit("role");
   }
 
-  /** The page keeps what was typed until the next sign-in. `why`, if it is no surprise. */
+  /** The page keeps what was typed until the next sign-in. It shows `why`, if that is given. */
   end(why) {
     if (!this.user || this.isOver) return;
     this.isOver = true;
@@ -65,7 +65,7 @@ class Session extends EventTarget {
 
 export const session = new Session();
 
-/** Leads back to what this page shows. */
+/** The address of the sign-in page, which leads back here. */
 export function signInAddress() {
   return `/sign-in?return=${encodeURIComponent(location.pathname + location.hash)}`;
 }

@@ -1,11 +1,11 @@
-// Sessions: the own ones, and those of another user for an admin.
+// Sessions: those of the signed-in user, and for admins those of others.
 
 import { credentialList } from "./credentials.js";
 import { el } from "./dom.js";
 import { say } from "./texts.js";
 import { moment } from "./times.js";
 
-/** The first that a `User-Agent` has; most also name those below. */
+/** The first that a `User-Agent` contains is the browser; most also contain some of those after it. */
 const BROWSERS = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
 const SYSTEMS = { Windows: "Windows", Android: "Android", iPhone: "iPhone", iPad: "iPad", "Mac OS": "macOS", Linux: "Linux" };
 const MAX_AGENT = 60;
@@ -37,7 +37,7 @@ function describe({ name, user_agent: agent, client_address: address, created_at
   return { name: shown, content: el("p", {}, shown, mark, el("small", {}, parts.filter(Boolean).join(", "))) };
 }
 
-/** A `User-Agent` in two words, if it is that of a browser. */
+/** Shortens the `User-Agent` of a browser to its name and system. */
 function device(agent) {
   if (!agent) return say("sessions.unnamed");
   const first = (names) => names[Object.keys(names).find((name) => agent.includes(name))];

@@ -1,4 +1,4 @@
-// The page where a password link leads. Its token is in the fragment, which browsers send to no server.
+// The page of a password link. The token is in the fragment, which browsers send to no server.
 
 import { call } from "./api.js";
 import { el, field, fill } from "./dom.js";
@@ -7,15 +7,15 @@ import { newPassword } from "./new_password.js";
 import { say } from "./texts.js";
 
 const token = location.hash.slice(1);
-// First of all: what is in the address stays in the history of the browser.
+// Must come first: otherwise, the browser keeps the token in its history.
 history.replaceState(null, "", location.pathname);
-// Another link was opened in this tab.
+// Loads another link that is opened in this tab.
 addEventListener("hashchange", () => location.hash && location.reload());
 
 const content = document.getElementById("content");
 const message = outcome(document.getElementById("message"));
 
-/** The username of the link; `undefined` if it cannot be read now. Throws if the link is dead. */
+/** Returns the username of the link; `undefined` if it cannot be read now. Throws if the link is dead. */
 async function owner() {
   try {
     return (await call("POST", "/password-link", { body: { token } })).username;

@@ -1,13 +1,13 @@
-// The texts of the page in the language of the person. The server chooses it; that of the console is English.
+// The texts of the page, in the language that the server chose for the person. The console is in English.
 
 import { texts } from "./language.js";
 
-/** The text with this key. `{name}` in it is one of `values`. */
+/** Returns the text with this key, in which `{name}` becomes that of `values`. */
 export function say(key, values) {
   return texts[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
-/** What a refusal of the API means; its own text where the language has none for the reason. */
+/** Explains a refusal of the API, by its `detail` if the language has no text for the reason. */
 export function sayReason(reason, detail) {
   return texts[`reason.${reason}`] ?? detail;
 }

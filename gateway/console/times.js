@@ -1,4 +1,4 @@
-// Times as a person reads them.
+// Formats times for people.
 
 import { el } from "./dom.js";
 
@@ -6,7 +6,7 @@ const format = (time, options) => new Date(time).toLocaleString([], options);
 export const day = (time) => format(time, { dateStyle: "medium" });
 export const moment = (time) => format(time, { dateStyle: "medium", timeStyle: "short" });
 
-/** A cell with a day; the exact time comes with the pointer. `unknown`: what a screen reader says of a dash. */
+/** A day, whose tooltip has the time; or a dash, which screen readers read as `unknown`. */
 export function dayOr(time, unknown) {
   if (!time) return [el("span", { "aria-hidden": "true" }, "–"), el("span", { class: "unseen" }, unknown)];
   return el("time", { datetime: time, title: moment(time) }, day(time));

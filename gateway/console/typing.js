@@ -1,8 +1,8 @@
 // Inputs whose text is used as it is typed, after a pause.
 
 /**
- * `changed(isTyping)` runs `pause` milliseconds after the last key in one of `inputs`; `isTyping`: it ran before, since
- * the input got the focus. `send` runs it at once, for other controls.
+ * `changed(isTyping)` runs `pause` milliseconds after the last key in one of `inputs`. `isTyping` is true from its
+ * second run until the input loses the focus. `send` runs it at once, for other controls.
  */
 export function typing(inputs, pause, changed) {
   let timer;
@@ -24,7 +24,7 @@ export function typing(inputs, pause, changed) {
   }
   return {
     send,
-    /** Whether there is text that is not used yet. */
+    /** Whether `changed` has yet to run for the last key. */
     get isPending() {
       return timer !== undefined;
     },

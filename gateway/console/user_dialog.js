@@ -1,4 +1,4 @@
-// What an admin can do with one user.
+// The dialog in which an admin manages a user.
 
 import { call, refresh } from "./api.js";
 import { ask, openDialog } from "./dialog.js";
@@ -25,7 +25,7 @@ export async function openUser(user, { changed, removed, reload }) {
   const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in recorded"];
   const dialog = openDialog(user.username, [
     el("p", { class: "muted" }, facts.filter(Boolean).join(", "), ". ", el("a", { href: `#/audit?user_id=${user.id}`, onclick: done }, "What happened")),
-    // What the API refuses is not offered.
+    // Offers nothing that the API would refuse.
     !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
     isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you cannot disable yourself or change your role.")),
     !isSelf && section("Password", password(path, sessions.load), makeLink(path)),

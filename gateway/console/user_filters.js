@@ -1,4 +1,4 @@
-// What the list of users is narrowed to: search, role and whether they are disabled.
+// The filters of the list of users: a search, the role, and whether they are disabled.
 
 import { parameters } from "./address.js";
 import { el, fill, plainInput } from "./dom.js";
@@ -8,7 +8,7 @@ import { typing } from "./typing.js";
 const TYPING_PAUSE = 200;
 const STATES = { "": "All users", false: "Enabled", true: "Disabled" };
 
-/** `changed(values, isTyping)` runs when one was changed; `isTyping`: the search goes on that ran before. */
+/** `changed(values, isTyping)` runs after a change. `isTyping`: it continues the search before it. */
 export function userFilters(changed) {
   const search = plainInput({ type: "search", placeholder: "Search names", "aria-label": "Search names", maxlength: 255 });
   const role = el("select", { "aria-label": "Role" }, roleOptions("", "All roles"));
@@ -22,7 +22,7 @@ export function userFilters(changed) {
   return {
     element: el("div", { class: "filters", role: "search" }, search, role, disabled),
     loaded,
-    /** Takes the values of the address, but for a search that is being typed. */
+    /** Takes the values from the address, except a search that is being typed. */
     read() {
       const given = parameters();
       if (!typed.isPending && search.value !== (given.search ?? "")) search.value = given.search ?? "";
@@ -35,7 +35,7 @@ export function userFilters(changed) {
       typed.send();
       search.focus();
     },
-    /** In words, for example ` whose name contains “ma”, with the role author`. */
+    /** The filters in words, such as ` whose name contains “ma”, with the role author`. */
     get text() {
       const parts = [
         search.value && `whose name contains “${search.value}”`,

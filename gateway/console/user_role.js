@@ -1,4 +1,4 @@
-// The role of a user: chosen, confirmed by a button, and taken back by Undo.
+// The form that changes the role of a user, with Undo.
 
 import { call, explain, refresh } from "./api.js";
 import { ask } from "./dialog.js";
@@ -25,7 +25,7 @@ export function roleForm(user, path, { changed, done, reload }) {
       try {
         await put(wanted);
       } catch (error) {
-        // The stored role decides, so look whether the change was made.
+        // The change may have been made, so the list shows the stored role.
         if (error.isUncertain) await call("GET", path).then(changed, () => {});
         role.value = user.role;
         throw error;
@@ -38,7 +38,7 @@ export function roleForm(user, path, { changed, done, reload }) {
     },
   }).element;
 
-  /** Another admin may have changed it since the list was read. */
+  /** Reads the role: another admin may have changed it since the list was read. */
   async function stored() {
     try {
       return (await call("GET", path)).role;
@@ -48,7 +48,7 @@ export function roleForm(user, path, { changed, done, reload }) {
     }
   }
 
-  /** Unless another admin has changed the role meanwhile. */
+  /** Restores the role, unless another admin has changed it since. */
   async function undo(before, wanted) {
     try {
       const now = await stored();
@@ -63,7 +63,7 @@ export function roleForm(user, path, { changed, done, reload }) {
   }
 }
 
-/** What is asked before the change, if it is about an admin or oneself. */
+/** The question before a change of one's own role, or of who is an admin. */
 function doubt(user, wanted) {
   if (user.id === session.user.id) return "You are about to give up the role admin. Only another admin can give it back to you.";
   if (wanted === "admin") return `Admins can do everything here. Make ${user.username} an admin?`;

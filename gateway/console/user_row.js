@@ -4,7 +4,7 @@ import { button, el, fill } from "./dom.js";
 import { session } from "./session.js";
 import { dayOr } from "./times.js";
 
-/** `open(user)` shows the user's dialog. `show(user)` of the result shows what has changed. */
+/** `open(user)` shows the user's dialog. `show(changed)` of the result updates the row. */
 export function userRow(user, open) {
   const name = el("td", { class: "name" });
   const role = el("td", { class: "role" });

@@ -1,4 +1,4 @@
-// The users, for admins: searched, filtered, in pages.
+// The list of users, with a search, filters and pages.
 
 import { go } from "./address.js";
 import { call, explain, query } from "./api.js";
@@ -58,7 +58,7 @@ export function usersView() {
     try {
       return await get();
     } catch (error) {
-      // Each admin has one search at a time, and the one before may not have ended yet.
+      // An admin can run one search at a time, and the previous one may still run.
       if (!wanted.search || error.status !== 503) throw error;
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE));
       return get();
