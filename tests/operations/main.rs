@@ -18,6 +18,7 @@ mod compose_engine;
 mod compose_file;
 mod compose_steps;
 mod configuration_doc;
+mod contributing_doc;
 mod doctor;
 mod end_all;
 mod extra_roles;
