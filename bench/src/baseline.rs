@@ -1,5 +1,7 @@
-//! The baseline: one process that verifies tokens and reads PostgreSQL directly, a well-written
-//! service on axum and sqlx. It serves only `GET /profile`, with the same responses as the services.
+//! The baseline: one process that verifies tokens and reads PostgreSQL directly.
+//!
+//! It is a well-written service on axum and sqlx, but serves only `GET /profile`, with the same responses as the
+//! services.
 
 mod reads;
 
@@ -19,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::{net::Ipv4Addr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// Options of the baseline process, set by this program.
+/// The options of the baseline's process, which this program sets.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BaselineOptions {
     /// How to read users
@@ -51,7 +53,7 @@ struct Profile {
     role: String,
 }
 
-/// Serves until it is killed; prints its address on stdout.
+/// Serves until it is killed. Prints its address on stdout.
 pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
     // Installing the provider twice is harmless.
     let _ = rolegate_auth_service::token::PROVIDER.install_default();

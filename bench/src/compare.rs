@@ -1,7 +1,8 @@
 //! Compares the services with the baseline in alternating rounds.
 //!
-//! - `bench`: the systems under test, started and ready; `comparison`, `round`: the measurements.
-//! - `results`: measurements and marks; `tables`, `chart`: their presentation.
+//! - `bench` starts the systems under test. `comparison` loads them alternately, and `round` holds the measurements of
+//!   each round.
+//! - `results` holds all measurements and compares them with the marks. `tables` and `chart` show them.
 
 mod bench;
 mod chart;
@@ -20,13 +21,13 @@ use results::Results;
 use round::Schedule;
 use std::path::{Path, PathBuf};
 
-/// About nine minutes.
+/// The schedule of about nine minutes.
 const LONG: Schedule = Schedule {
     rounds: 6,
     seconds: 3,
     warm_up_seconds: 1,
 };
-/// About a minute.
+/// The schedule of about a minute, with `--quick`.
 const QUICK: Schedule = Schedule {
     rounds: 2,
     seconds: 1,

@@ -1,10 +1,10 @@
-//! Checks of Envoy at auth-service: their latency at a constant rate, and their throughput relative to
+//! Measures checks of Envoy at auth-service: their latency at a constant rate, and their throughput relative to
 //! `Authorize`.
 //!
-//! The latency of a check is measured from the time at which it was due, however late it could be sent:
-//! a stall counts for every check that it delays, as users would see it.
+//! The latency of a check is measured from the time at which it was due, even if it was sent later. So a stall counts
+//! for every check that it delays, as users would see it.
 //!
-//! - `load`: checks at a constant rate and in a closed loop; `encoded`: calls with encoded messages.
+//! `load` sends checks at a constant rate and in a closed loop. `encoded` makes calls with encoded messages.
 
 mod encoded;
 mod load;
@@ -26,11 +26,11 @@ use std::{path::Path, time::Duration};
 use tonic::transport::Endpoint;
 
 const CONNECTIONS: usize = 8;
-/// In milliseconds.
+/// The mark for the 99th percentile of the latency, in milliseconds.
 const MAX_P99: f64 = 5.0;
-/// In milliseconds.
+/// The mark for the 99.9th percentile of the latency, in milliseconds.
 const MAX_P999: f64 = 20.0;
-/// Of the throughput of `Authorize`.
+/// The mark for the throughput of checks, as a share of that of `Authorize`.
 const MIN_THROUGHPUT: f64 = 0.8;
 
 /// Sends checks at a constant rate, then as fast as they are answered, and prints the results.
@@ -76,7 +76,7 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     let check = async || closed_loop(&channels, &checks, time).await;
     authorize().await?;
     check().await?;
-    // A B B A, so that drift of the machine affects both equally.
+    // The order is A B B A, so that drift of the machine affects both equally.
     let (authorize_1, check_1) = (authorize().await?, check().await?);
     let (check_2, authorize_2) = (check().await?, authorize().await?);
     let (checks, decisions) = (
@@ -114,18 +114,18 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
 }
 
 struct Results {
-    /// From when each check was due; sorted.
+    /// The latency of each check from the time when it was due, sorted.
     latencies: Vec<Duration>,
-    /// Peak of auth-service, in MiB.
+    /// The peak memory of auth-service, in MiB.
     memory: f64,
-    /// Per second.
+    /// The number of checks per second in a closed loop.
     checks: f64,
-    /// Per second.
+    /// The number of `Authorize` per second in a closed loop.
     decisions: f64,
 }
 
 impl Results {
-    /// The latency at this per mille of the checks.
+    /// Returns the latency at this per mille of the checks, in milliseconds.
     fn latency_ms(&self, rank: usize) -> f64 {
         millis(per_mille(&self.latencies, rank))
     }

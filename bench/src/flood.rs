@@ -1,9 +1,9 @@
-//! The effect of a login flood on other requests, with open-loop load.
+//! Measures the effect of a login flood on other requests, with open-loop load.
 //!
-//! - `closed`: the same with a closed loop. `new_names`: correct logins beside new names of one address.
-//! - `clients`, `connections`: users and their connections.
-//! - `logins`: login capacity without a flood; `cpu_usage`: CPU time by program.
-//! - `results`: measurements and marks.
+//! - `closed` does the same with a closed loop. `new_names` measures correct logins beside a flood of new names.
+//! - `clients` has the users, and `connections` their connections.
+//! - `logins` measures the capacity of logins without a flood, and `cpu_usage` the CPU time of each program.
+//! - `results` holds the measurements and compares them with the marks.
 
 mod clients;
 mod closed;
@@ -29,7 +29,7 @@ use std::{
 
 const PROFILES_PER_SECOND: f64 = 200.0;
 const PROFILE_USERS: usize = 1000;
-/// Arrival rate of logins in multiples of the capacity.
+/// The arrival rate of logins as a multiple of the capacity.
 const FLOOD_FACTOR: f64 = 10.0;
 
 /// Requests profiles during a login flood of ten times the capacity, and prints a table.
@@ -70,7 +70,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
-    // Declared after the cluster, so that it is dropped before it.
+    // This is declared after the cluster, so that the programs end before it.
     let split = target::split(&cluster, folder.path()).await?;
     let clients = Clients::new(users, split.bearer);
     let seconds = |long, quick| Duration::from_secs(if options.quick { quick } else { long });
@@ -160,7 +160,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `None` if there was no response.
+/// Returns the status of a response, or `None` if there was no response.
 async fn status(request: impl Future<Output = Result<StatusCode, Failure>>) -> Option<StatusCode> {
     request.await.ok()
 }

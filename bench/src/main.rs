@@ -2,18 +2,22 @@
 //!
 //! `bench/run` builds everything and starts this program; `bench/run --help` lists the options.
 //!
-//! - [`compare`]: live role decisions of the services and the baseline, as a table and a chart.
-//!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
-//!   [`posts`]: reading posts. [`keys`]: API keys against access tokens. [`ext_authz`]: checks of Envoy.
-//!   [`proxy`]: an application behind nginx. [`import`]: `user import` and `user export`.
-//!   [`peers`]: what others serve. [`scale`]: growth by cores. [`many_users`]: millions of users.
-//! - [`baseline`]: a monolith written for comparison.
-//! - [`target`], [`services`], [`program`], [`nginx`], [`cluster`], [`users`]: the systems under test and
-//!   their data; all of them end with this process.
-//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`], [`open_loop`]: load generators;
-//!   [`verify_responses`]: checks that the systems under load respond correctly.
-//! - [`cores`], [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`chart`], [`page`],
-//!   [`console`]: measurements and output.
+//! Each command of `bench/run` is a module:
+//!
+//! - [`compare`] compares live role decisions of the services and the baseline, as a table and a chart.
+//! - [`flood`] measures the effect of a login flood on other requests, and [`paging`] pages of a million users.
+//! - [`posts`] measures reading posts, [`keys`] API keys against access tokens, and [`ext_authz`] checks of Envoy.
+//! - [`proxy`] measures an application behind nginx, and [`import`] measures `user import` and `user export`.
+//! - [`peers`] compares with other software, [`scale`] measures growth by cores, and [`many_users`] millions of users.
+//!
+//! The commands share these modules:
+//!
+//! - [`target`], [`services`], [`program`], [`nginx`], [`cluster`] and [`users`] start the systems under test and
+//!   create their data. All of these systems end with this process. [`baseline`] is a monolith written for comparison.
+//! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`] and [`open_loop`] generate load. Before that,
+//!   [`verify_responses`] checks that the systems respond correctly.
+//! - [`cores`], [`usage`], [`machine`], [`noise`] and [`statistics`] measure. [`verdict`], [`report`], [`chart`],
+//!   [`page`] and [`console`] write the results.
 
 mod authorizations;
 mod baseline;
@@ -66,11 +70,11 @@ use scale::ScaleOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The same allocator as in the services, for a fair baseline.
+/// The allocator of the services, so that the comparison with the baseline is fair.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Any error ends the benchmark.
+/// The error of any step, which ends the benchmark.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Benchmarks the services against a baseline; the default command is `compare`
@@ -132,7 +136,7 @@ async fn main() -> ExitCode {
             Some(Command::Baseline(options)) => baseline::serve(options).await,
         }
     };
-    // Dropping the future ends every process it has started.
+    // Dropping this future ends every process that it has started.
     let outcome = tokio::select! {
         outcome = work => outcome,
         () = stop_signal() => Err("stopped".into()),

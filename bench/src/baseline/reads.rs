@@ -1,31 +1,33 @@
-//! How the baseline reads users: one query per request, or batched queries.
+//! Reads users for the baseline, with one query per request or with batched queries.
+//!
+//! All limits are those of auth-service, so that only the design differs.
 
 use rolegate_batcher::{Batcher, Limits};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-/// As in auth-service.
+/// The size of the pool, as in auth-service.
 const MAX_CONNECTIONS: u32 = 10;
-/// As in auth-service.
+/// The maximum number of reads in a batch, as in auth-service.
 const MAX_BATCH_SIZE: usize = 512;
-/// As in auth-service.
+/// The maximum number of batches in flight, as in auth-service.
 const MAX_IN_FLIGHT: usize = 1;
-/// As in auth-service.
+/// The time after which a batch in flight no longer delays the next one, as in auth-service.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
-/// As in auth-service.
+/// The maximum number of batches in flight if some are stalled, as in auth-service.
 const MAX_IN_FLIGHT_STALLED: usize = 4;
 
-/// How to read users.
+/// The way in which the baseline reads users.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Reading {
-    /// A prepared query per request, the usual design.
+    /// Each request makes a prepared query, which is the usual design.
     PerRequest,
     /// Concurrent requests share a query, with the batcher of the services.
     Shared,
 }
 
 impl Reading {
-    /// The value on the command line.
+    /// Returns the value on the command line.
     pub(crate) const fn flag(self) -> &'static str {
         match self {
             Self::PerRequest => "per-request",
@@ -40,7 +42,7 @@ pub(super) struct User {
     pub(super) role: String,
 }
 
-/// Id, username, role.
+/// A row with the id, the username and the role.
 type Row = (i64, String, String);
 
 type Found = Result<Option<User>, Arc<sqlx::Error>>;

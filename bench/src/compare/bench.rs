@@ -1,4 +1,4 @@
-//! The systems under test, started and ready.
+//! Starts the systems under test, and measures a round of each.
 
 use super::round::Round;
 use crate::{
@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is measured alternately.
+/// A system and a kind of requests, which are measured alternately with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Contender {
     /// `GET /profile` of the target with this index.
@@ -40,21 +40,22 @@ pub(crate) enum Contender {
 pub(crate) struct Bench {
     pub(crate) targets: Vec<Target>,
     pub(crate) users: Vec<LoadUser>,
-    // After the programs that use it, so that it is dropped after them.
+    // The field comes after the programs that use the cluster, so that it is dropped after them.
     pub(crate) cluster: Cluster,
-    /// With `DATABASE_READS=primary` and with `quorum`, and their database with its standby.
+    /// The services with `DATABASE_READS=primary` and with `quorum`.
     by_reads: [Target; 2],
+    /// The database of these services, and its standby.
     synchronous: (Cluster, Cluster),
     profile: Wrk,
     protected: Wrk,
     client: AuthClient,
 }
 
-/// Users of the Basic variant; the first request of each costs a bcrypt.
+/// The number of users of the Basic variant. It is low because the first request of each costs a bcrypt.
 const BASIC_USERS: usize = 64;
 
 impl Bench {
-    /// Starts everything; files go to `folder`.
+    /// Starts all systems. Their files go to `folder`.
     pub(crate) async fn prepare(folder: &Path) -> Result<Self, Failure> {
         let users = users::with_tokens()?;
         let cluster = cluster::start()?;
@@ -79,12 +80,12 @@ impl Bench {
         })
     }
 
-    /// gateway and auth-service as separate processes.
+    /// Returns gateway and auth-service as separate processes.
     pub(crate) fn split(&self) -> Result<&Target, Failure> {
         split(&self.targets)
     }
 
-    /// The name of a contender in the report.
+    /// Returns the name of a contender in the report.
     pub(crate) fn name(&self, contender: Contender) -> &'static str {
         match contender {
             Contender::Profile(index) => self.targets.get(index).map_or("", |target| target.name),
@@ -215,7 +216,7 @@ impl Bench {
     }
 }
 
-/// auth-service of the split deployment.
+/// Returns auth-service of the split deployment.
 pub(crate) fn auth_service(targets: &[Target]) -> Result<&Program, Failure> {
     let programs = &split(targets)?.programs;
     Ok(programs

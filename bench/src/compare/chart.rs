@@ -1,4 +1,4 @@
-//! Requests per second as a chart.
+//! Shows requests per second as a chart.
 
 use super::{
     comparison::Comparison,
@@ -10,7 +10,7 @@ use crate::{
     target::{ALL_IN_ONE, BASELINE, BATCHED_BASELINE, EMBEDDED, SPLIT},
 };
 
-/// The baselines are grey.
+/// The color of each system. The baselines are gray.
 const COLOURS: [(&str, &str); 5] = [
     (BASELINE, GREY),
     (BATCHED_BASELINE, "#c4c8cc"),
@@ -19,7 +19,7 @@ const COLOURS: [(&str, &str); 5] = [
     (EMBEDDED, "#7bc58e"),
 ];
 
-/// A chart of these comparisons, most connections first, with a footer about the `machine`.
+/// Returns a chart of these comparisons, with the most connections first and a footer about the `machine`.
 pub(crate) fn chart(comparisons: &[Comparison], machine: &str) -> Chart {
     let mut comparisons: Vec<&Comparison> = comparisons.iter().collect();
     comparisons.sort_by_key(|comparison| std::cmp::Reverse(comparison.connections));

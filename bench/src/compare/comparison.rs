@@ -1,5 +1,4 @@
-//! Comparisons of contenders in alternating rounds, A B B A, so that drift of the machine affects all
-//! of them equally.
+//! Compares contenders in alternating rounds, A B B A, so that drift of the machine affects all of them equally.
 
 use super::{
     bench::{Bench, Contender},
@@ -58,14 +57,14 @@ impl Comparison {
         })
     }
 
-    /// The contender of this name.
+    /// Returns the contender of this name.
     pub(crate) fn of(&self, name: &str) -> Option<&Rounds> {
         self.contenders
             .iter()
             .find(|contender| contender.name == name)
     }
 
-    /// The ratio of two contenders' values, per round.
+    /// Returns the ratio of two contenders' values, from the ratios of their rounds.
     pub(crate) fn ratio(
         &self,
         one: &str,

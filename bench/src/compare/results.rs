@@ -1,4 +1,4 @@
-//! Measurements and marks.
+//! All measurements of the comparison, and their marks.
 
 use super::{comparison::Comparison, round::Round};
 use crate::{
@@ -10,21 +10,21 @@ use crate::{
 /// All measurements.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// `GET /profile`.
+    /// `GET /profile` of all systems, for each number of connections.
     pub(crate) profile: Vec<Comparison>,
-    /// Decisions against pgbench.
+    /// Decisions compared with pgbench.
     pub(crate) decisions: Vec<Comparison>,
-    /// `DATABASE_READS=quorum` relative to `primary`.
+    /// `DATABASE_READS=quorum` compared with `primary`.
     pub(crate) reads: Comparison,
-    /// Basic relative to bearer, if the Basic cache is enabled.
+    /// Basic compared with bearer; `None` if the Basic cache is off.
     pub(crate) basic: Option<Comparison>,
-    /// Peak memory of each process of the split deployment, in bytes.
+    /// The peak memory of each process of the split deployment, in bytes.
     pub(crate) peak_memory: Vec<(&'static str, u64)>,
-    /// Number of verified responses.
+    /// The number of verified responses.
     pub(crate) verified_responses: usize,
 }
 
-/// Contenders of the comparisons without `/profile`.
+/// The names of contenders that are compared by other requests than `/profile`.
 pub(crate) const DECISIONS: &str = "authorize, by auth-client";
 pub(crate) const PGBENCH: &str = "pgbench -S -M prepared";
 pub(crate) const BASIC: &str = "Basic, GET /protected";
@@ -32,7 +32,7 @@ pub(crate) const BASIC: &str = "Basic, GET /protected";
 const MAX_MEMORY_MIB: f64 = 64.0;
 
 impl Results {
-    /// Every value with its mark.
+    /// Returns every value with its mark.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let profile = |connections, one, other, target| {
             let comparison = self

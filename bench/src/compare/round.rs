@@ -1,16 +1,16 @@
-//! Rounds of measurements.
+//! The measurements of a round, and the schedule of all rounds.
 
 use crate::statistics::{Spread, micros, spread};
 use std::time::Duration;
 
-/// Number and length of rounds.
+/// The number and the length of rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
-    /// Rounds of each contender.
+    /// The number of rounds of each contender.
     pub(crate) rounds: usize,
-    /// Length of a round.
+    /// The length of a round in seconds.
     pub(crate) seconds: u64,
-    /// Unmeasured time before each round; 0 for the first round only.
+    /// The seconds of load before each round that are not measured. If it is 0, only the first round has a warm-up.
     pub(crate) warm_up_seconds: u64,
 }
 
@@ -18,9 +18,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     pub(crate) per_second: f64,
-    /// Median and 99th percentile, if measured.
+    /// The median and the 99th percentile of the latency, if they were measured.
     pub(crate) latency: Option<(Duration, Duration)>,
-    /// CPU microseconds per request, by process.
+    /// The CPU time per request of each process, in microseconds.
     pub(crate) cpu: Vec<(&'static str, f64)>,
 }
 
@@ -32,24 +32,24 @@ pub(crate) struct Rounds {
 }
 
 impl Round {
-    /// In microseconds; NaN if not measured.
+    /// Returns the median latency in microseconds, or NaN if it was not measured.
     pub(crate) fn median_latency(&self) -> f64 {
         self.latency.map_or(f64::NAN, |(median, _)| micros(median))
     }
 
-    /// In microseconds; NaN if not measured.
+    /// Returns the 99th percentile of the latency in microseconds, or NaN if it was not measured.
     pub(crate) fn p99_latency(&self) -> f64 {
         self.latency.map_or(f64::NAN, |(_, p99)| micros(p99))
     }
 }
 
 impl Rounds {
-    /// A value over all rounds.
+    /// Returns the median and the range of a value over all rounds.
     pub(crate) fn spread(&self, value: impl Fn(&Round) -> f64) -> Spread {
         spread(self.rounds.iter().map(value))
     }
 
-    /// Median microseconds per request of each process.
+    /// Returns the median CPU time per request of each process, in microseconds.
     pub(crate) fn cpu(&self) -> Vec<(&'static str, f64)> {
         let Some(first) = self.rounds.first() else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The results as tables.
+//! Shows the results as tables.
 
 use super::{
     comparison::Comparison,
@@ -12,7 +12,7 @@ use crate::{
     users, verdict,
 };
 
-/// The whole report.
+/// Returns the whole report.
 pub(crate) fn report(results: &Results, schedule: Schedule, machine: Vec<String>) -> Vec<Block> {
     let how = format!(
         "{} users and tokens, {} responses verified first. {} alternating rounds (A B B A) of {} s after \

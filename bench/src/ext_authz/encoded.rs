@@ -1,5 +1,6 @@
-//! Calls with messages that were encoded before the measurement: the generator shares the CPUs with the
-//! service, and would otherwise be measured with it.
+//! Makes calls with messages that were encoded before the measurement.
+//!
+//! The generator shares the CPUs with the service, so encoding them during the measurement would be measured, too.
 
 use crate::Failure;
 use http::uri::PathAndQuery;
@@ -11,7 +12,7 @@ use tonic::{
     transport::Channel,
 };
 
-/// The response of a unary call.
+/// Makes a unary call, and returns the encoded response.
 pub(super) async fn call(
     channel: Channel,
     method: &'static str,
@@ -26,7 +27,7 @@ pub(super) async fn call(
         .into_inner())
 }
 
-/// Takes and returns the bytes of messages.
+/// A codec whose messages are bytes that are already encoded.
 struct Encoded;
 
 impl Codec for Encoded {

@@ -1,4 +1,4 @@
-//! Checks at a constant rate, and calls as fast as they are answered.
+//! Sends checks at a constant rate, and calls as fast as they are answered.
 
 use super::encoded::call;
 use crate::{
@@ -21,12 +21,12 @@ use std::{
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
-/// Checks per second on all connections.
+/// The number of checks per second on all connections.
 pub(super) const RATE: f64 = 5000.0;
-/// Of the closed loop.
+/// The number of callers in the closed loop.
 pub(super) const CALLERS: usize = 128;
 
-/// What a caller calls, with the messages of all users, encoded.
+/// The method that a caller calls, with the encoded messages of all users.
 #[derive(Clone)]
 pub(super) enum Calls {
     Check(Arc<[Bytes]>),
@@ -52,7 +52,7 @@ impl Calls {
         )
     }
 
-    /// Calls about one of the users. An error unless the user is admitted.
+    /// Makes a call about one of the users. Returns an error unless the user is admitted.
     async fn send(self, channel: Channel, number: usize) -> Result<(), Failure> {
         // The step is coprime to the number of users, so all of them are reached.
         let of_user = |messages: &[Bytes]| messages[number * 7919 % messages.len()].clone();
@@ -60,7 +60,7 @@ impl Calls {
             Self::Check(messages) => {
                 let method = "/envoy.service.auth.v3.Authorization/Check";
                 let response = call(channel, method, of_user(&messages)).await?;
-                // Field 1, the status, without fields: code 0. A refusal has another code.
+                // The response begins with field 1, the status. An empty status has code 0; a refusal has another code.
                 if response.starts_with(&[0x0a, 0]) {
                     return Ok(());
                 }
@@ -78,7 +78,7 @@ impl Calls {
     }
 }
 
-/// The time from when each call was due until its answer.
+/// Makes calls at a constant rate. Returns the time of each from when it was due until its answer.
 pub(super) async fn constant_rate(
     channels: &[Channel],
     calls: &Calls,
@@ -96,7 +96,7 @@ pub(super) async fn constant_rate(
         .collect()
 }
 
-/// Calls per second of callers that wait for each answer.
+/// Returns the calls per second of callers that wait for each answer.
 pub(super) async fn closed_loop(
     channels: &[Channel],
     calls: &Calls,
@@ -127,7 +127,7 @@ pub(super) async fn closed_loop(
     Ok(f64::from(counts) / start.elapsed().as_secs_f64())
 }
 
-/// What Envoy sends with `allowed_headers` as in `deploy/proxies`.
+/// Returns the check that Envoy sends with `allowed_headers` as in `deploy/proxies`.
 fn check_of(user: &LoadUser) -> CheckRequest {
     let http = HttpRequest {
         method: "GET".to_owned(),

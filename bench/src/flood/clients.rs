@@ -1,5 +1,4 @@
-//! Clients that request their profile, and clients that log in, each with its own address in
-//! `X-Forwarded-For`.
+//! Clients that request their profile or log in. Each login names a client address in `X-Forwarded-For`.
 
 use super::connections::Connections;
 use crate::{
@@ -12,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Profiles and logins use separate connections, so that no profile waits behind a login.
+/// The clients. Profiles and logins use separate connections, so that no profile waits behind a login.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     users: Arc<[LoadUser]>,
@@ -21,7 +20,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Clients of the bearer variant at this address.
+    /// Makes clients of the bearer variant at this address.
     pub(crate) fn new(users: Vec<LoadUser>, bearer: SocketAddr) -> Self {
         let (profiles, logins) = (Connections::to(bearer), Connections::to(bearer));
         Self {
@@ -31,7 +30,7 @@ impl Clients {
         }
     }
 
-    /// `GET /profile` of one of the first `among` users.
+    /// Sends `GET /profile` for one of the first `among` users.
     pub(crate) async fn profile(self, number: usize, among: usize) -> Result<StatusCode, Failure> {
         // The step is coprime to the number of users, so all of them are reached.
         let authorization = self.users[number * 7919 % among].bearer();
@@ -41,12 +40,12 @@ impl Clients {
         Ok(answer.await?.status)
     }
 
-    /// `POST /login` with the correct password.
+    /// Sends `POST /login` with the correct password.
     pub(crate) async fn log_in(self, number: usize) -> Result<StatusCode, Failure> {
         self.log_in_from(number, number).await
     }
 
-    /// The same from this client address.
+    /// Sends `POST /login` with the correct password, from the client address with number `address`.
     pub(crate) async fn log_in_from(
         self,
         address: usize,
@@ -61,7 +60,7 @@ impl Clients {
     }
 }
 
-/// One of a thousand client addresses.
+/// Returns one of a thousand client addresses.
 pub(crate) fn client_address(number: usize) -> IpAddr {
     let number = u32::try_from(number % 1000).unwrap_or_default();
     Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 1).to_bits() + number).into()

@@ -1,5 +1,7 @@
-//! Floods in a closed loop: connections that log in as fast as they are answered. Beside them wrk
-//! requests `/profile`, also beside as many connections that request `/public`.
+//! Measures floods in a closed loop, in which connections log in as fast as they are answered.
+//!
+//! At the same time, wrk requests `/profile`. For comparison, it also does so beside as many connections that request
+//! `/public`.
 
 use super::{clients::Clients, logins::logins_per_second};
 use crate::{
@@ -20,11 +22,11 @@ use std::{
 
 const FLOOD_CONNECTIONS: usize = 128;
 const PROFILE_CONNECTIONS: usize = 4;
-/// Client addresses of a flood: one, and as many as the open loop has.
+/// The number of client addresses of each flood: one, and as many as the open loop has.
 const ADDRESSES: [usize; 2] = [1, 1000];
 const NAMES: [&str; 2] = ["one address", "a thousand addresses"];
 
-/// One flood with `/profile` beside it.
+/// The measurements of one flood, with `/profile` beside it.
 #[derive(Debug)]
 struct Flood {
     profiles: WrkResult,
@@ -38,7 +40,7 @@ pub(super) async fn closed(rounds: usize, seconds: u64) -> Result<(), Failure> {
     console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
-    // Declared after the cluster, so that it is dropped before it.
+    // This is declared after the cluster, so that the programs end before it.
     let split = target::split(&cluster, folder.path()).await?;
     let headers = users.iter().map(users::LoadUser::bearer);
     let profile = Wrk::new("/profile", headers, folder.path())?;
@@ -122,7 +124,7 @@ async fn flood(
     })
 }
 
-/// Each round counts: the worst one decides.
+/// Compares the worst round with each mark, because every round counts.
 fn verdicts(calm: &[WrkResult], floods: &[Vec<Flood>; 2], capacity: f64) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for (name, floods) in NAMES.into_iter().zip(floods) {

@@ -17,7 +17,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// An empty pool.
+    /// Makes an empty pool of connections to this address.
     pub(crate) fn to(address: SocketAddr) -> Self {
         Self {
             address,

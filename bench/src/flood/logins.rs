@@ -1,4 +1,4 @@
-//! Login capacity without a flood, and the latency of a single login.
+//! Measures the capacity of logins without a flood, and the latency of a single login.
 
 use super::clients::{Clients, client_address};
 use crate::{
@@ -17,22 +17,21 @@ use std::{
 /// The cost that the services use.
 const COST: u32 = 12;
 
-/// Enough to fill the lanes of two cores, and below every queue limit.
+/// The number of clients in a closed loop. They fill the lanes of two cores, and stay below every queue limit.
 pub(crate) const CLOSED_LOOP_CLIENTS: usize = 24;
 
-/// Logins per second over HTTP and verifications per second of the engine alone, measured
-/// alternately in closed loops.
+/// The capacity of logins over HTTP and of the engine alone, measured alternately in closed loops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
-    /// Over HTTP.
+    /// The logins per second over HTTP.
     pub(crate) logins: Spread,
-    /// The engine alone, in this process.
+    /// The verifications per second of the engine alone, in this process.
     pub(crate) engine: Spread,
-    /// Per round.
+    /// The ratio of both in each round.
     pub(crate) ratio: Spread,
 }
 
-/// Measures both for `rounds` rounds, A B B A.
+/// Measures the capacity of both for `rounds` rounds, in the order A B B A.
 pub(crate) async fn capacity(
     clients: &Clients,
     rounds: usize,
@@ -73,7 +72,7 @@ pub(crate) async fn capacity(
     })
 }
 
-/// Logins per second over HTTP in a closed loop.
+/// Returns the logins per second over HTTP in a closed loop.
 pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Result<f64, Failure> {
     let log_in = |number| {
         let login = clients.clone().log_in(number);
@@ -82,7 +81,7 @@ pub(crate) async fn logins_per_second(clients: &Clients, time: Duration) -> Resu
     closed_loop(time, log_in).await
 }
 
-/// Successes per second of clients in a closed loop.
+/// Returns the successes per second of clients in a closed loop.
 async fn closed_loop<F>(time: Duration, work: impl Fn(usize) -> F) -> Result<f64, Failure>
 where
     F: Future<Output = Result<bool, Failure>>,
@@ -110,15 +109,15 @@ where
 /// The latency of a single login and of one hash by the `bcrypt` crate, measured alternately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lone {
-    /// A login over HTTP, in seconds.
+    /// The time of a login over HTTP, in seconds.
     pub(crate) login: Spread,
-    /// A hash, in seconds.
+    /// The time of a hash, in seconds.
     pub(crate) hash: Spread,
-    /// Per round.
+    /// The ratio of both in each round.
     pub(crate) ratio: Spread,
 }
 
-/// Measures both for `rounds` rounds, A B B A.
+/// Measures the latency of both for `rounds` rounds, in the order A B B A.
 pub(crate) async fn lone(clients: &Clients, rounds: usize) -> Result<Lone, Failure> {
     let stored = bcrypt::hash(PASSWORD, COST)?;
     let (mut logins, mut hashes) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
-//! Correct logins beside a flood of ever-new names from one address, over HTTP.
+//! Measures correct logins over HTTP beside a flood of ever-new names from one address.
 //!
-//! The flood is pinned to one core, so that it takes no more than that from the services.
+//! The flood is pinned to one core, so that it takes no more than one core from the services.
 
 use super::clients::Clients;
 use crate::{
@@ -29,22 +29,22 @@ use tokio::{sync::oneshot, task::JoinSet};
 
 const CONNECTIONS: usize = 400;
 const LOGINS: u32 = 24;
-/// `LOGIN_FAILURE_LIMIT`: the default, which soon refuses the address of the flood, and none, with which
-/// only the shares of the password engine hold it back.
+/// The values of `LOGIN_FAILURE_LIMIT`. The default soon refuses the address of the flood. Without a limit, only the
+/// shares of the password engine hold the flood back.
 const LIMITS: [&str; 2] = ["20", "0"];
-/// Not the address of the correct logins, which is that of `Clients`.
+/// The client address of the flood, which differs from those of `Clients`.
 const FLOOD_ADDRESS: &str = "203.0.113.5";
-/// Until the rate of the flood is steady.
+/// The time until the rate of the flood is steady.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// One round at one limit.
+/// The measurements of one round at one limit.
 #[derive(Debug)]
 struct Round {
     limit: &'static str,
-    /// The median, in milliseconds.
+    /// The median time of a login without the flood, in milliseconds.
     lone: f64,
     succeeded: u32,
-    /// Of all correct logins in the flood, in milliseconds.
+    /// The 95th percentile of the times of all correct logins in the flood, in milliseconds.
     p95: f64,
     flood_per_second: f64,
 }
@@ -56,7 +56,7 @@ pub(super) async fn new_names(rounds: usize) -> Result<(), Failure> {
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
     let url = cluster.url("postgres");
-    // Declared after the cluster, so that they are dropped before it.
+    // These are declared after the cluster, so that the programs end before it.
     let mut targets = Vec::new();
     for limit in LIMITS {
         let settings = [("LOGIN_FAILURE_LIMIT", limit)];
@@ -120,7 +120,7 @@ async fn round(
     })
 }
 
-/// Correct logins of one address, one after another.
+/// Sends correct logins from one address, one after another.
 async fn log_in(clients: &Clients) -> Result<Vec<(StatusCode, Duration)>, Failure> {
     let mut outcomes = Vec::new();
     for number in 0..LOGINS {
@@ -176,13 +176,13 @@ impl Flood {
     }
 
     fn stop(self) -> Result<(), Failure> {
-        // It fails if the thread has ended with an error, which is the result.
+        // Sending fails if the thread has ended with an error, which is returned below.
         let _ = self.stop.send(());
         tokio::task::block_in_place(|| self.thread.join()).map_err(|_| "the flood panicked")?
     }
 }
 
-/// Logs in with new names until it is dropped.
+/// Tries to log in with ever-new names until it is dropped.
 async fn guess(
     address: SocketAddr,
     connection: usize,

@@ -1,4 +1,4 @@
-//! Measurements and marks of the flood.
+//! All measurements of the flood, and their marks.
 
 use super::logins::{Capacity, Lone};
 use crate::{
@@ -14,23 +14,23 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Results {
     pub(crate) lone: Lone,
-    /// Logins per second in a closed loop.
+    /// The capacity of logins in a closed loop.
     pub(crate) capacity: Capacity,
-    /// The same beside the `/profile` load.
+    /// The logins per second in a closed loop beside the `/profile` load.
     pub(crate) capacity_beside_profiles: f64,
-    /// `/profile` without logins.
+    /// The requests for `/profile` without logins.
     pub(crate) calm: Vec<Completed>,
-    /// CPUs used by each program at that time.
+    /// The number of CPUs that each program used at that time.
     pub(crate) calm_cpu_usage: Vec<(&'static str, f64)>,
-    /// `/profile` during the flood.
+    /// The requests for `/profile` during the flood.
     pub(crate) flooded: Vec<Completed>,
-    /// CPUs used by each program at that time.
+    /// The number of CPUs that each program used during the flood.
     pub(crate) flood_cpu_usage: Vec<(&'static str, f64)>,
-    /// Logins of the flood.
+    /// The logins of the flood.
     pub(crate) logins: Vec<Completed>,
-    /// Duration of the flood.
+    /// The duration of the flood.
     pub(crate) time: Duration,
-    /// Memory growth of each process from idle to peak, in bytes.
+    /// The growth of each process's memory from idle to peak, in bytes.
     pub(crate) growth: Vec<(&'static str, u64)>,
 }
 
@@ -90,7 +90,7 @@ impl Results {
         completion_rate(in_time.map(|login| login.at).collect())
     }
 
-    /// The whole report.
+    /// Returns the whole report.
     pub(crate) fn report(&self, how: String, machine: Vec<String>) -> Vec<Block> {
         let head = vec!["Requests", "sent", "p50 ms", "p99 ms", "max ms"];
         let rows = vec![
@@ -170,7 +170,7 @@ fn is_refusal(answered: &Completed) -> bool {
         .is_some_and(|status| refusals.contains(&status))
 }
 
-/// Refused after waiting in the queue.
+/// Returns `true` for a login that was refused only after it had waited in the queue.
 fn is_late_refusal(answered: &Completed) -> bool {
     is_refusal(answered) && answered.latency > Duration::from_secs(1)
 }
