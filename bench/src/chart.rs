@@ -1,28 +1,28 @@
-//! Bar charts with ranges and marks, as SVG.
+//! Draws bar charts with ranges and marks as SVG.
 
 use crate::statistics::Spread;
 use std::fmt::Write as _;
 
-/// Of what others are compared with.
+/// The color of bars that others are compared with.
 pub(crate) const GREY: &str = "#9aa0a6";
-/// Of what is measured.
+/// The color of bars that are measured.
 pub(crate) const BLUE: &str = "#1f6feb";
 
 const WIDTH: f64 = 800.0;
-/// Left end of the bars; names are to their left.
+/// The left end of the bars. Their names are to the left of it.
 const LEFT: f64 = 220.0;
-/// Right end of the longest bar; numbers are to its right.
+/// The right end of the longest bar. Its number is to the right of it.
 const RIGHT: f64 = 720.0;
 const BAR: f64 = 20.0;
 const STEP: f64 = 26.0;
 const GROUP_GAP: f64 = 40.0;
 const TOP: f64 = 66.0;
 
-/// Groups of bars, from top to bottom.
+/// A chart: groups of bars, from top to bottom.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// For those who do not see it.
+    /// A description for people who cannot see the chart.
     pub(crate) label: String,
     pub(crate) groups: Vec<Group>,
     pub(crate) footer: String,
@@ -37,12 +37,12 @@ pub(crate) struct Group {
     pub(crate) bars: Vec<Bar>,
 }
 
-/// A bar to the median, with a thin line over the range.
+/// A bar that ends at the median, with a thin line over the range.
 #[derive(Debug)]
 pub(crate) struct Bar {
     pub(crate) name: String,
     pub(crate) value: Spread,
-    /// The value in words, at its right.
+    /// The value as text, to the right of the bar.
     pub(crate) text: String,
     /// A bound, shown as a red line.
     pub(crate) mark: Option<f64>,
@@ -50,7 +50,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A value measured once.
+    /// Makes a bar of a value that was measured once.
     pub(crate) fn once(name: &str, value: f64, text: String) -> Self {
         let value = Spread {
             least: value,
@@ -73,7 +73,7 @@ impl Bar {
 }
 
 impl Chart {
-    /// The chart as SVG.
+    /// Returns the chart as SVG.
     pub(crate) fn svg(&self) -> String {
         let mut drawing = String::new();
         let mut y = TOP;

@@ -1,4 +1,4 @@
-//! The PostgreSQL cluster of the benchmarks.
+//! Starts the PostgreSQL cluster of the benchmarks.
 
 use crate::Failure;
 use postgres_cluster::StartError;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 pub(crate) use postgres_cluster::Cluster;
 
-/// The only setting that differs from the defaults: 128 clients of pgbench and the pools of four
+/// The only setting that differs from the defaults, because 128 clients of pgbench and the pools of four
 /// programs need connections.
 pub(crate) const SETTINGS: &str = "max_connections=300";
 
@@ -15,12 +15,12 @@ pub(crate) fn start() -> Result<Cluster, Failure> {
     Cluster::start(&[SETTINGS]).map_err(explain)
 }
 
-/// The same with one more setting.
+/// Creates and starts a cluster with one more setting.
 pub(crate) fn start_with(setting: &str) -> Result<Cluster, Failure> {
     Cluster::start(&[SETTINGS, setting]).map_err(explain)
 }
 
-/// Creates and starts a cluster whose commits wait for the second one, its standby.
+/// Creates and starts a cluster and its standby, for which the commits of the first one wait.
 pub(crate) fn start_synchronous() -> Result<(Cluster, Cluster), Failure> {
     let primary = Cluster::start(&[SETTINGS, "synchronous_standby_names=standby"]);
     let primary = primary.map_err(explain)?;
@@ -28,7 +28,7 @@ pub(crate) fn start_synchronous() -> Result<(Cluster, Cluster), Failure> {
     Ok((primary, standby))
 }
 
-/// The folder of PostgreSQL's programs.
+/// Returns the folder of PostgreSQL's programs.
 pub(crate) fn programs() -> Result<PathBuf, Failure> {
     postgres_cluster::programs::folder().ok_or_else(|| explain(StartError::NotInstalled))
 }

@@ -1,4 +1,4 @@
-//! Console output: the report on stdout, progress on stderr.
+//! Prints the report on stdout, and progress on stderr.
 
 use std::io::Write as _;
 

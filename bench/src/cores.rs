@@ -1,4 +1,4 @@
-//! The cores on which this process and the programs that it starts may run (sched(7)).
+//! Chooses the cores on which this process and the programs that it starts may run (sched(7)).
 
 use crate::Failure;
 use rustix::{
@@ -7,7 +7,7 @@ use rustix::{
 };
 use std::fs;
 
-/// The cores that this process may use.
+/// Returns the cores that this process may use.
 pub(crate) fn allowed() -> Result<Vec<usize>, Failure> {
     let allowed = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -15,8 +15,8 @@ pub(crate) fn allowed() -> Result<Vec<usize>, Failure> {
         .collect())
 }
 
-/// Moves every thread of this process to these cores. What it starts from now on stays there, and counts
-/// no more cores than these.
+/// Moves every thread of this process to these cores. Programs that it starts from now on stay on these cores, and
+/// see no others.
 pub(crate) fn run_on(cores: &[usize]) -> Result<(), Failure> {
     let mut set = CpuSet::new();
     for core in cores {
@@ -25,7 +25,7 @@ pub(crate) fn run_on(cores: &[usize]) -> Result<(), Failure> {
     for thread in fs::read_dir("/proc/self/task")? {
         let id = thread?.file_name().to_str().and_then(|id| id.parse().ok());
         match sched_setaffinity(id.and_then(Pid::from_raw), &set) {
-            // It has ended.
+            // `SRCH` means that the thread has ended.
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }
@@ -33,7 +33,7 @@ pub(crate) fn run_on(cores: &[usize]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As `0-3,8`, which `taskset` reads.
+/// Returns the cores in the form `0-3,8`, which `taskset` reads.
 pub(crate) fn list(cores: &[usize]) -> String {
     let ranges = cores.chunk_by(|one, next| one + 1 == *next);
     let ranges = ranges.map(|range| match range {

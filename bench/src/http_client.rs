@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
-/// A connection, closed when dropped.
+/// A connection, which is closed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Response {
 }
 
 impl Connection {
-    /// Connects.
+    /// Opens a connection to this address.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, Failure> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -39,7 +39,7 @@ impl Connection {
         })
     }
 
-    /// `GET`, optionally with an `Authorization` header.
+    /// Sends a `GET`, optionally with an `Authorization` header.
     pub(crate) async fn get(
         &mut self,
         path: &str,
@@ -53,7 +53,7 @@ impl Connection {
         self.send(request.body(String::new())?).await
     }
 
-    /// `POST /login` with `X-Forwarded-For: client_address`, as from a proxy.
+    /// Sends `POST /login` with `X-Forwarded-For: client_address`, as a proxy does.
     pub(crate) async fn log_in(
         &mut self,
         username: &str,
@@ -64,7 +64,7 @@ impl Connection {
         self.post("/login", &body, client_address).await
     }
 
-    /// `POST` with a JSON body, as from a proxy.
+    /// Sends a `POST` with a JSON body and `X-Forwarded-For: client_address`, as a proxy does.
     pub(crate) async fn post(
         &mut self,
         path: &str,

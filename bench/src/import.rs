@@ -1,4 +1,4 @@
-//! `auth-service user import` and `user export` of a million users on both stores.
+//! Measures `auth-service user import` and `user export` of a million users, on both stores.
 
 use crate::{
     Failure, cluster, console, machine,
@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::process::Command;
 
-/// A hash of cost 12, as Django, Laravel and Supabase have them. No user logs in.
+/// The hash of every user, which has cost 12 as in Django, Laravel and Supabase. No user logs in.
 const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
 #[derive(clap::Args, Debug)]

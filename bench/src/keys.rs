@@ -1,4 +1,4 @@
-//! `GET /profile` with API keys and with sessions, relative to access tokens.
+//! Measures `GET /profile` with API keys and with sessions, relative to access tokens.
 
 use crate::{
     Failure, cluster, console,
@@ -17,7 +17,8 @@ use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
 
 const CONNECTIONS: usize = 128;
-/// The kinds, with what people call them, and the maximum cost of a request in requests with access tokens.
+/// The kinds of tokens, their names in the report, and the mark for the cost of a request: how many requests with
+/// access tokens may cost as much.
 const KINDS: [(TokenKind, &str, f64); 2] = [
     (TokenKind::ApiKey, "key", 1.15),
     (TokenKind::Session, "session", 1.05),
@@ -74,7 +75,7 @@ async fn compare(
     let per_second = |seen: &WrkResult| rate(seen.requests, seen.time);
     let mut costs = Vec::new();
     for _ in 0..3 {
-        // A B B A, so that drift of the machine affects both equally.
+        // The order is A B B A, so that drift of the machine affects both equally.
         let (token_1, key_1) = (load(tokens).await?, load(keys).await?);
         let (key_2, token_2) = (load(keys).await?, load(tokens).await?);
         let with_tokens = f64::midpoint(per_second(&token_1), per_second(&token_2));
@@ -103,7 +104,7 @@ async fn compare(
     Ok(())
 }
 
-/// One token of each user; returns the `Authorization` headers.
+/// Inserts one token of this kind for each user, and returns the `Authorization` headers.
 async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<String>, Failure> {
     let prefix = if kind == TokenKind::ApiKey {
         API_KEY_PREFIX
@@ -120,7 +121,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
         .map(|key| key.stored.prefix.as_str())
         .collect();
     let digests: Vec<&str> = generated.iter().map(|key| key.digest.as_str()).collect();
-    // A session neither ends nor is idle while the benchmark runs.
+    // The times are such that a session neither ends nor is idle while the benchmark runs.
     let sql = r#"INSERT INTO api_key
             (user_id, session_user_id, name, prefix, digest, created_at, expires_at, not_before)
         SELECT CASE WHEN $4 THEN NULL ELSE u.id END, CASE WHEN $4 THEN u.id END, 'load', k.prefix,
@@ -135,7 +136,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
     if usize::try_from(inserted)? != users.len() {
         return Err(format!("{inserted} keys were inserted, not {}", users.len()).into());
     }
-    // Otherwise autovacuum would run during the measurement.
+    // Without this, autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) api_key")
         .execute(&mut connection)
         .await?;

@@ -1,8 +1,8 @@
-//! A description of the machine.
+//! Describes the machine in a report.
 
 use std::{fs, path::Path, process::Command, thread::available_parallelism};
 
-/// Hardware and software, one fact per line.
+/// Returns facts about hardware and software, one in each line.
 pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     let cores = available_parallelism().map_or(0, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -22,7 +22,7 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     ]
 }
 
-/// With autogroup, a nice value applies only within its own session (sched(7)).
+/// Returns whether autogroup is on. If it is, a nice value applies only within its own session (sched(7)).
 fn autogroup() -> &'static str {
     match fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").as_deref() {
         Ok("1\n") => "on",
@@ -30,7 +30,7 @@ fn autogroup() -> &'static str {
     }
 }
 
-/// The first line of a command's output.
+/// Returns the first line of a command's output.
 pub(crate) fn first_line(command: &mut Command) -> String {
     let output = command
         .output()
@@ -44,7 +44,7 @@ pub(crate) fn first_line(command: &mut Command) -> String {
         .to_owned()
 }
 
-/// The first value of `name: value` in a file of `/proc`.
+/// Returns the first value of `name: value` in a file of `/proc`.
 fn field(file: &str, name: &str) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let value = text.lines().find_map(|line| {
@@ -54,7 +54,7 @@ fn field(file: &str, name: &str) -> String {
     value.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Converts a value such as `24684096 kB`.
+/// Converts a value such as `24684096 kB` to GiB.
 fn gibibytes(kilobytes: &str) -> String {
     let number = kilobytes
         .split_whitespace()

@@ -1,5 +1,7 @@
-//! `GET /profile` with many users: what a deeper index costs, what pages that are not in PostgreSQL's cache cost,
-//! and what a larger cache or an index with every column of a decision gives.
+//! Measures `GET /profile` with many users.
+//!
+//! It shows what a deeper index costs, and what pages cost that are not in PostgreSQL's cache. It also shows what a
+//! larger cache brings, or an index with every column of a decision.
 
 use crate::{
     Failure,
@@ -16,17 +18,19 @@ use crate::{
 use sqlx::{Connection as _, PgConnection};
 use std::{path::Path, time::Duration};
 
-/// PostgreSQL's default, and more than the table and its indexes need.
+/// The sizes of PostgreSQL's cache: the default, and more than the table and its indexes need.
 const SHARED_BUFFERS: [&str; 2] = ["128MB", "1GB"];
 const CONNECTIONS: usize = 128;
-/// Enough to reach nearly every page of the table.
+/// The number of users in requests that are to reach nearly every page of the table.
 const SPREAD_USERS: usize = 100_000;
-/// As `user_pkey`, with the columns that a decision reads.
+/// Creates an index like `user_pkey` that also has the columns that a decision reads.
 const COVERING_INDEX: &str = r#"CREATE UNIQUE INDEX user_covering ON "user" (id)
     INCLUDE (username, role, tokens_not_before, disabled, tokens_marked_until)"#;
 
-/// A page whose rows have changed is read in spite of that index, until autovacuum, by default after a
-/// fifth of the rows has changed.
+/// Changes 5 % of the rows, as logins do.
+///
+/// PostgreSQL reads a page whose rows have changed in spite of the covering index, until autovacuum runs. By default
+/// that is after a fifth of the rows has changed.
 const LOGINS: &str = r#"UPDATE "user" SET last_login_at = 1 WHERE id % 20 = 0"#;
 
 /// Loads the services with few and with millions of users, and prints decisions per second.
@@ -40,15 +44,16 @@ pub(crate) struct ManyUsersOptions {
     write: bool,
 }
 
-/// Measurements of one state of the database.
+/// The measurements of one state of the database.
 struct State {
     shared_buffers: &'static str,
     name: String,
     per_second: Spread,
-    /// CPU microseconds per decision: of PostgreSQL, and of all others.
+    /// The CPU time of PostgreSQL per decision, in microseconds.
     postgresql: Spread,
+    /// The CPU time of the services and wrk per decision, in microseconds.
     others: Spread,
-    /// Pages that were not in its cache, per decision.
+    /// The number of pages per decision that were not in PostgreSQL's cache.
     pages_read: Spread,
 }
 
@@ -171,7 +176,7 @@ impl Load<'_> {
         })
     }
 
-    /// Of PostgreSQL, and of the services.
+    /// Returns the CPU time of PostgreSQL, and that of the services.
     fn cpu(&self) -> (Duration, Duration) {
         let cpu = self.target.cpu(&[self.cluster.pid]);
         let (postgresql, services): (Vec<_>, Vec<_>) =
@@ -180,7 +185,9 @@ impl Load<'_> {
         (sum(postgresql), sum(services))
     }
 
-    /// By a connection of its own: another one would keep its first answer for a while.
+    /// Returns how many pages PostgreSQL has read so far.
+    ///
+    /// Each call opens a connection, because a connection repeats its first answer for a while.
     async fn pages_read(&self) -> Result<i64, Failure> {
         let mut connection = PgConnection::connect(&self.cluster.url("postgres")).await?;
         let sql = "SELECT blks_read FROM pg_stat_database WHERE datname = 'postgres'";

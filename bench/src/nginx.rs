@@ -1,4 +1,4 @@
-//! nginx as a process under test, killed when dropped.
+//! Starts nginx as a process under test, which is killed when its handle is dropped.
 
 use crate::{Failure, services::ANY_PORT};
 use std::{net::SocketAddr, path::Path, process::Stdio, time::Duration};
@@ -7,7 +7,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// What `deploy/proxies/nginx/nginx.conf` includes.
+/// The files that `deploy/proxies/nginx/nginx.conf` includes.
 const INCLUDED: [(&str, &str); 8] = [
     (
         "rolegate-http.conf",
@@ -43,7 +43,7 @@ const INCLUDED: [(&str, &str); 8] = [
     ),
 ];
 
-/// Starts nginx with this configuration, in which these ports are replaced.
+/// Starts nginx with this configuration, in which each first port of `ports` is replaced by the second.
 pub(crate) fn start(
     name: &str,
     text: &str,
@@ -61,14 +61,14 @@ pub(crate) fn start(
         std::fs::write(folder.join(file), with_ports(text))?;
     }
     let text = with_ports(text);
-    // Everything that it writes is in its folder.
+    // nginx writes only to its own folder.
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let paths = paths
         .map(|name| format!("{name}_temp_path {name};"))
         .concat();
     let text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
     std::fs::write(folder.join("nginx.conf"), text)?;
-    // A session of its own, as every program under test.
+    // nginx gets a session of its own, as every program under test does.
     let child = Command::new("setsid")
         .args(["setpriv", "--pdeathsig", "KILL", "--"])
         .args(["nginx", "-e", "stderr", "-c", "nginx.conf", "-p"])
@@ -80,7 +80,7 @@ pub(crate) fn start(
     child.map_err(|error| format!("cannot run nginx ({error}); bench/run installs it").into())
 }
 
-/// An address that is free now.
+/// Returns an address on which nothing listens now.
 pub(crate) async fn free_address() -> Result<SocketAddr, Failure> {
     Ok(TcpListener::bind(ANY_PORT).await?.local_addr()?)
 }

@@ -1,4 +1,4 @@
-//! CPU usage of other processes: results from a busy machine are unreliable.
+//! Measures the CPU usage of other processes, because results from a busy machine are unreliable.
 
 use crate::{cluster::Cluster, usage};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Measures from its start.
+/// A measurement of the CPU time of other processes since its start.
 #[derive(Debug)]
 pub(crate) struct Noise {
     since: Instant,
@@ -16,7 +16,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Starts measuring. Child processes started before or later count as our own.
+    /// Starts measuring. The child processes of this one do not count as others, whenever they start.
     pub(crate) fn start(cluster: &Cluster) -> Self {
         let (others, stolen) = now(cluster);
         Self {
@@ -26,7 +26,7 @@ impl Noise {
         }
     }
 
-    /// CPU usage by others so far, as a share of all cores.
+    /// Describes the CPU usage of other processes so far, as a share of all cores.
     pub(crate) fn report(&self, cluster: &Cluster) -> String {
         let (others, stolen) = now(cluster);
         let cores = u32::try_from(available_parallelism().map_or(1, NonZero::get)).unwrap_or(1);

@@ -1,4 +1,4 @@
-//! Open-loop load: requests are sent at a constant rate, regardless of earlier responses.
+//! Generates open-loop load: requests are sent at a constant rate, regardless of earlier responses.
 
 use crate::Failure;
 use http::StatusCode;
@@ -8,11 +8,11 @@ use tokio::{sync::mpsc, task::JoinSet};
 /// A completed request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completed<T = Option<StatusCode>> {
-    /// By default the status, `None` if there was no response.
+    /// The outcome, which is by default the status, or `None` if there was no response.
     pub(crate) outcome: T,
-    /// From the time the request was due, to avoid coordinated omission.
+    /// The time since the request was due, which avoids coordinated omission.
     pub(crate) latency: Duration,
-    /// From the start of the first request.
+    /// When the request was completed, since the start of the load.
     pub(crate) at: Duration,
 }
 
@@ -52,11 +52,12 @@ where
     Ok(completed)
 }
 
-/// Between two wake-ups of the pacemaker. Due times that are closer share one, because the generator
-/// shares the CPUs with the services.
+/// The least time between two wake-ups of the pacemaker. Due times that are closer share a wake-up, because the
+/// generator shares the CPUs with the services.
 const MIN_SLEEP: Duration = Duration::from_micros(500);
 
-/// Emits due times. Uses a thread because tokio's timers have a resolution of a millisecond.
+/// Emits the times at which requests are due. It uses a thread, because tokio's timers have a resolution of a
+/// millisecond.
 fn pacemaker(start: Instant, pause: Duration, time: Duration) -> mpsc::UnboundedReceiver<Instant> {
     let (sender, due) = mpsc::unbounded_channel();
     std::thread::spawn(move || {

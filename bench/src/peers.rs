@@ -1,8 +1,11 @@
-//! What a user would pick instead: FastAPI and better-auth, from packages, with accounts as their
-//! documentation shows. `bench/peers/` has their code and the versions.
+//! Compares the services with software that could be chosen instead: FastAPI and better-auth.
 //!
-//! - `install`: their packages. `peer`: each system with its users, started.
-//! - `check`: their responses. `load`: profiles and logins. `results`: tables and the chart.
+//! Both are installed from packages, with accounts as their documentation shows. `bench/peers/` has their code and the
+//! versions.
+//!
+//! - `install` installs their packages, and `peer` starts each system with its users.
+//! - `check` verifies their responses, and `load` requests profiles and logs in.
+//! - `results` makes the tables and the chart.
 
 mod check;
 mod install;
@@ -20,7 +23,8 @@ use crate::{
 use results::Results;
 use std::{path::Path, thread::available_parallelism};
 
-/// Most first, so that a process that warms up for long has done so before the others are measured.
+/// The numbers of connections. The largest comes first, so that a process with a long warm-up has finished it before
+/// the others are measured.
 const CONNECTIONS: [usize; 3] = [128, 32, 1];
 
 /// Installs and loads the alternatives and the services alternately, and prints a table.

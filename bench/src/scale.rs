@@ -1,6 +1,6 @@
-//! `GET /profile` with 1, 2, 4 … cores for the services, and others for PostgreSQL and wrk.
+//! Measures `GET /profile` with 1, 2, 4 … cores for the services, and other cores for PostgreSQL and wrk.
 //!
-//! - `layout`: which cores each of them has.
+//! `layout` decides which cores each of them has.
 
 mod layout;
 
@@ -18,7 +18,7 @@ use crate::{
 use layout::Layout;
 use std::{fs, path::Path};
 
-/// Enough for full batches, whatever the number of cores.
+/// The number of connections per core of the services, which is enough for full batches with any number of cores.
 const CONNECTIONS_PER_CORE: usize = 128;
 const VERIFIED_USERS: usize = 500;
 
@@ -33,12 +33,12 @@ pub(crate) struct ScaleOptions {
     write: bool,
 }
 
-/// Medians over the rounds with one layout.
+/// The medians over the rounds with one layout.
 struct Measured {
     layout: Layout,
     per_second: f64,
     p99_millis: f64,
-    /// CPU microseconds per decision: gateway, auth-service, PostgreSQL, wrk.
+    /// The CPU time per decision of gateway, auth-service, PostgreSQL and wrk, in microseconds.
     cpu: Vec<f64>,
     noise: String,
 }

@@ -1,6 +1,6 @@
-// Accounts by better-auth, as its documentation shows for Hono on Node, with one worker for each core.
+// Serves accounts with better-auth, as its documentation shows for Hono on Node, with one worker for each core.
 //
-// node server.js prepare COUNT PASSWORD creates its tables and users, and prints the token of a session of each.
+// `node server.js prepare COUNT PASSWORD` creates the tables and the users, and prints a session token of each user.
 
 import cluster from "node:cluster";
 import { createHmac } from "node:crypto";
@@ -21,14 +21,14 @@ const auth = betterAuth({
   database: pool,
   emailAndPassword: {
     enabled: true,
-    // bcrypt as the others have, in place of scrypt.
+    // The other systems have bcrypt, so this one has it, too, in place of scrypt.
     password: {
       hash: (password) => bcrypt.hash(password, COST),
       verify: ({ hash, password }) => bcrypt.compare(password, hash),
     },
   },
   plugins: [admin(), bearer()],
-  // All load comes from one address.
+  // There is no limit, because all load comes from one address.
   rateLimit: { enabled: false },
   secret: BETTER_AUTH_SECRET,
 });
@@ -61,7 +61,7 @@ async function prepare(count, password) {
     return `${token}.${signature}`;
   });
   console.log(signed.join("\n"));
-  // Otherwise autovacuum would run during the measurement.
+  // Without this, autovacuum would run during the measurement.
   await pool.query("VACUUM (ANALYZE)");
   await pool.end();
 }

@@ -1,5 +1,5 @@
-"""Accounts on FastAPI, as its documentation shows ("OAuth2 with Password, Bearer with JWT tokens") and with the asyncio
-extension of SQLAlchemy. Run as a program it creates its table."""
+"""Serves accounts with FastAPI, as its documentation shows ("OAuth2 with Password, Bearer with JWT tokens"), with the
+asyncio extension of SQLAlchemy. If it is run as a program, it only creates its table."""
 
 import asyncio
 import ctypes
@@ -29,7 +29,7 @@ ALGORITHM = "HS256"
 ACCESS_TOKEN_EXPIRES = timedelta(minutes=30)
 
 url = os.environ["DATABASE_URL"].replace("postgres://", "postgresql+asyncpg://", 1)
-# As many connections as each worker of the others has; the default closes those above five after each use.
+# Each worker has as many connections as one of the others. By default, those above five are closed after each use.
 engine = create_async_engine(url, pool_size=10, max_overflow=0)
 sessions = async_sessionmaker(engine, expire_on_commit=False)
 password_hash = PasswordHash((BcryptHasher(rounds=12),))
@@ -114,10 +114,10 @@ async def register(credentials: Credentials, session: Session) -> Message:
 @app.post("/login")
 async def login(credentials: Credentials, session: Session) -> Token:
     user = await session.scalar(select(User).where(User.username == credentials.username))
-    # Returns the connection to the pool before the slow hash.
+    # This returns the connection to the pool before the slow hash.
     await session.close()
     stored = user.password if user else DUMMY_HASH
-    # Its documentation hashes in the event loop, where every other request would wait.
+    # The documentation hashes in the event loop, where every other request would wait.
     if not await run_in_threadpool(password_hash.verify, credentials.password, stored) or user is None:
         raise HTTPException(
             status.HTTP_401_UNAUTHORIZED, "Incorrect username or password", {"WWW-Authenticate": "Bearer"}

@@ -1,4 +1,4 @@
-//! Checks the responses before anything is measured: a fast error page is worthless.
+//! Checks the responses before anything is measured, because a fast error page is worthless.
 
 use super::peer::Peer;
 use crate::{
@@ -13,7 +13,7 @@ use sqlx::{Connection as _, PgConnection};
 const CLIENT: &str = "10.0.0.1";
 const NEW_USER: &str = "new-user";
 
-/// Registers a user, logs in, requests profiles, and is refused what is not allowed.
+/// Registers a user, logs in, requests profiles, and checks that what is not allowed is refused.
 pub(super) async fn check(peer: &Peer, users: &[LoadUser]) -> Result<(), Failure> {
     let mut connection = Connection::open(peer.address).await?;
     let api = peer.api;
@@ -41,7 +41,7 @@ pub(super) async fn check(peer: &Peer, users: &[LoadUser]) -> Result<(), Failure
         let answer = connection.get("/profile", header).await?;
         expect(&answer, "no valid token", StatusCode::UNAUTHORIZED, None)?;
     }
-    // The role is that of the database, at once.
+    // A role that changes in the database must count at once.
     for (role, status) in [("user", StatusCode::FORBIDDEN), ("admin", StatusCode::OK)] {
         set_role(peer, role).await?;
         let profile = json!({ "message": format!("Welcome {NEW_USER}!"), "role": role });

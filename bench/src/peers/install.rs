@@ -26,14 +26,14 @@ const BETTER_AUTH: [(&str, &str); 3] = [
     ("package-lock.json", PACKAGES),
 ];
 
-/// Where the packages and the code that uses them are.
+/// The folders of the packages and the code that uses them.
 pub(super) struct Packages {
-    /// With a virtual environment in `venv`.
+    /// The folder of FastAPI, which has a virtual environment in `venv`.
     pub(super) fastapi: PathBuf,
     pub(super) better_auth: PathBuf,
 }
 
-/// Fails if Python with venv, Node or npm are missing.
+/// Installs the packages of both. Returns an error if Python with venv, Node or npm is missing.
 pub(super) async fn install() -> Result<Packages, Failure> {
     let needs = [
         (
@@ -63,7 +63,7 @@ pub(super) async fn install() -> Result<Packages, Failure> {
         ],
     ];
     install_into(&fastapi, &FASTAPI, REQUIREMENTS, venv).await?;
-    // The packages have what their scripts would build.
+    // The packages contain what their install scripts would build.
     let npm: &[&[&str]] = &[&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]];
     install_into(&better_auth, &BETTER_AUTH, PACKAGES, npm).await?;
     Ok(Packages {
@@ -88,7 +88,7 @@ async fn install_into(
     console::progress(&format!("installing packages into {}", folder.display()));
     for command in commands {
         let (program, arguments) = command.split_first().ok_or("an empty command")?;
-        // A path is relative to the folder; a name is looked up in PATH.
+        // A path is relative to the folder, and a name is looked up in PATH.
         let path = folder.join(program);
         let program = if path.is_file() { path } else { program.into() };
         run(Command::new(program).args(arguments).current_dir(folder)).await?;
@@ -96,7 +96,7 @@ async fn install_into(
     Ok(std::fs::write(installed, versions)?)
 }
 
-/// What a command prints to stdout; fails with all that it printed.
+/// Runs a command and returns what it prints on stdout. If it fails, the error has everything that it has printed.
 pub(super) async fn run(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stdin(Stdio::null())
@@ -117,7 +117,7 @@ pub(super) async fn run(command: &mut Command) -> Result<String, Failure> {
     }
 }
 
-/// The versions of the packages that count.
+/// Returns the versions of the packages that matter to the results.
 pub(super) fn versions() -> Vec<String> {
     let of_python = [
         "fastapi",

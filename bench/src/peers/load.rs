@@ -1,4 +1,4 @@
-//! Alternating rounds of profiles and of logins.
+//! Loads the systems in alternating rounds of profiles and of logins.
 
 use super::peer::Peer;
 use crate::{
@@ -12,11 +12,11 @@ use futures_util::future::try_join_all;
 use http::StatusCode;
 use std::time::{Duration, Instant};
 
-/// As for the capacity of `bench flood`.
+/// The number of connections that log in, as for the capacity of `bench flood`.
 pub(super) const LOGIN_CONNECTIONS: usize = 24;
 const WARM_UP_SECONDS: u64 = 2;
 
-/// `GET /profile` of each peer.
+/// The measurements of `GET /profile` of each peer.
 pub(super) struct Profiles {
     pub(super) connections: usize,
     pub(super) per_second: Vec<Spread>,
@@ -52,7 +52,7 @@ pub(super) async fn profiles(
     })
 }
 
-/// Logins per second of each peer, in a closed loop.
+/// Returns the logins per second of each peer, in a closed loop.
 pub(super) async fn logins(
     peers: &[Peer],
     users: &[LoadUser],
@@ -98,7 +98,7 @@ async fn logins_per_second(
     Ok(completion_rate(try_join_all(clients).await?.concat()))
 }
 
-/// A B C, then C B A, so that drift of the machine affects all equally.
+/// Returns the order of a round: A B C, or C B A in the next one, so that drift of the machine affects all equally.
 fn alternating(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |index| {
         if round.is_multiple_of(2) {

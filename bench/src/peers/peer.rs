@@ -1,4 +1,4 @@
-//! The systems, each with the same users in a database of its own.
+//! Starts the systems, each with the same users in a database of its own.
 
 use super::install::{Packages, run};
 use crate::{
@@ -29,25 +29,25 @@ pub(super) struct Peer {
     pub(super) address: SocketAddr,
     pub(super) database_url: String,
     pub(super) api: Api,
-    /// `Authorization` headers, one for each user.
+    /// The `Authorization` headers, one for each user.
     pub(super) headers: Vec<String>,
     _programs: Vec<Program>,
 }
 
-/// Where the endpoints are; all have `GET /profile`.
+/// The paths and names in the API of a system. All systems have `GET /profile`.
 #[derive(Clone, Copy)]
 pub(super) struct Api {
     pub(super) register: &'static str,
     pub(super) login: &'static str,
-    /// Only for admins.
+    /// An endpoint that is only for admins.
     pub(super) admin: &'static str,
-    /// The member of a login's response.
+    /// The member with the token in the response to a login.
     pub(super) token: &'static str,
-    /// The column of the table `user`.
+    /// The column of usernames in the table `user`.
     pub(super) username: &'static str,
 }
 
-/// Of the services; FastAPI's differs only in the endpoint for admins.
+/// The API of the services. FastAPI's differs only in the endpoint for admins.
 const OURS: Api = Api {
     register: "/register",
     login: "/login",
@@ -57,7 +57,7 @@ const OURS: Api = Api {
 };
 
 impl Api {
-    /// The body of a registration or login. Each system ignores the members that it does not know.
+    /// Returns the body of a registration or login. Each system ignores the members that it does not know.
     pub(super) fn credentials(self, username: &str, password: &str) -> Value {
         if self.username == "username" {
             return json!({ "username": username, "password": password });
@@ -67,7 +67,7 @@ impl Api {
     }
 }
 
-/// gateway and auth-service.
+/// Starts gateway and auth-service.
 pub(super) async fn services(
     cluster: &Cluster,
     users: &[LoadUser],
@@ -84,7 +84,7 @@ pub(super) async fn services(
     })
 }
 
-/// FastAPI, which takes the same tokens.
+/// Starts FastAPI, which accepts the same tokens as the services.
 pub(super) async fn fastapi(
     cluster: &Cluster,
     packages: &Packages,
@@ -139,7 +139,7 @@ pub(super) async fn fastapi(
     })
 }
 
-/// better-auth behind hono, with sessions of its own.
+/// Starts better-auth behind hono, which has sessions of its own.
 pub(super) async fn better_auth(
     cluster: &Cluster,
     packages: &Packages,
@@ -196,7 +196,7 @@ async fn create_database(cluster: &Cluster, name: &'static str) -> Result<String
     Ok(cluster.url(name))
 }
 
-/// Waits until it refuses a request without a token.
+/// Waits until the program refuses a request without a token.
 async fn wait_until_ready(
     program: &Program,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! The results as a table and a chart.
+//! Shows the results as a table and a chart.
 
 use super::load::Profiles;
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     statistics::Spread,
 };
 
-/// All measurements; the services come first.
+/// All measurements. The services come first.
 pub(super) struct Results {
     pub(super) names: [&'static str; 3],
-    /// For [`super::CONNECTIONS`].
+    /// The profiles for each number of [`super::CONNECTIONS`].
     pub(super) profiles: Vec<Profiles>,
-    /// Per second.
+    /// The logins per second.
     pub(super) logins: Vec<Spread>,
 }
 

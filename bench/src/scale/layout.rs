@@ -1,9 +1,9 @@
-//! Which cores the services, PostgreSQL and the load generator have.
+//! Divides the cores between the services, PostgreSQL and the load generator.
 
 use crate::cores;
 use std::{fmt, iter::successors};
 
-/// The cores of each; with too few cores some are in several sets.
+/// The cores of each. If there are too few, some cores are in several sets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) services: Vec<usize>,
@@ -12,7 +12,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// With 1, 2, 4 … cores for the services.
+    /// Returns the layouts with 1, 2, 4 … cores for the services.
     pub(super) fn all(cores: &[usize]) -> Vec<Self> {
         let counts = successors(Some(1), |count| Some(count * 2));
         counts
@@ -21,8 +21,10 @@ impl Layout {
             .collect()
     }
 
-    /// A decision costs wrk a third, and PostgreSQL an eighth of the CPU time of the services: half and a
-    /// quarter of their cores suffice.
+    /// Returns the layout with `count` cores for the services.
+    ///
+    /// A decision costs wrk a third, and PostgreSQL an eighth of the CPU time that it costs the services. So wrk gets
+    /// half as many cores as the services, and PostgreSQL a quarter.
     fn of(cores: &[usize], count: usize) -> Self {
         let (services, rest) = cores.split_at(count);
         let (generator, database) = (count.div_ceil(2), count.div_ceil(4));
@@ -41,7 +43,7 @@ impl Layout {
         }
     }
 
-    /// What is not measured by itself here, if anything.
+    /// Says which programs share cores in this layout, so that they are not measured separately.
     pub(super) fn shared(&self) -> &'static str {
         if self.services == self.generator {
             "all share them"
