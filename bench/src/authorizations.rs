@@ -1,4 +1,4 @@
-//! Decisions without HTTP: concurrent callers in one process use auth-client.
+//! Generates decisions without HTTP: concurrent callers in one process use auth-client.
 
 use crate::{Failure, users::LoadUser};
 use futures_util::future::try_join_all;
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Authorizations per second of concurrent callers in a closed loop.
+/// Returns the authorizations per second of concurrent callers in a closed loop.
 pub(crate) async fn per_second(
     client: &AuthClient,
     users: &[LoadUser],

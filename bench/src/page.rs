@@ -1,4 +1,4 @@
-//! A benchmark's page, with its chart.
+//! Writes the page of a benchmark, with its chart.
 
 use crate::{
     chart::Chart,
@@ -25,7 +25,7 @@ pub(crate) fn write(
     report::write(&folder.join(format!("{page}.md")), &text)
 }
 
-/// When, which code, and by which command.
+/// Returns a sentence that says when the results were measured, at which commit and by which command.
 pub(crate) fn measured(command: &str) -> String {
     let day = first_line(Command::new("date").arg("-I"));
     let commit = first_line(Command::new("git").args(["rev-parse", "--short", "HEAD"]));

@@ -1,4 +1,4 @@
-//! Pages of a million users: `GET /users` relative to `GET /users/{id}`.
+//! Measures pages of a million users: `GET /users` relative to `GET /users/{id}`.
 
 use crate::{
     Failure, cluster, console,
@@ -22,11 +22,11 @@ use std::{
 };
 
 const USERS: i64 = 1_000_000;
-/// Above the ids that the services assigned.
+/// The first id of the inserted users, which is above the ids that the services have assigned.
 const FIRST_ID: i64 = 1001;
 /// The default page size.
 const PAGE: usize = 50;
-/// The requests alternate, so that a slow moment of the machine affects all of them.
+/// The number of rounds. Requests of all kinds alternate, so that a slow moment of the machine affects all of them.
 const ROUNDS: usize = 5;
 
 /// Requests users and pages of users alternately, and prints a table.
@@ -66,7 +66,7 @@ impl RequestKind {
         }
     }
 
-    /// Varies with `number`, so that requests read different database pages.
+    /// Returns the path, which varies with `number`, so that requests read different database pages.
     fn path(self, number: usize) -> Result<String, Failure> {
         let middle = FIRST_ID + USERS / 2 + i64::try_from(number * PAGE % 100_000)?;
         Ok(match self {
@@ -99,7 +99,7 @@ impl RequestKind {
     }
 }
 
-/// The latencies of one target: for each of [`ALL`], round by round.
+/// The latencies of one target, for each kind in [`ALL`] and round by round.
 struct Measured {
     target: &'static str,
     times: [Vec<Vec<Duration>>; ALL.len()],
@@ -227,7 +227,7 @@ fn latencies(measured: &[Measured]) -> Table {
     }
 }
 
-/// Fills the table created by auth-service. These users cannot log in.
+/// Fills the table that auth-service has created. These users cannot log in.
 async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         SELECT n, 'load-user-' || n, '-', CASE WHEN n % 10 = 0 THEN 'author' ELSE 'user' END
@@ -235,14 +235,14 @@ async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let mut connection = PgConnection::connect(url).await?;
     let insert = sqlx::query(sql).bind(FIRST_ID).bind(FIRST_ID + USERS - 1);
     insert.execute(&mut connection).await?;
-    // Otherwise autovacuum would run during the measurement.
+    // Without this, autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#)
         .execute(&mut connection)
         .await?;
     Ok(connection.close().await?)
 }
 
-/// Fills the table created by rolegate.
+/// Fills the table that rolegate has created.
 async fn fill_sqlite(file: &Path) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         WITH RECURSIVE series(n) AS (VALUES(?1) UNION ALL SELECT n + 1 FROM series WHERE n < ?2)

@@ -1,4 +1,4 @@
-//! The same PostgreSQL without a service: `pgbench -S -M prepared`.
+//! Loads the same PostgreSQL without a service, with `pgbench -S -M prepared`.
 
 use crate::{Failure, cluster::Cluster};
 use std::num::NonZero;
@@ -19,7 +19,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> Result<(), Failure> {
         .map(drop)
 }
 
-/// Transactions per second over TCP; each reads one row by its key.
+/// Returns the transactions per second over TCP. Each transaction reads one row by its key.
 pub(crate) async fn transactions_per_second(
     cluster: &Cluster,
     clients: usize,

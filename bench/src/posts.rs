@@ -1,5 +1,7 @@
-//! Reading posts, which involves gateway, posts-service, auth-service and two tables, relative to
-//! `GET /profile`, which involves gateway, auth-service and one table.
+//! Measures reading posts, relative to `GET /profile`.
+//!
+//! Reading a post involves gateway, posts-service, auth-service and two tables. `GET /profile` involves only gateway,
+//! auth-service and one table.
 
 use crate::{
     Failure, cluster, console,
@@ -15,10 +17,10 @@ use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
 
-/// One post of each user.
+/// The number of posts. Each user has one.
 const POSTS: i64 = 10_000;
 const CONNECTIONS: [usize; 2] = [32, 128];
-/// Minimum ratio of throughput.
+/// The mark for the throughput of reading posts, as a share of that of `/profile`.
 const MARK: f64 = 0.5;
 
 /// Reads posts and profiles alternately, and prints the ratio.
@@ -57,7 +59,7 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
         let load = async |wrk: &Wrk| wrk.load(address, connections, seconds).await;
         load(&profile).await?;
         load(&post).await?;
-        // A B B A, so that drift of the machine affects both equally.
+        // The order is A B B A, so that drift of the machine affects both equally.
         let (profile_1, post_1) = (load(&profile).await?, load(&post).await?);
         let (post_2, profile_2) = (load(&post).await?, load(&profile).await?);
         let per_second = |seen: &WrkResult| rate(seen.requests, seen.time);
@@ -83,7 +85,7 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fills the table created by posts-service with posts of typical length.
+/// Fills the table that posts-service has created with posts of typical length.
 async fn insert(url: &str) -> Result<(), Failure> {
     let sql = r#"INSERT INTO posts.post (author_id, title, content, created_at, updated_at)
         SELECT u.id, 'Post of ' || u.username, repeat('All work and no play. ', 20), 0, 0
@@ -96,14 +98,14 @@ async fn insert(url: &str) -> Result<(), Failure> {
     if (i64::try_from(inserted)?, COUNT) != (POSTS, usize::try_from(POSTS)?) {
         return Err(format!("{inserted} posts were inserted, not {POSTS}").into());
     }
-    // Otherwise autovacuum would run during the measurement.
+    // Without this, autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) posts.post")
         .execute(&mut connection)
         .await?;
     Ok(connection.close().await?)
 }
 
-/// Verifies responses: the author's name comes from auth-service.
+/// Verifies that responses have the author's name, which comes from auth-service.
 async fn check(address: SocketAddr) -> Result<(), Failure> {
     let mut connection = Connection::open(address).await?;
     for id in [1, 2, POSTS] {

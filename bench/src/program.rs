@@ -1,4 +1,4 @@
-//! A process under test: started with only its own settings, killed when dropped.
+//! Starts a process under test with only its own settings, and kills it when its handle is dropped.
 
 use crate::Failure;
 use std::{
@@ -15,42 +15,42 @@ use tokio::{
     time::timeout,
 };
 
-/// Timeout from the start until all addresses are printed.
+/// The time in which a program must print all its addresses.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running program.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// Its name in the report.
+    /// The name of the program in the report.
     pub(crate) name: &'static str,
-    /// Its process id.
+    /// The id of the process.
     pub(crate) pid: u32,
     listeners: HashMap<String, SocketAddr>,
     _child: Child,
-    /// Kept open so that later output does not fail.
+    /// The output of the program, kept open so that printing more does not fail.
     _stdout: BufReader<ChildStdout>,
 }
 
 /// How to start a program.
 pub(crate) struct Launch<'a> {
-    /// Its name in the report.
+    /// The name of the program in the report.
     pub(crate) name: &'static str,
-    /// Its executable.
+    /// The executable.
     pub(crate) file: PathBuf,
-    /// Its arguments.
+    /// The arguments.
     pub(crate) arguments: &'a [&'a str],
-    /// Its whole environment.
+    /// The whole environment but `PATH`.
     pub(crate) settings: &'a [(&'a str, &'a str)],
-    /// Names of its listeners; it is ready when it has printed the address of each.
+    /// The names of its listeners. The program is ready when it has printed the address of each.
     pub(crate) listeners: &'a [&'a str],
 }
 
 impl Program {
-    /// Starts it and waits until it listens. Its log goes to a file in `folder`.
+    /// Starts the program and waits until it listens. Its log goes to a file in `folder`.
     pub(crate) async fn start(launch: Launch<'_>, folder: &Path) -> Result<Self, Failure> {
         let log = folder.join(format!("{}.log", launch.name.replace(' ', "-")));
-        // A session of its own, as under a service manager or in a container: with autogroup, Linux
-        // divides CPU time among sessions first. The kernel kills the program when this process ends.
+        // The program gets a session of its own, as under a service manager or in a container, because Linux with
+        // autogroup divides CPU time among sessions first. The kernel kills the program when this process ends.
         let mut child = Command::new("setsid")
             .args(["setpriv", "--pdeathsig", "KILL", "--"])
             .arg(&launch.file)
@@ -81,7 +81,7 @@ impl Program {
         })
     }
 
-    /// The address of a listener.
+    /// Returns the address of a listener.
     pub(crate) fn address(&self, listener: &str) -> Result<SocketAddr, Failure> {
         let address = self.listeners.get(listener);
         address

@@ -1,4 +1,4 @@
-//! An application behind nginx with `auth_request`, relative to the same nginx without it.
+//! Measures an application behind nginx with `auth_request`, relative to the same nginx without it.
 
 use crate::{
     Failure,
@@ -19,12 +19,12 @@ use std::{path::Path, time::Duration};
 use tokio::process::Child;
 
 const CONFIGURATION: &str = include_str!("../../deploy/proxies/nginx/nginx.conf");
-/// The least application: it answers everything.
+/// The configuration of the application, which is as small as possible: it answers every request.
 const APPLICATION: &str = "events {}
 http { server { listen 127.0.0.1:8080; location / { return 200 ok; } } }
 ";
 const CONNECTIONS: usize = 128;
-/// Of the throughput without decisions.
+/// The mark for the throughput with decisions, as a share of that without them.
 const MIN_THROUGHPUT: f64 = 0.35;
 
 /// Loads an application behind nginx, with and without decisions, and prints the ratio.
@@ -80,7 +80,7 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
             cluster.pid,
         )
     };
-    // A B B A, so that drift of the machine affects both equally.
+    // The order is A B B A, so that drift of the machine affects both equally.
     let open_1 = load(&open).await?;
     let before = cpu();
     let (decided_1, decided_2) = (load(&decided).await?, load(&decided).await?);
@@ -119,7 +119,7 @@ fn per_second(one: &WrkResult, other: &WrkResult) -> f64 {
     )
 }
 
-/// In percent of all.
+/// Converts the CPU time of each program to percent of the total.
 fn shares(spent: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
     let total: Duration = spent.iter().map(|(_, time)| *time).sum();
     let share = |time: &Duration| 100.0 * time.as_secs_f64() / total.as_secs_f64();
@@ -130,11 +130,11 @@ fn shares(spent: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
 }
 
 struct Results {
-    /// Requests per second without decisions.
+    /// The requests per second without decisions.
     open: f64,
-    /// Requests per second with them.
+    /// The requests per second with decisions.
     decided: f64,
-    /// CPU time of each program with decisions, in percent of all.
+    /// The CPU time of each program with decisions, in percent of the total.
     cpu_shares: Vec<(&'static str, f64)>,
 }
 

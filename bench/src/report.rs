@@ -1,4 +1,4 @@
-//! Reports as plain text for the terminal and Markdown for `docs/`.
+//! Formats reports as plain text for the terminal, and as Markdown for `docs/`.
 
 use std::{iter::repeat_n, path::Path};
 
@@ -15,14 +15,14 @@ pub(crate) enum Block {
     Table(Table),
 }
 
-/// A table; the first column holds text, the others numbers.
+/// A table. The first column holds text, and the others hold numbers.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// Formats as plain text.
+/// Formats blocks as plain text.
 pub(crate) fn plain(blocks: &[Block]) -> String {
     let blocks = blocks.iter().map(|block| match block {
         Block::Heading(text) => format!("{text}\n{}", "=".repeat(text.chars().count())),
@@ -33,7 +33,7 @@ pub(crate) fn plain(blocks: &[Block]) -> String {
     blocks.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// Formats as Markdown.
+/// Formats blocks as Markdown.
 pub(crate) fn markdown(blocks: &[Block]) -> String {
     let blocks = blocks.iter().map(|block| match block {
         Block::Heading(text) => format!("## {text}"),
@@ -44,7 +44,7 @@ pub(crate) fn markdown(blocks: &[Block]) -> String {
     blocks.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// Writes a file, creating its folder.
+/// Writes a file, and creates its folder if it is missing.
 pub(crate) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -103,7 +103,7 @@ impl Table {
     }
 }
 
-/// Rounds and adds thousands separators.
+/// Rounds a number, and adds thousands separators.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The real programs: release builds with default settings and all layers.
+//! Starts the real programs: release builds with default settings and all layers.
 
 use crate::{
     Failure,
@@ -7,7 +7,7 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 
-/// A free port of loopback.
+/// The address for a free port of loopback.
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
 /// Starts auth-service on this database.
@@ -15,7 +15,7 @@ pub(crate) async fn auth_service(database_url: &str, folder: &Path) -> Result<Pr
     auth_service_with(database_url, &[], folder).await
 }
 
-/// The same with these settings, which replace others.
+/// Starts auth-service on this database with these settings, which replace the usual ones.
 pub(crate) async fn auth_service_with(
     database_url: &str,
     changes: &[(&str, &str)],
@@ -119,7 +119,7 @@ fn secrets(database_url: &str) -> [(&'static str, &str); 6] {
         ("SIGNING_SECRET", SIGNING_SECRET),
         ("DEFAULT_ADMIN_PASSWORD", PASSWORD),
         ("LAME_DUCK_SECONDS", "0"),
-        // Floods use correct passwords; only the queue may refuse.
+        // Floods use correct passwords, and only the queue may refuse them.
         ("LOGIN_FAILURE_LIMIT", "0"),
     ]
 }

@@ -1,8 +1,8 @@
-//! Medians, percentiles and ranges.
+//! Computes medians, percentiles and ranges.
 
 use std::time::Duration;
 
-/// Median and range.
+/// The median and the range of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) least: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Spread {
     pub(crate) most: f64,
 }
 
-/// The spread of some numbers; NaN for none.
+/// Returns the spread of some numbers. It is NaN if there are none.
 pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
     let mut sorted: Vec<f64> = numbers.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -28,37 +28,38 @@ pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
     }
 }
 
-/// The given percentile; zero for no times.
+/// Returns a percentile of some times, or zero if there are none.
 pub(crate) fn percentile(times: &[Duration], percent: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     per_mille(&sorted, percent * 10)
 }
 
-/// The given per mille of sorted times; zero for no times.
+/// Returns the time at this per mille of sorted times, or zero if there are none.
 pub(crate) fn per_mille(sorted: &[Duration], rank: usize) -> Duration {
     let index = (sorted.len() * rank).div_ceil(1000).saturating_sub(1);
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// In microseconds.
+/// Converts a time to microseconds.
 pub(crate) fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// In milliseconds.
+/// Converts a time to milliseconds.
 pub(crate) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Events per second.
+/// Returns the number of events per second.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
 pub(crate) fn rate(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64()
 }
 
-/// Completions per second, measured from the first completion, because nothing can complete before
-/// it. NaN for fewer than two.
+/// Returns the completions per second, or NaN if there are fewer than two.
+///
+/// The time counts from the first completion, because nothing can complete before it.
 pub(crate) fn completion_rate(mut ends: Vec<Duration>) -> f64 {
     ends.sort_unstable();
     let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
@@ -71,7 +72,7 @@ pub(crate) fn completion_rate(mut ends: Vec<Duration>) -> f64 {
     )
 }
 
-/// Bytes in MiB.
+/// Converts bytes to MiB.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0

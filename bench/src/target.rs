@@ -1,4 +1,4 @@
-//! The systems under test with `GET /profile`.
+//! Starts the systems under test that serve `GET /profile`.
 
 use crate::{
     Failure,
@@ -13,18 +13,19 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 /// A system that serves `GET /profile`.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// Its name in the report.
+    /// The name of the system in the report.
     pub(crate) name: &'static str,
     /// The bearer address.
     pub(crate) bearer: SocketAddr,
-    /// Its processes, without PostgreSQL.
+    /// The processes of the system, without PostgreSQL.
     pub(crate) programs: Vec<Program>,
-    /// Whether it uses PostgreSQL.
+    /// True if it uses PostgreSQL.
     pub(crate) asks_postgresql: bool,
 }
 
 impl Target {
-    /// CPU time so far by program, PostgreSQL last, whose servers have these process ids.
+    /// Returns the CPU time of each program so far. PostgreSQL comes last; its servers have the process ids
+    /// `postgresql`.
     pub(crate) fn cpu(&self, postgresql: &[u32]) -> Vec<(&'static str, Duration)> {
         let programs = self.programs.iter();
         let mut cpu: Vec<_> = programs
@@ -46,8 +47,9 @@ pub(crate) const BASELINE: &str = "monolith, query per request";
 pub(crate) const BATCHED_BASELINE: &str = "monolith, shared query";
 /// gateway and auth-service as separate processes.
 pub(crate) const SPLIT: &str = "gateway + auth-service";
-/// The same with `DATABASE_READS=primary` and `quorum`, on a database with a synchronous standby.
+/// gateway and auth-service with `DATABASE_READS=primary`, on a database with a synchronous standby.
 pub(crate) const PRIMARY: &str = "reads=primary, synchronous standby";
+/// gateway and auth-service with `DATABASE_READS=quorum`, on a database with a synchronous standby.
 pub(crate) const QUORUM: &str = "reads=quorum, synchronous standby";
 /// rolegate on PostgreSQL.
 pub(crate) const ALL_IN_ONE: &str = "rolegate, PostgreSQL";
@@ -82,7 +84,7 @@ pub(crate) async fn by_reads(cluster: &Cluster, folder: &Path) -> Result<[Target
 
 /// Starts every target with all users in its database, in the order of the report.
 pub(crate) async fn all(cluster: &Cluster, folder: &Path) -> Result<Vec<Target>, Failure> {
-    // First, because it creates the table.
+    // This system starts first, because it creates the table.
     let split = split(cluster, folder).await?;
     let url = cluster.url("postgres");
     let all_in_one = services::all_in_one(ALL_IN_ONE, &url, folder).await?;
@@ -118,7 +120,7 @@ async fn baseline(
     target(name, vec![Program::start(launch, folder).await?], true)
 }
 
-/// The first program is the one that clients connect to.
+/// Makes a target of these programs. Clients connect to the first one.
 fn target(
     name: &'static str,
     programs: Vec<Program>,

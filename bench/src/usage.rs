@@ -1,16 +1,16 @@
-//! CPU time and memory of processes, from `/proc` (proc(5)).
+//! Reads the CPU time and the memory of processes from `/proc` (proc(5)).
 
 use crate::Failure;
 use std::{fs, time::Duration};
 
-/// The unit of `/proc/<pid>/stat`: `USER_HZ` is 100 on all relevant platforms.
+/// The unit of times in `/proc/<pid>/stat`. `USER_HZ` is 100 on all relevant platforms.
 const TICK: Duration = Duration::from_millis(10);
 
 struct Stat {
     parent: u32,
-    /// CPU time of the process.
+    /// The CPU time of the process.
     own: Duration,
-    /// CPU time of its children that were waited for.
+    /// The CPU time of its children that were waited for.
     ended_children: Duration,
 }
 
@@ -19,7 +19,7 @@ impl Stat {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The process name is in parentheses and may contain anything.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        // Numbered as in proc(5), where the state, the first field here, has number 3.
+        // Fields are numbered as in proc(5), where the state has number 3. It is the first field here.
         let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
         let time = |first| Some(TICK * (field(first)? + field(first + 1)?));
         Some(Self {
@@ -30,22 +30,22 @@ impl Stat {
     }
 }
 
-/// The CPU time of a process; zero if it has ended.
+/// Returns the CPU time of a process, or zero if it has ended.
 pub(crate) fn cpu(pid: u32) -> Duration {
     Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own)
 }
 
-/// The CPU time of this process.
+/// Returns the CPU time of this process.
 pub(crate) fn own_cpu() -> Duration {
     cpu(std::process::id())
 }
 
-/// The CPU time of ended children of this process.
+/// Returns the CPU time of the children of this process that have ended.
 pub(crate) fn cpu_of_ended_children() -> Duration {
     Stat::of("self").map_or(Duration::ZERO, |stat| stat.ended_children)
 }
 
-/// The CPU time of a process and its descendants, such as PostgreSQL's.
+/// Returns the CPU time of a process and its descendants, such as the processes of PostgreSQL.
 pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = processes.filter_map(|entry| {
@@ -66,8 +66,8 @@ pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     total
 }
 
-/// The CPU time of all processes since boot, without interrupts, and the time stolen by other virtual
-/// machines.
+/// Returns the CPU time of all processes since boot, without interrupts, and the time that other virtual machines have
+/// stolen.
 pub(crate) fn cpu_of_all() -> (Duration, Duration) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks = text
@@ -77,22 +77,22 @@ pub(crate) fn cpu_of_all() -> (Duration, Duration) {
         .split_whitespace()
         .skip(1);
     let ticks: Vec<u32> = ticks.map_while(|word| word.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal
+    // The columns are user, nice, system, idle, iowait, irq, softirq and steal.
     let time = |column: usize| TICK * ticks.get(column).copied().unwrap_or_default();
     (time(0) + time(1) + time(2), time(7))
 }
 
-/// The peak resident memory of a process in bytes.
+/// Returns the peak resident memory of a process in bytes.
 pub(crate) fn peak_memory(pid: u32) -> Result<u64, Failure> {
     status_bytes(pid, "VmHWM:")
 }
 
-/// The resident memory of a process in bytes.
+/// Returns the resident memory of a process in bytes.
 pub(crate) fn memory(pid: u32) -> Result<u64, Failure> {
     status_bytes(pid, "VmRSS:")
 }
 
-/// Resets [`peak_memory`].
+/// Resets [`peak_memory`] of a process to its memory now.
 pub(crate) fn reset_peak_memory(pid: u32) -> Result<(), Failure> {
     Ok(fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
 }

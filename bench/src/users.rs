@@ -15,37 +15,37 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The HS256 secret.
+/// The HS256 secret that signs the tokens.
 pub(crate) const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
 /// The password of every user, including `admin`.
 pub(crate) const PASSWORD: &str = "the password of every user";
-/// Number of users.
+/// The number of users.
 pub(crate) const COUNT: usize = 10_000;
-/// Above the ids that the services assigned.
+/// The first id of the users, which is above the ids that the services have assigned.
 const FIRST_ID: i64 = 1001;
 
 /// A user with a token.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadUser {
-    /// Username.
+    /// The username, which contains the id.
     pub(crate) username: String,
-    /// An access token as issued at login.
+    /// An access token as a login issues it.
     pub(crate) token: String,
     role: Role,
 }
 
 impl LoadUser {
-    /// The expected body of `GET /profile`.
+    /// Returns the expected body of `GET /profile`.
     pub(crate) fn profile(&self) -> Value {
         json!({ "message": format!("Welcome {}!", self.username), "role": self.role.as_str() })
     }
 
-    /// The `Authorization` header of the bearer variant.
+    /// Returns the `Authorization` header of the bearer variant.
     pub(crate) fn bearer(&self) -> String {
         format!("Bearer {}", self.token)
     }
 
-    /// The `Authorization` header of the Basic variant (RFC 7617).
+    /// Returns the `Authorization` header of the Basic variant (RFC 7617).
     pub(crate) fn basic(&self) -> String {
         format!(
             "Basic {}",
@@ -54,12 +54,12 @@ impl LoadUser {
     }
 }
 
-/// All users, with tokens valid for 30 minutes.
+/// Returns all users, with tokens that are valid for 30 minutes.
 pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
     with_tokens_among(COUNT, COUNT)
 }
 
-/// Of the first `all` users `count`, evenly.
+/// Returns `count` of the first `all` users, at even distances.
 pub(crate) fn with_tokens_among(all: usize, count: usize) -> Result<Vec<LoadUser>, Failure> {
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
     let tokens = Tokens::new(keyring);
@@ -68,7 +68,7 @@ pub(crate) fn with_tokens_among(all: usize, count: usize) -> Result<Vec<LoadUser
 }
 
 fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
-    // As in the SQL below.
+    // The SQL below chooses roles and usernames in the same way.
     let role = if id % 10 == 0 {
         Role::AUTHOR
     } else {
@@ -93,7 +93,7 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     })
 }
 
-/// Invalid tokens with the detail of their 401 responses.
+/// Returns invalid tokens, with the detail of their 401 responses.
 pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
     const INVALID: &str = "Invalid or expired token.";
     let now = system_time();
@@ -115,12 +115,12 @@ pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
     ])
 }
 
-/// Fills the table created by auth-service.
+/// Fills the table that auth-service has created.
 pub(crate) async fn insert_into_postgresql(url: &str) -> Result<(), Failure> {
     insert_range(url, 0, COUNT).await
 }
 
-/// Then inserts more, up to `count`.
+/// Inserts more users after [`insert_into_postgresql`], up to `count`.
 pub(crate) async fn insert_more_into_postgresql(url: &str, count: usize) -> Result<(), Failure> {
     insert_range(url, COUNT, count).await
 }
@@ -136,14 +136,14 @@ async fn insert_range(url: &str, from: usize, to: usize) -> Result<(), Failure> 
     );
     let insert = sqlx::query(sql).bind(hash()?).bind(first).bind(last);
     insert.execute(&mut connection).await?;
-    // Otherwise autovacuum would run during the measurement.
+    // Without this, autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#)
         .execute(&mut connection)
         .await?;
     Ok(connection.close().await?)
 }
 
-/// Fills the table created by rolegate.
+/// Fills the table that rolegate has created.
 pub(crate) async fn insert_into_sqlite(file: &Path) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         WITH RECURSIVE series(n) AS (VALUES(?2) UNION ALL SELECT n + 1 FROM series WHERE n < ?3)
@@ -156,7 +156,7 @@ pub(crate) async fn insert_into_sqlite(file: &Path) -> Result<(), Failure> {
     Ok(connection.close().await?)
 }
 
-/// All users share one hash: no benchmark depends on distinct hashes.
+/// Returns the hash of [`PASSWORD`]. All users share it, because no benchmark depends on distinct hashes.
 fn hash() -> Result<String, Failure> {
     Ok(bcrypt::hash_with_result(PASSWORD, 12)?.format_for_version(bcrypt::Version::TwoB))
 }

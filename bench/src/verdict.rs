@@ -1,8 +1,8 @@
-//! Marks, and whether they are reached.
+//! Compares values with marks.
 
 use crate::{report::Table, statistics::Spread};
 
-/// The bound of a value.
+/// A bound that a value should reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mark {
     AtLeast(f64),
@@ -12,9 +12,9 @@ pub(crate) enum Mark {
 /// A value and its mark.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    /// What was compared.
+    /// The name of the value in the table.
     pub(crate) claim: String,
-    /// Over all rounds.
+    /// The value over all rounds.
     pub(crate) value: Spread,
     pub(crate) mark: Mark,
     /// The unit, such as `×` or ` ms`.
@@ -22,7 +22,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// A value measured once.
+    /// Makes the verdict on a value that was measured once.
     pub(crate) fn once(claim: &str, value: f64, mark: Mark, unit: &'static str) -> Self {
         let value = Spread {
             least: value,
@@ -65,7 +65,7 @@ impl Verdict {
     }
 }
 
-/// All verdicts as a table.
+/// Returns all verdicts as a table.
 pub(crate) fn table(verdicts: &[Verdict]) -> Table {
     Table {
         head: vec!["What", "Median", "Rounds", "Mark", ""],

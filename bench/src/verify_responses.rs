@@ -1,4 +1,4 @@
-//! Verifies responses before measuring: a fast wrong response is worthless.
+//! Verifies responses before anything is measured, because a fast wrong response is worthless.
 
 use crate::{
     Failure,
@@ -10,11 +10,12 @@ use futures_util::future::try_join_all;
 use http::StatusCode;
 use serde_json::json;
 
-/// Concurrent connections, so that requests share queries.
+/// The number of concurrent connections, which are several so that requests share queries.
 const CONNECTIONS: usize = 32;
 
-/// Requests the profile of each user, and invalid tokens in between, over concurrent connections, and
-/// compares status and body. Returns the number of responses; all are correct.
+/// Requests the profile of each user, with invalid tokens in between, over concurrent connections.
+///
+/// Returns an error if a status or body is wrong, and otherwise the number of responses.
 pub(crate) async fn verify_responses(
     target: &Target,
     users: &[LoadUser],

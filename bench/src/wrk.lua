@@ -1,5 +1,5 @@
--- A wrk script. Each line of a file is an `Authorization` header, or, if it begins with a slash, a path to
--- request without credentials. Lines are picked at random, in the same order in every run.
+-- The script of wrk. It reads a file and picks its lines at random, in the same order in every run. Each line is an
+-- `Authorization` header. If it begins with a slash, it is a path to request without credentials.
 local requests = {}
 local count
 local threads = 0
@@ -9,7 +9,7 @@ function setup(thread)
   thread:set("number", threads)
 end
 
--- Threads that pick the same lines at the same time would share rows.
+-- Each thread has a seed of its own, because threads that pick the same lines at the same time would share rows.
 function init(args)
   math.randomseed(number)
   for line in io.lines(args[1]) do
@@ -24,7 +24,7 @@ function request()
   return requests[math.random(count)]
 end
 
--- Times are in microseconds; the last two numbers count errors.
+-- Prints the results. Times are in microseconds, and the last two numbers count errors.
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format("RESULT %d %d %d %d %d %d\n",

@@ -1,4 +1,4 @@
-//! HTTP load by wrk, which needs little CPU time itself.
+//! Generates HTTP load with wrk, which needs little CPU time itself.
 
 use crate::{Failure, usage};
 use std::{
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("wrk.lua");
 
-/// `GET` requests for one path with random `Authorization` headers, or for random paths.
+/// A load of `GET` requests for one path with random `Authorization` headers, or for random paths.
 #[derive(Debug)]
 pub(crate) struct Wrk {
     script: PathBuf,
@@ -19,20 +19,21 @@ pub(crate) struct Wrk {
     threads: usize,
 }
 
-/// Results of wrk.
+/// The results of wrk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrkResult {
     pub(crate) requests: u64,
     pub(crate) time: Duration,
     pub(crate) median: Duration,
     pub(crate) p99: Duration,
-    /// CPU time of wrk itself.
+    /// The CPU time of wrk itself.
     pub(crate) own_cpu: Duration,
 }
 
 impl Wrk {
-    /// Prepares load on this path, or on the paths given in place of headers; the input files of wrk
-    /// go to `folder`.
+    /// Prepares load on this path with these headers, or on the paths that are given in place of headers.
+    ///
+    /// The input files of wrk go to `folder`.
     pub(crate) fn new(
         path: &'static str,
         headers: impl Iterator<Item = String>,
@@ -50,12 +51,12 @@ impl Wrk {
         })
     }
 
-    /// With more than one thread.
+    /// Uses this number of threads of wrk instead of one.
     pub(crate) fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Runs wrk. Fails if any response is not a success.
+    /// Runs wrk. Returns an error if any response is not a success.
     pub(crate) async fn load(
         &self,
         address: SocketAddr,
