@@ -45,7 +45,7 @@ pub struct Settings {
     #[command(flatten)]
     pub database: DatabaseSettings,
 
-    /// What becomes of the posts of deleted users
+    /// Keep or delete the posts of deleted users
     #[arg(
         long,
         env = "POSTS_OF_DELETED_USERS",

@@ -125,7 +125,7 @@ impl FirstSteps<'_> {
             Some(container) => container.run(&self.reset_password),
             None => self.reset_password.clone(),
         };
-        let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
+        let reset = format!("To set another one, run this with the program's settings:\n  {reset}");
         match self.admin_password {
             AdminPasswordHint::In(path) => {
                 let path = path.display();
@@ -138,7 +138,7 @@ impl FirstSteps<'_> {
                 )
             }
             AdminPasswordHint::Unknown => {
-                format!("The user admin has the password it was given. {reset}")
+                format!("The password of the user admin was set before. {reset}")
             }
         }
     }

@@ -33,7 +33,7 @@ use std::{net::SocketAddr, path::Path};
 /// The commands of rolegate, besides those of every program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Wait for the databases, migrate their schemas, and exit; creates no user
+    /// Wait for the databases, migrate their schemas, and exit, without creating a user
     Migrate,
     /// Show and change users directly in the database
     #[command(subcommand)]
@@ -41,11 +41,11 @@ pub enum Command {
     /// Show and verify the record of what happened
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Copy the databases of users and posts into new files, also while they are served
+    /// Copy the databases of users and posts into new files, even while they are served
     Backup(Backup),
-    /// Replace the databases of the settings by those of a backup, and end all sessions, access tokens and password links; API keys stay
+    /// Replace the databases that the settings name by those of a backup, and end all sessions, access tokens and password links; API keys stay
     Restore(Restore),
-    /// Accept the users as they are now, although posts followed another history of them; posts of authors who are not among them are deleted or lose their author
+    /// Accept the database of users as it is now, although the posts have followed another history of users; posts whose author it does not have are deleted or lose their author
     AcceptHistory,
 }
 

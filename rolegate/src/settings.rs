@@ -25,7 +25,7 @@ pub struct Settings {
     #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
     pub auth_listen_addr: ListenAddress,
 
-    /// Whether there are posts: their routes, their gRPC listener and their database
+    /// Serve posts; off: no routes, no gRPC listener and no database of posts
     #[arg(long, env = "POSTS", help_heading = "Addresses", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub posts: bool,
 
@@ -57,7 +57,7 @@ pub struct Settings {
     #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 
-    /// What becomes of the posts of deleted users
+    /// Keep or delete the posts of deleted users
     #[arg(
         long,
         env = "POSTS_OF_DELETED_USERS",

@@ -14,13 +14,13 @@ use std::{fmt::Display, fs, path::PathBuf};
 #[derive(Debug, Parser)]
 #[command(name = "rolegate-test-server", version)]
 pub(crate) struct Settings {
-    /// A user, as NAME:PASSWORD or NAME:PASSWORD:ROLE; repeatable
+    /// Create a user, given as NAME:PASSWORD or NAME:PASSWORD:ROLE; may be repeated
     #[arg(long = "user", value_name = "NAME:PASSWORD:ROLE", value_parser = user)]
     flags: Vec<NewUser>,
-    /// File with one user a line, as {"username": "ada", "password": "a password", "role": "author"}
+    /// Create the users in a file with one on each line, such as {"username": "ada", "password": "a password", "role": "author"}
     #[arg(long = "users", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Log to stderr, such as debug
+    /// Log to stderr at this level, such as debug
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<LogFilter>,
     #[command(flatten)]

@@ -29,7 +29,7 @@ const ITERATIONS: usize = 32;
 pub fn self_test() -> Result<(), String> {
     if let Some(number) = wrong_vector(&VECTORS) {
         return Err(format!(
-            "published bcrypt vector number {number} came out wrong"
+            "published bcrypt vector number {number} gives a wrong result"
         ));
     }
     let password = b"correct horse battery staple";
@@ -40,7 +40,7 @@ pub fn self_test() -> Result<(), String> {
     if lane.finish() == bcrypt::bcrypt(4, salt, &[&password[..], b"\0"].concat()) {
         Ok(())
     } else {
-        Err("the bcrypt crate computes another hash".to_owned())
+        Err("the bcrypt crate computes a different hash".to_owned())
     }
 }
 

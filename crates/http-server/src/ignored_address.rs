@@ -18,7 +18,7 @@ use std::{
 const METRIC: &str = "rolegate_ignored_client_addresses_total";
 
 static IGNORED: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Requests whose peer reports a client address and is not in this setting.";
+    let help = "Requests whose client address was ignored: their peer is not in this setting.";
     counter_vec(METRIC, help, &["setting"])
 });
 
@@ -118,8 +118,8 @@ impl AddressHeader {
             ..
         } = self;
         let problem = format!(
-            "{count} calls with {name} came from addresses outside of {setting}, and it was \
-             ignored: if a {sender} is one of them, add it; its users share one rate limit"
+            "{count} calls with {name} came from addresses outside of {setting}, so {name} was \
+             ignored: if one of them is a {sender}, add it; until then its users share one rate limit"
         );
         match exposure {
             _ if count == 0 => doctor.ok(

@@ -252,7 +252,7 @@ impl Listener {
             if self.cap_log.claim(Cap::Listener) {
                 tracing::warn!(
                     address = %self.address,
-                    "connection limit reached: newcomers replace idle connections, or wait"
+                    "connection limit reached: new connections replace idle ones, or wait"
                 );
             }
             make_room();

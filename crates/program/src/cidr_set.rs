@@ -50,12 +50,12 @@ fn parse_network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned())?;
     if let Some(instead) = unmapped(network) {
         return Err(format!(
-            "has {text}, which would never match, because IPv4 addresses count as such; write {instead}"
+            "has {text}, which would never match, because IPv4 peers are compared as IPv4; write {instead}"
         ));
     }
     if network.addr().is_unspecified() && network.prefix_len() == network.max_prefix_len() {
         return Err(format!(
-            "has {text}, which is the address of nobody; write a network such as 10.0.0.0/8"
+            "has {text}, which is the address of no peer; write a network such as 10.0.0.0/8"
         ));
     }
     if network.trunc().addr().is_multicast() {

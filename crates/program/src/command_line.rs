@@ -9,7 +9,7 @@ pub(crate) use variables::{check_names, with_prefix};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command<C: Subcommand> {
-    /// Serve; the default without a command
+    /// Serve; this is the default
     Serve,
     /// Exit with 0 if the program that runs with these settings is ready, else with 1
     Healthcheck,
@@ -82,7 +82,7 @@ fn hide_in_subcommands(command: clap::Command, settings: &[Arg]) -> clap::Comman
     command.mut_subcommands(|subcommand| {
         let hidden = settings.iter().map(|setting| setting.clone().hide(true));
         hide_in_subcommands(subcommand.args(hidden), settings)
-            .after_help("Reads the settings of the server, which --help of the program lists.")
+            .after_help("It also reads the server's settings, which the program's --help lists.")
     })
 }
 

@@ -37,8 +37,8 @@ const CUT_SHORT: u8 = 130;
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CommonSettings {
-    /// Seconds between the signal to stop and the end of accepting, 0 to 300: the time for load
-    /// balancers to notice that /readyz fails
+    /// Seconds from SIGTERM until connections are refused, 0 to 300, in which load balancers notice
+    /// the shutdown
     #[arg(
         long,
         env = "LAME_DUCK_SECONDS", help_heading = "Logs and shutdown",
@@ -119,7 +119,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
     if !unread_variables.is_empty() {
         tracing::warn!(
             variables = unread_variables.join(", "),
-            "these variables are no settings, and no program reads them"
+            "these variables are not settings, and no program reads them"
         );
     }
     prepare_process(&settings)?;
@@ -219,7 +219,7 @@ async fn execute<P: Program>(
     };
     tokio::select! {
         outcome = work => outcome.and_then(|()| check_printed()),
-        () = shutdown.lame_duck() => Err("cancelled by a signal".into()),
+        () = shutdown.lame_duck() => Err("canceled by a signal".into()),
     }
 }
 
@@ -246,8 +246,8 @@ fn trust_warning(settings: &impl Program) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{name}: trusts everybody, so every client can choose the address by which it is limited and recorded; \
-         name only the networks of your own proxies or gateways"
+        "{name}: trusts every address, so any client can choose the address by which it is limited and recorded; \
+         list only the networks of your own proxies or gateways"
     ))
 }
 

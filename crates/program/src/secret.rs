@@ -74,7 +74,7 @@ impl SecretSource {
         match &self.location {
             SecretLocation::Value(_) => {
                 format!(
-                    "{} (of the environment, which cannot change)",
+                    "{} (from the environment, which cannot change)",
                     self.variable
                 )
             }

@@ -119,7 +119,7 @@ async fn a_name_that_is_almost_a_setting_of_any_program_is_refused_without_its_v
             let variable = format!("ROLEGATE_{wrong}");
             let (settings, _database) = start_with(program, &variable).await;
             let line = expect_rejected(program, &settings, folder.path(), &variable).await;
-            let problem = format!("is no setting; did you mean ROLEGATE_{right}?");
+            let problem = format!("is not a setting; did you mean ROLEGATE_{right}?");
             assert_eq!(line, format!("{variable}: {problem}\n"));
         }
     }

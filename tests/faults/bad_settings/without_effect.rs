@@ -133,7 +133,7 @@ async fn trust_in_everybody_is_a_warning_at_start_and_a_note_of_doctor() {
         ] {
             let mut settings = good(program, &database);
             settings.insert(setting.to_owned(), networks.to_owned());
-            let warning = format!("{setting}: trusts everybody");
+            let warning = format!("{setting}: trusts every address");
             let mut process = Process::start(program, &settings, folder.path())
                 .ready()
                 .await;

@@ -110,7 +110,7 @@ pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
     unread.sort_unstable();
     for variable in &unread {
         if let Some(near) = nearest(&variable[VARIABLE_PREFIX.len()..]) {
-            let problem = format!("is no setting; did you mean {}?", with_prefix(near));
+            let problem = format!("is not a setting; did you mean {}?", with_prefix(near));
             return Err(SettingError::new(variable, problem));
         }
     }
