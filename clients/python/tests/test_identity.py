@@ -193,7 +193,7 @@ def test_problem_is_logged_once_a_minute_and_not_shown(caplog):
         assert (response.status_code, response.headers["rolegate-reason"]) == (403, "IDENTITY_REFUSED")
         assert response.json() == {"detail": "The request did not come through the proxy."}
     [line] = [record.getMessage() for record in caplog.records if record.name == "rolegate"]
-    assert line.endswith("in uvicorn by --no-proxy-headers; it came from 192.0.2.1")
+    assert line.endswith("(uvicorn: --no-proxy-headers); it came from 192.0.2.1")
 
 
 SERVICE = """

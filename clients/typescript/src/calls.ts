@@ -53,11 +53,11 @@ export function metadataOf(context: Context, actor?: string): Metadata {
   const metadata = new Metadata();
   const { clientAddress, requestId } = context;
   if (clientAddress !== undefined) {
-    if (!isIP(clientAddress)) throw new TypeError("clientAddress is no IP address");
+    if (!isIP(clientAddress)) throw new TypeError("clientAddress is not an IP address");
     metadata.set("x-client-address", clientAddress);
   }
   if (requestId !== undefined) {
-    if (!/^[\w.:+/=@-]{1,64}$/.test(requestId)) throw new TypeError("requestId is no request id");
+    if (!/^[\w.:+/=@-]{1,64}$/.test(requestId)) throw new TypeError("requestId is not a request id");
     metadata.set("x-request-id", requestId);
   }
   if (actor !== undefined) metadata.set("authorization", `Bearer ${checkedToken(actor)}`);

@@ -42,7 +42,7 @@ export class ProxyIdentity {
   userOf(request: Pick<IncomingMessage, "rawHeaders" | "socket">): User {
     const peer = peerOf(request.socket);
     if (peer === undefined) {
-      throw refused("the address of the connection is unknown, as that of a Unix socket; let the proxy use TCP");
+      throw refused("the address of the connection is unknown, as with a Unix socket; let the proxy use TCP");
     }
     if (!this.#peers.check(peer, isIPv4(peer) ? "ipv4" : "ipv6")) {
       throw refused("the address of the connection is not in the list of proxies", peer);
@@ -59,11 +59,11 @@ function addPeer(peers: BlockList, text: string): void {
   const longest = version === 4 ? 32 : 128;
   const length = prefix === undefined ? longest : Number(prefix);
   if (version === 0 || address.includes("%") || length > longest) {
-    throw new TypeError(`${text} is no address and no network of proxies`);
+    throw new TypeError(`${text} is neither an address nor a network`);
   }
-  if (length === 0) throw new TypeError(`${text} is everybody`);
+  if (length === 0) throw new TypeError(`${text} contains every address`);
   if (unmapped(address) !== address) {
-    throw new TypeError(`${text} never matches, because IPv4 addresses count as such`);
+    throw new TypeError(`${text} never matches, because IPv4 peers are compared as IPv4`);
   }
   peers.addSubnet(address, length, version === 4 ? "ipv4" : "ipv6");
 }
@@ -92,9 +92,9 @@ function userFromHeaders(rawHeaders: readonly string[]): User {
   if (all.every((values) => values.length === 0)) throw new NotAuthenticated();
   const [id, name, role] = all.flat();
   if (all.some((values) => values.length !== 1) || id === undefined || name === undefined || role === undefined) {
-    throw refused("a header of the identity is missing, or there are several of it");
+    throw refused("an identity header is missing or repeated");
   }
-  if (!USER_ID.test(id)) throw refused("Rolegate-User-Id is no id");
+  if (!USER_ID.test(id)) throw refused("Rolegate-User-Id is not an id");
   try {
     return { id: idFrom(BigInt(id)), username: decoded(name), role: roleFrom(role), disabled: false };
   } catch (error) {
@@ -119,7 +119,7 @@ function refused(problem: string, peer?: string): IdentityRefused {
   if (now >= (logged.get(problem) ?? now)) {
     logged.set(problem, now + 60_000);
     const origin = peer === undefined ? "" : `; it came from ${peer}`;
-    console.warn(`rolegate: refused a request with the identity of a proxy: ${problem}${origin}`);
+    console.warn(`rolegate: refused the identity headers of a request: ${problem}${origin}`);
   }
   return new IdentityRefused(problem);
 }

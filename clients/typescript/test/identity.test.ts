@@ -64,7 +64,7 @@ test("list of peers is required", () => {
 
 test("network of everybody is named as such", () => {
   for (const peer of ["0.0.0.0/0", "::/0"]) {
-    assert.throws(() => new ProxyIdentity([peer]), { name: "TypeError", message: `${peer} is everybody` });
+    assert.throws(() => new ProxyIdentity([peer]), { name: "TypeError", message: `${peer} contains every address` });
   }
 });
 

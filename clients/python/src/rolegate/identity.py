@@ -97,10 +97,10 @@ class ProxyIdentity:
         return user
 
 
-_TURN_OFF = "turn off what takes addresses from X-Forwarded-For, in uvicorn by --no-proxy-headers"
-_UNKNOWN = "the address of the connection is unknown, as that of a Unix socket; let the proxy use TCP"
+_TURN_OFF = "do not let the server take addresses from X-Forwarded-For (uvicorn: --no-proxy-headers)"
+_UNKNOWN = "the address of the connection is unknown, as with a Unix socket; let the proxy use TCP"
 _REWRITTEN = f"the address of the connection may have been replaced; {_TURN_OFF}"
-_NOT_LISTED = f"its address is not in the list of proxies; if it is that of a browser, {_TURN_OFF}"
+_NOT_LISTED = f"its address is not in the list of proxies; if it is a browser's, {_TURN_OFF}"
 
 
 def _network(text: str) -> Network:
@@ -108,9 +108,9 @@ def _network(text: str) -> Network:
         raise TypeError("a peer must be an address or a network")
     network = ip_network(text, strict=False)
     if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
-        raise ValueError(f"{text} never matches, because IPv4 addresses count as such")
+        raise ValueError(f"{text} never matches, because IPv4 peers are compared as IPv4")
     if network.prefixlen == 0:
-        raise ValueError(f"{text} is everybody")
+        raise ValueError(f"{text} contains every address")
     return network
 
 
@@ -156,13 +156,13 @@ def _user_of(headers: Sequence[Tuple[str, str]]) -> User:
     try:
         [[user_id], [username], [role]] = found.values()
     except ValueError:
-        raise _refused("a header of the identity is missing, or there are several of it") from None
+        raise _refused("an identity header is missing or repeated") from None
     if not _USER_ID.fullmatch(user_id) or int(user_id) > _MAX_ID:
-        raise _refused("Rolegate-User-Id is no id")
+        raise _refused("Rolegate-User-Id is not an id")
     try:
         return User(int(user_id), _decoded(username), role_of(role, pb.ROLE_UNSPECIFIED))
     except RolegateError:
-        raise _refused("Rolegate-Role is no role") from None
+        raise _refused("Rolegate-Role is not a role") from None
 
 
 def _decoded(name: str) -> str:
@@ -182,5 +182,5 @@ def _refused(problem: str, peer: Optional[Address] = None) -> IdentityRefused:
     if now >= _LOGGED.get(problem, now):
         _LOGGED[problem] = now + 60
         origin = "" if peer is None else f"; it came from {peer}"
-        _LOG.warning("refused a request with the identity of a proxy: %s%s", problem, origin)
+        _LOG.warning("refused the identity headers of a request: %s%s", problem, origin)
     return IdentityRefused(problem)
