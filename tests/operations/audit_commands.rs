@@ -1,4 +1,4 @@
-//! `auth-service audit …`, and `user erase-audit`.
+//! Tests `auth-service audit list`, `export` and `verify`, and `user erase-audit`, on the record of a running service.
 
 use crate::{stored_record::Tables, user_commands::user};
 use e2e::{Exit, Process, Program, TestApp, TestDatabase, TestSetup, for_two_deployments};
@@ -27,7 +27,7 @@ pub(crate) async fn audit(database: &TestDatabase, arguments: &[&str]) -> Exit {
     Process::run(program, &arguments, &settings, folder.path(), "").await
 }
 
-/// The seal that the command prints, as revision and digest.
+/// Runs `audit verify`, expects it to succeed, and returns the printed seal as `REVISION:DIGEST`.
 pub(crate) async fn verified(database: &TestDatabase, held: Option<&str>) -> String {
     let exit = match held {
         Some(held) => audit(database, &["verify", "--seal", held]).await,
@@ -43,7 +43,7 @@ pub(crate) async fn verified(database: &TestDatabase, held: Option<&str>) -> Str
     seal.to_owned()
 }
 
-/// What `audit list` with these arguments prints.
+/// Returns the lines that `audit list` prints with these arguments.
 async fn list(app: &TestApp, arguments: &[&str]) -> Vec<String> {
     let exit = audit(&app.database, &[&["list"], arguments].concat()).await;
     assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
@@ -190,7 +190,7 @@ async fn the_record_is_exported_as_the_api_shows_it_the_oldest_first(setup: Test
     let mut shown = shown.await;
     shown.reverse();
     let exported = export(&app.database).await;
-    // A login of the admin may have been written since.
+    // The export may have one more row, because a login of the admin may have been recorded since.
     assert_eq!(exported[..shown.len()], shown);
     let events: Vec<_> = shown
         .iter()
@@ -242,7 +242,7 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
             format!("{revision}:{}", "0".repeat(64)),
             "differs from the given one",
         ),
-        // Within the batch of the import, and after it.
+        // These revisions have no seal: one is inside the batch of the import, the other after the last row.
         (
             format!("{}:{digest}", number - 1),
             "there is no seal at revision",
@@ -287,7 +287,7 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
     expect_refused(&app, &["verify", "--seal"], 64, "SEAL: a value is missing").await;
 }
 
-/// Of this user, as user and as actor.
+/// Returns the entries in which this user is the changed user or the actor.
 fn of(entries: &[Value], id: i64) -> impl Iterator<Item = &Value> {
     entries
         .iter()
@@ -360,7 +360,8 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
         assert_eq!(*new, expected);
     }
     assert_eq!(before.len(), kept.len());
-    // What others did is as it was: the admin from this address, ann to bob.
+    // The erasure leaves what other users did: the admin's address stays in the change of ann's role, and bob's name in
+    // the change that ann made.
     let addresses = of(&after, ann.id)
         .filter(|it| it["client_address"] == "127.0.0.1")
         .count();
@@ -401,7 +402,7 @@ async fn an_erasure_removes_the_name_from_keys_that_the_user_made_for_others(set
 async fn a_row_that_was_tampered_with_keeps_the_name_and_the_erasure_says_so(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
-    // It is recorded behind.
+    // Logins are recorded in the background, after their response.
     e2e::eventually("the login", async || {
         let logins = list(&app, &["--event", "login_ok"]).await;
         (!logins.is_empty()).then_some(())
@@ -451,7 +452,7 @@ async fn the_name_of_a_user_who_exists_is_not_erased(setup: TestSetup) {
         "the old rows stay"
     );
     assert_eq!(list(&app, &["--event", "audit_erased"]).await, [""; 0]);
-    // Also the sign-in that is recorded behind.
+    // Waits for both rows of the second user: the sign-in is recorded in the background, after its response.
     e2e::eventually("the login", async || {
         (named(second).await >= 2).then_some(())
     })

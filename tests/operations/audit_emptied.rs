@@ -1,4 +1,4 @@
-//! `auth-service audit verify` of a record from which everything was removed, and of one that is new.
+//! Checks that `auth-service audit verify` tells a record whose rows were all removed from a new record.
 
 use crate::{
     audit_commands::{audit, verified},

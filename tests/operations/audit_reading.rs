@@ -1,4 +1,4 @@
-//! `audit list` and `audit export` of a record that somebody changed, or that nobody takes.
+//! Tests `audit list` and `audit export` where rows were changed by hand, and where no program reads their output.
 
 use crate::{
     audit_commands::audit,
@@ -18,7 +18,7 @@ for_both_stores!(
     texts_of_a_tampered_row_forge_no_line_of_the_list,
 );
 
-/// Users whose rows are far more than a pipe holds.
+/// How many users are imported, so that the rows of the record are far more than a pipe buffers.
 const IMPORTED: usize = 3000;
 
 async fn run(app: &TestApp, arguments: &[&str], input: &str) {
@@ -101,7 +101,7 @@ async fn a_row_that_cannot_be_read_is_named_and_the_others_are_printed(store: St
     assert!(revisions.len() >= lines - 3, "{exported:?}");
 
     let listed = audit(&app.database, &["list", "--limit", "1000"]).await;
-    // A list shows details as they are.
+    // A list prints the stored details unchanged, even if they are not JSON.
     expect_named(&listed, &[2, 4]);
     assert!(listed.stdout.contains("no JSON\n"), "{listed:?}");
     assert!(listed.stdout.lines().count() >= lines - 2, "{listed:?}");
@@ -117,7 +117,7 @@ async fn a_row_that_cannot_be_read_is_named_and_the_others_are_printed(store: St
     );
 }
 
-/// The page of the API has all rows, and the three that cannot be read say so.
+/// Checks that the API's page has all rows, and marks the three that cannot be read.
 async fn expect_page_with_unreadable_rows(app: &TestApp, lines: usize) {
     let admin = app.bearer.with_token(&app.admin().await.token);
     let page = admin.get("/audit?limit=200").await.expect(200).json();
@@ -142,7 +142,7 @@ async fn texts_of_a_tampered_row_forge_no_line_of_the_list(store: Store) {
     let before = audit(&app.database, &["list"]).await;
     assert_eq!(before.code, Some(0), "{before:?}");
     let lines = before.stdout.lines().count();
-    // A line break, an escape of the terminal, a change of direction, and a letter that shows nothing.
+    // The texts contain a line break, a terminal escape, a change of writing direction, and an invisible character.
     app.database
         .execute(if store == Store::Sqlite {
             "UPDATE audit SET event = event || char(10, 27, 8238, 12644) || '[2Jforged',

@@ -1,4 +1,4 @@
-//! `AUDIT_RETENTION_DAYS`: what is older leaves the record, which goes on.
+//! Tests `AUDIT_RETENTION_DAYS`: older rows are removed, and the rest of the record stays verifiable and readable.
 
 use crate::{
     audit_commands::{audit, export, verified},
@@ -21,7 +21,8 @@ for_both_stores!(
 
 const DAY: i64 = 86_400;
 
-/// Moves the rows of the first seals into the past, so many days each, and seals everything anew.
+/// Moves the rows of the first seals into the past, by the given number of days for each seal, and computes all seals
+/// anew.
 fn age(record: &mut StoredRecord, days: &[i64]) {
     let now = i64::try_from(now()).expect("a time");
     for (index, days) in days.iter().enumerate() {
@@ -36,7 +37,7 @@ fn age(record: &mut StoredRecord, days: &[i64]) {
     record.seal();
 }
 
-/// A service with a record of at least five seals: registered users, a batch each.
+/// Starts a service whose record has at least five seals. It registers users one by one, so that each has a batch.
 async fn start(store: Store) -> TestApp {
     let app = TestSetup::all_in_one(store)
         .with("AUDIT_RETENTION_DAYS", "90")
@@ -72,7 +73,7 @@ pub(crate) async fn watch(
     }
 }
 
-/// The names in the first changes of a stream.
+/// Returns the usernames in the first `count` changes of a stream.
 async fn names(mut stream: Streaming<WatchUsersResponse>, count: usize) -> Vec<String> {
     let mut names = Vec::new();
     while names.len() < count {
@@ -88,21 +89,21 @@ async fn names(mut stream: Streaming<WatchUsersResponse>, count: usize) -> Vec<S
     names
 }
 
-/// Starts the service again on the changed record.
+/// Writes the changed record to the database, and starts the service again.
 async fn restart_on(app: &mut TestApp, record: &StoredRecord) {
     app.kill_auth().await;
     Tables::of(&app.database).await.write(record).await;
     app.start_auth(None).await;
 }
 
-/// As if an hour had passed since the last removal.
+/// Moves the last removal an hour into the past, because retention removes at most two days of rows in an hour.
 async fn pass_an_hour(app: &TestApp) {
     let passed = "UPDATE audit_retention SET moved_at = moved_at - 3600".to_owned();
     Tables::of(&app.database).await.execute(passed).await;
 }
 
-/// Waits until retention has removed the record up to the revision. An export that retention overtakes is
-/// incomplete and says so, as it must; the next one is whole.
+/// Waits until retention has removed the record up to the revision. An export that retention overtakes must fail and
+/// say that it is incomplete, so it is tried again.
 async fn begins_behind(app: &TestApp, revision: i64) {
     eventually("the removal", async || {
         let exit = audit(&app.database, &["export"]).await;
@@ -124,7 +125,8 @@ async fn what_is_too_old_leaves_the_record_two_days_an_hour(store: Store) {
     let mut record = Tables::of(&app.database).await.read().await;
     let revision = |record: &StoredRecord, seal: usize| number(&record.seals[seal], "revision");
     assert!(record.seals.len() >= 6, "{record:?}");
-    // More than the first two, and more than two days after them: too old, and removed later.
+    // The third batch is too old as well. It is more than two days younger than the first two, so a later run removes
+    // it.
     age(&mut record, &[200, 199, 95, 89]);
     restart_on(&mut app, &record).await;
     let (second, third) = (revision(&record, 2), revision(&record, 3));
@@ -147,7 +149,7 @@ async fn what_is_too_old_leaves_the_record_two_days_an_hour(store: Store) {
     );
     assert!(exit.stdout.contains(&problem), "{exit:?}");
 
-    // A start within the hour removes nothing, one after it two days more.
+    // A start within an hour of the last removal removes nothing. A later start removes two more days.
     app.kill_auth().await;
     app.start_auth(None).await;
     app.try_register("gina", "a password").await.expect(200);
@@ -183,7 +185,7 @@ async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
     let mut app = start(store).await;
     app.kill_auth().await;
     let mut record = Tables::of(&app.database).await.read().await;
-    // As if all of this was long ago.
+    // All batches but the newest are far older than the retention, as when the host's clock is a year ahead.
     let days = vec![400; record.seals.len() - 2];
     age(&mut record, &[&[403][..], &days].concat());
     restart_on(&mut app, &record).await;
@@ -205,7 +207,7 @@ async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
     );
 }
 
-/// Removes the rows of the oldest batches, as anybody with access to the database can.
+/// Removes the rows of the oldest batches, as an attacker with access to the database could.
 async fn remove_batches(app: &TestApp, count: usize) -> i64 {
     let mut tables = Tables::of(&app.database).await;
     let record = tables.read().await;
@@ -219,7 +221,7 @@ async fn remove_batches(app: &TestApp, count: usize) -> i64 {
     revision
 }
 
-/// As if the release before had kept the database.
+/// Takes the migration of retention back, so that the next start upgrades a database of the previous release.
 async fn undo_migration(app: &TestApp) {
     let undo =
         "DROP TABLE audit_retention; DROP TABLE addition; DROP INDEX audit_pending_urgent_idx;

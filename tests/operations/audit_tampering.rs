@@ -1,4 +1,4 @@
-//! `auth-service audit verify` after changes of the tables by hand.
+//! Checks that `auth-service audit verify` finds changes that were made to the tables by hand, most of them at random.
 
 mod changes;
 
@@ -20,13 +20,15 @@ for_both_stores!(
     a_removal_that_the_seals_contradict_is_found,
 );
 
-/// Each alone, with a run of the command. `AUDIT_CHANGES` is another number.
+/// How many random changes are tested, each alone and with one run of the command. `AUDIT_CHANGES` overrides the
+/// number.
 const CHANGES: usize = 300;
-/// With two runs each.
+/// How many changes with seals computed anew are tested, with two runs of the command each.
 const CHAINS: usize = 40;
 const IMPORTS: usize = 10;
 
-/// A record of some 300 rows in some 20 batches, which nobody uses any more, and its last seal.
+/// Creates a record of about 300 rows in about 20 batches, and returns it with its last seal. The service has ended, so
+/// the record no longer changes.
 async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, StoredRecord, String) {
     let app = TestSetup::all_in_one(store).start().await;
     let admin = app.bearer.with_token(&app.admin().await.token);
@@ -60,7 +62,7 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
             .await
             .expect(200)
             .json();
-        // Of strangers one a minute.
+        // Failed logins of unknown names are recorded only once a minute, so not every failure has a row.
         (refused["entries"].as_array().expect("entries").len() > 6).then_some(())
     })
     .await;
@@ -149,7 +151,7 @@ async fn a_chain_that_was_computed_anew_is_found_with_a_held_seal(store: Store) 
     }
 }
 
-/// The record without the rows up to the seal with this index, as retention would leave it.
+/// Returns the record without the rows up to the seal with this index, as retention would leave it.
 fn without_oldest(record: &StoredRecord, seal: usize) -> StoredRecord {
     let mut shortened = record.clone();
     shortened.seals.drain(..seal);
@@ -185,9 +187,9 @@ async fn a_removal_that_the_seals_contradict_is_found(store: Store) {
     let now = number(&shortened.seals[0], "at");
     let day = 86_400;
     for (before, days) in [
-        // The seal of the last missing row is from today.
+        // The removal claims rows older than 90 days, but the seal of the last missing row is from today.
         (now - 90 * day, 90),
-        // A time that this retention does not remove yet.
+        // The removal claims rows that its own retention would not remove yet.
         (now + day, 90),
         (now + day, 0),
     ] {
@@ -221,7 +223,7 @@ async fn an_erasure_by_hand_is_found(store: Store) {
             if id.is_some_and(|id| has_erased(&record, id)) {
                 continue;
             }
-            // One row of each kind; the imported ones are alike.
+            // One row of each kind is enough, because imported users have rows of the same kind.
             let kind = (text(row, "event").to_owned(), id.is_none(), of_user);
             kinds.entry(kind).or_insert((index, of_user));
         }

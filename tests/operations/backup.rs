@@ -1,4 +1,4 @@
-//! `rolegate backup` and `rolegate restore`: users and posts in SQLite files.
+//! Tests `rolegate backup` and `rolegate restore` with users and posts in SQLite files.
 
 mod ended;
 mod interrupted;
@@ -15,7 +15,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// rolegate with the default databases, in a folder of its own.
+/// A `rolegate` with the default databases, in a folder of its own.
 struct Own {
     folder: TempDir,
     settings: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ impl Own {
     }
 }
 
-/// A stopped rolegate with a post by `ann`, and a backup of it, `a.db`.
+/// Returns a stopped `rolegate` with a post by `ann`, and with a backup in `a.db`.
 async fn stopped_with_backup() -> Own {
     let own = Own::new();
     let (process, bearer) = own.start().await;
@@ -81,7 +81,7 @@ async fn stopped_with_backup() -> Own {
     own
 }
 
-/// Registers a user and makes an author of it, who writes a post.
+/// Registers a user, gives them the role author, and writes a post as that user.
 async fn add_author(own: &Own, bearer: &Api, name: &str) -> TestUser {
     let admin = TestUser::log_in(bearer, "admin", &own.admin_password()).await;
     let user = TestUser::register(bearer, name).await;
@@ -100,7 +100,7 @@ async fn add_author(own: &Own, bearer: &Api, name: &str) -> TestUser {
     user
 }
 
-/// The titles of all posts.
+/// Returns the titles of all posts.
 async fn titles(bearer: &Api) -> Vec<String> {
     let posts = bearer.get("/posts").await.expect(200).json();
     let posts = posts["posts"].as_array().expect("a list").iter();
@@ -109,7 +109,7 @@ async fn titles(bearer: &Api) -> Vec<String> {
         .collect()
 }
 
-/// Changes a database that no program uses.
+/// Runs a statement on a database file that no program has open.
 async fn run_sql(file: &Path, sql: &'static str) {
     let options = SqliteConnectOptions::new().filename(file);
     let mut connection = options.connect().await.expect("opened");
@@ -194,7 +194,7 @@ async fn a_backup_of_a_running_service_restores_users_and_posts() {
     bearer.post("/login", &bob).await.expect(401);
     drop(process);
 
-    // Into another deployment, whose folder does not exist.
+    // Restores into another deployment, whose data folder does not exist yet.
     let other = Own::new();
     let from = users.display().to_string();
     other
@@ -352,7 +352,7 @@ async fn a_backup_while_users_register_is_whole() {
     );
 }
 
-/// Where there is python3: it has a SQLite of its own.
+/// Opens the files with the SQLite of `python3`, which is independent of ours. Without `python3`, the test passes.
 #[tokio::test]
 async fn the_files_of_a_backup_are_ordinary_databases() {
     let own = Own::new();

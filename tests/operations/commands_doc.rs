@@ -1,4 +1,4 @@
-//! `docs/commands.md` against `--help` of the programs.
+//! Compares the commands in `docs/commands.md` with those in `--help` of the programs.
 
 use e2e::{Process, Program};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// A command with its groups, such as `user create`.
+/// The commands of a program, each with the names of its groups, such as `user create`.
 pub(crate) type Commands = BTreeSet<String>;
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn reference_lists_exactly_the_commands_in_help() {
     assert_eq!(commands(Program::PostsService).await, of_posts);
 }
 
-/// The words in lower case behind the name of the program.
+/// Returns the commands in a documented code block: the words in lower case after the program's name.
 fn documented(block: &str, program: &str) -> Commands {
     let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
     let command = |line: &str| {
@@ -47,7 +47,7 @@ fn documented(block: &str, program: &str) -> Commands {
     block.lines().filter_map(command).collect()
 }
 
-/// Those that `--help` lists, with the commands of groups.
+/// Returns the commands that `--help` lists, with the commands of each group.
 pub(crate) async fn commands(program: Program) -> Commands {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut commands, mut groups) = (Commands::new(), vec![String::new()]);

@@ -1,5 +1,5 @@
-//! What docker-compose.yml, the Dockerfile and deploy/haproxy.cfg promise an operator of an engine:
-//! restarts, bounded logs, networks.
+//! Checks what docker-compose.yml, the Dockerfile and deploy/haproxy.cfg tell the container engine: restarts, bounded
+//! logs and networks.
 
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -20,8 +20,8 @@ fn service_that_got_a_sighup_by_hand_restarts_after_a_crash() {
     let compose = compose();
     for name in SERVICES.into_iter().chain(["postgres"]) {
         let service = &compose["services"][name];
-        // The engine counts a container as stopped by hand if it has no stop signal of its own, and
-        // then `unless-stopped` leaves it down.
+        // The engine takes a container without a stop signal of its own for one that was stopped by hand, and
+        // `unless-stopped` would leave it down.
         assert_eq!(service["restart"], "always", "{name}");
         assert!(service["stop_signal"].is_string(), "{name}");
         assert_ne!(service["stop_signal"], "SIGHUP", "{name}");
@@ -78,7 +78,7 @@ fn grpc_is_bound_to_its_own_network_and_trusts_no_other() {
         assert_eq!(settings(name)["TRUSTED_GATEWAYS"], auth, "{name}");
     }
     assert_eq!(settings("gateway")["TRUSTED_PROXIES"], subnet("gateways"));
-    // Callers use a name that exists on this network only.
+    // Callers use a host name that exists on this network only.
     for (name, alias) in [
         ("auth-service", "auth-grpc"),
         ("posts-service", "posts-grpc"),
@@ -150,7 +150,7 @@ fn balancer_logs_what_fails_without_queries_and_limits_each_source() {
         .iter()
         .find(|line| line.starts_with("log-format "))
         .expect("a format");
-    // Status, method, and path without query.
+    // The log format has the status, the method, and the path without the query.
     for field in ["%ST", "%HM", "%HPO"] {
         assert!(format.contains(field), "{format}");
     }

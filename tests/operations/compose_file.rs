@@ -1,4 +1,4 @@
-//! The properties of docker-compose.yml that can be checked without an engine.
+//! Checks the properties of docker-compose.yml that need no container engine.
 
 use e2e::{Process, Program};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
         .map(|(name, service)| (name.as_str(), service))
 }
 
-/// The program of a service, if it is one of ours.
+/// Returns the program that a service runs, if it is one of ours.
 pub(crate) fn program(service: &Value) -> Option<Program> {
     match service["command"][0].as_str()? {
         "auth-service" => Some(Program::AuthService),
@@ -46,7 +46,7 @@ fn services_start_after_their_dependencies() {
     for (name, after) in wanted.as_object().expect("an object") {
         assert_eq!(compose["services"][name]["depends_on"], *after, "{name}");
     }
-    // Services on whose health others depend have a health check.
+    // These services need a health check, because others wait until they are healthy.
     for name in ["postgres", "auth-service", "posts-service", "gateway"] {
         let test = &compose["services"][name]["healthcheck"]["test"];
         assert_eq!(
@@ -92,7 +92,7 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
                 .is_some_and(|list| list.contains(&mount))
         })
     };
-    // Only auth-service has the signing secret; the others see the secrets of the database.
+    // Only auth-service mounts the signing secret. The others mount the secrets of the database.
     assert_eq!(mounts("secrets:/secrets:ro,nocopy"), ["auth-service"]);
     let of_database = ["migrate", "migrate-posts", "postgres", "posts-service"];
     assert_eq!(mounts("database-secrets:/secrets:ro,nocopy"), of_database);
@@ -138,7 +138,7 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
     }
 }
 
-/// The files that `init-secrets` creates, and those that it copies.
+/// The files that `init-secrets` creates, and those that it copies for the other services.
 const SECRETS: [&str; 6] = [
     "signing-secret",
     "signing-secrets-accepted",
@@ -200,7 +200,7 @@ fn containers_are_confined_and_have_time_to_stop() {
         );
         assert_eq!(service["privileged"], Value::Null, "{name}");
         if ["auth-service", "posts-service", "gateway", "balancer"].contains(&name) {
-            // Longer than the lame-duck time (2 s) and the drain (20 s).
+            // The grace period is longer than the lame-duck time (2 s) and the drain (20 s) together.
             assert_eq!(service["stop_grace_period"], "30s", "{name}");
             assert!(service["mem_limit"].is_string(), "{name}");
         }
@@ -253,7 +253,7 @@ async fn every_variable_is_a_valid_setting_of_its_program() {
             .map(|(name, value)| (name.clone(), value.as_str().expect("text").to_owned()))
             .chain([("OPS_LISTEN_ADDR".to_owned(), "127.0.0.1:1".to_owned())])
             .collect();
-        // Nothing listens there, which is exit 1; an invalid setting would be 64.
+        // Nothing listens on the probed address, so the exit code is 1. An invalid setting would give 64.
         let exit = Process::run(program, &["healthcheck"], &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(1), "{name}: {exit:?}");
     }

@@ -1,5 +1,5 @@
-//! The steps of docker-compose.yml in order, as processes instead of containers, each with the folder
-//! of secrets that its container mounts.
+//! Runs the steps of docker-compose.yml in order, with processes instead of containers. Each gets the folder of secrets
+//! that its container mounts.
 
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, eventually, postgres};
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn run(program: Program, arguments: &[&str], settings: &Settings, folder: 
     assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
 }
 
-/// Repeats the health check until it succeeds, like compose.
+/// Repeats the health check until it succeeds, as Compose does.
 async fn wait_for_health(process: &Process, program: Program, folder: &Path) {
     let ops = settings([("OPS_LISTEN_ADDR", process.socket_address("ops").to_string())]);
     eventually("health", async || {
@@ -42,7 +42,7 @@ async fn compose_steps_lead_to_a_working_deployment() {
     let database_secrets = folder.join("database-secrets");
     let database_file = |name: &str| database_secrets.join(name).display().to_string();
 
-    // The server of `TEST_DATABASE_URL` may have a password already.
+    // If the server of `TEST_DATABASE_URL` already has a password, `init-secrets` must keep it, so it is written first.
     if let Some(password) = postgres::url().password() {
         fs::create_dir(&secrets).expect("made");
         fs::set_permissions(&secrets, fs::Permissions::from_mode(0o700)).expect("set");

@@ -1,4 +1,4 @@
-//! `docs/configuration.md` against `--help` of every program.
+//! Compares `docs/configuration.md` with `--help` of every program, and its lists of variables with the sources.
 
 use e2e::{Process, Program};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// A group, a variable and its default, where it is a fixed value.
+/// The group of a setting, its variable, and its default if that is a fixed value.
 type Setting = (String, String, Option<String>);
 
 const PROGRAMS: [Program; 4] = [
@@ -76,7 +76,7 @@ async fn the_names_with_the_prefix_are_the_settings_of_all_programs() {
     assert_eq!(names, Vec::from_iter(real), "in alphabetical order");
 }
 
-/// The names in the first column of the table with this heading. One with `…` stands for several.
+/// Returns the names in the first column of the table with this heading. A name with `…` stands for several variables.
 fn names_under<'a>(document: &'a str, heading: &str) -> BTreeSet<&'a str> {
     let heading = format!("| {heading} |");
     let mut lines = document.lines();
@@ -95,7 +95,7 @@ fn is_variable(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase()) && name.bytes().all(is_upper)
 }
 
-/// The names of variables in string literals of the product's files that read the environment by themselves.
+/// Returns the variables that stand as string literals in those product files that read the environment themselves.
 fn names_in_sources() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders: Vec<_> = ["auth-service", "gateway", "posts-service", "rolegate"]
@@ -113,7 +113,7 @@ fn names_in_sources() -> BTreeSet<String> {
                 continue;
             }
             let is_source = path.extension().is_some_and(|it| it == "rs");
-            // It is a part of a client that only tests use.
+            // `testing.rs` belongs to a client that only tests use.
             if !is_source || path.ends_with("auth-client/src/testing.rs") {
                 continue;
             }
@@ -123,7 +123,7 @@ fn names_in_sources() -> BTreeSet<String> {
             }
             let product = text.split("#[cfg(test)]").next().unwrap_or_default();
             let literals = product.split('"').skip(1).step_by(2);
-            // Cargo's are read by the compiler.
+            // The compiler reads Cargo's variables, not the program.
             let is_read = |it: &&str| is_variable(it) && !it.starts_with("CARGO_");
             let variables = literals.filter(is_read);
             names.extend(variables.map(str::to_owned));
@@ -148,7 +148,7 @@ fn usual_variables_are_listed_as_read_if_and_only_if_a_source_reads_them() {
     let wrong: Vec<_> = not_read.intersection(&sources).collect();
     assert!(wrong.is_empty(), "listed as not read: {wrong:?}");
     assert!(read.is_disjoint(&not_read));
-    // sqlx, tokio and OpenTelemetry read the others by themselves.
+    // Libraries such as sqlx, tokio and OpenTelemetry read the other variables themselves.
     let by_libraries = |name: &&&str| {
         let prefixes = ["PG", "OTEL_EXPORTER_OTLP_", "OTEL_RESOURCE_"];
         prefixes.iter().any(|prefix| name.starts_with(prefix))
@@ -160,15 +160,15 @@ fn usual_variables_are_listed_as_read_if_and_only_if_a_source_reads_them() {
     assert!(stale.is_empty(), "no source reads {stale:?}");
 }
 
-/// In their order.
+/// Returns the groups in the order in which they first appear.
 fn groups(settings: &[Setting]) -> Vec<&str> {
     let mut groups: Vec<_> = settings.iter().map(|setting| setting.0.as_str()).collect();
     groups.dedup();
     groups
 }
 
-/// What the tables say about this program. Where they have no column of programs, the paragraph before
-/// names them. A default that is more than one code span is a description, which `--help` need not repeat.
+/// Returns what the tables say about this program. If a table has no column of programs, the paragraph before it names
+/// them. A default that is more than one code span is a description, which `--help` need not repeat.
 fn documented(document: &str, program: &str) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     let (mut group, mut programs) = ("", "");
@@ -211,7 +211,7 @@ fn documented(document: &str, program: &str) -> Vec<Setting> {
     settings
 }
 
-/// Groups, names and defaults as clap prints them, each on a line of its own.
+/// Returns the groups, names and defaults that clap prints, each on a line of its own.
 fn settings(help: &str) -> Vec<Setting> {
     let (mut settings, mut group) = (Vec::<Setting>::new(), "");
     for line in help.lines() {

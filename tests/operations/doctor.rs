@@ -1,4 +1,4 @@
-//! `auth-service doctor`: reports problems and changes nothing.
+//! Checks that `auth-service doctor` reports problems and changes nothing.
 
 use e2e::{
     ADMIN_PASSWORD, Exit, Process, Program, SIGNING_SECRET, Store, TcpProxy, TestDatabase,
@@ -17,7 +17,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     exit
 }
 
-/// Asserts a line with this mark and this text.
+/// Asserts that the output has a line with this mark and this text.
 #[track_caller]
 pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
     let found = exit

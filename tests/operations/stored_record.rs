@@ -1,11 +1,11 @@
-//! The tables of the record, read and written as a whole: what anybody with access to the database can do.
+//! Reads and writes the tables of the record as a whole, as an attacker with access to the database could.
 
 use e2e::TestDatabase;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
-/// A row of one of the tables by its columns.
+/// A row of one of the tables: the value of each column.
 pub(crate) type Row = Map<String, Value>;
 
 pub(crate) const ROW: [&str; 16] = [
@@ -28,14 +28,14 @@ pub(crate) const ROW: [&str; 16] = [
 ];
 pub(crate) const SEAL: [&str; 3] = ["revision", "at", "digest"];
 
-/// Both tables by ascending revision.
+/// The rows of both tables, by ascending revision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredRecord {
     pub(crate) rows: Vec<Row>,
     pub(crate) seals: Vec<Row>,
 }
 
-/// A connection that stays open.
+/// A connection to the database of the record, which stays open between statements.
 pub(crate) enum Tables {
     Postgres(PgConnection),
     Sqlite(SqliteConnection),
@@ -62,7 +62,7 @@ impl Tables {
         StoredRecord { rows, seals }
     }
 
-    /// Replaces everything in both tables.
+    /// Replaces all rows of both tables.
     pub(crate) async fn write(&mut self, record: &StoredRecord) {
         let mut script = "BEGIN; DELETE FROM audit; DELETE FROM audit_seal;".to_owned();
         for (table, columns, rows) in [
@@ -100,7 +100,7 @@ impl Tables {
         .expect("written");
     }
 
-    /// Runs a statement, as anybody with access to the database can.
+    /// Runs a statement on the database, past the service.
     pub(crate) async fn execute(&mut self, sql: String) {
         let script = sqlx::raw_sql(AssertSqlSafe(sql));
         match self {
@@ -110,7 +110,7 @@ impl Tables {
         .expect("executed");
     }
 
-    /// Adds a row that says that retention has removed the rows up to this revision.
+    /// Adds a row that claims that retention has removed the rows up to this revision.
     pub(crate) async fn add_removal(&mut self, through: i64, before: i64, days: i64) {
         let now = e2e::token::now();
         let details = json!({
@@ -166,12 +166,12 @@ pub(crate) fn text<'a>(row: &'a Row, column: &str) -> &'a str {
 }
 
 impl StoredRecord {
-    /// The revision of the last row and seal.
+    /// Returns the revision of the last row, which is also that of the last seal.
     pub(crate) fn last(&self) -> i64 {
         number(self.seals.last().expect("a seal"), "revision")
     }
 
-    /// Gives the rows revisions without gaps.
+    /// Numbers the rows anew, so that their revisions have no gaps.
     pub(crate) fn renumber(&mut self) {
         let first = number(&self.seals[0], "revision") + 1;
         for (row, revision) in self.rows.iter_mut().zip(first..) {
@@ -179,7 +179,7 @@ impl StoredRecord {
         }
     }
 
-    /// Computes every seal but the oldest anew, each with the rows up to its revision, as the program does.
+    /// Computes every seal but the oldest anew, each from the rows up to its revision, as the program does.
     pub(crate) fn seal(&mut self) {
         let mut rows = self.rows.as_slice();
         for index in 1..self.seals.len() {
@@ -215,7 +215,7 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The salted digests of the user's name, and of the actor's name and address.
+/// Computes the salted digests of the user's name, the actor's name, and the actor's address.
 fn committed(row: &Row) -> [String; 3] {
     let (user, actor) = text(row, "commitments").split_once(' ').expect("two salts");
     let salted =

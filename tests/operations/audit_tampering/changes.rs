@@ -1,4 +1,4 @@
-//! Changes of the tables at random.
+//! Makes random changes to the tables of the record, with or without new seals, and describes each.
 
 use crate::stored_record::{ROW, Row, SEAL, StoredRecord, erase, number, text};
 use e2e::token::now;
@@ -15,11 +15,11 @@ const REQUIRED: [&str; 7] = [
     "digest",
 ];
 
-/// `SplitMix64`.
+/// The random numbers of a run, by `SplitMix64`.
 pub(super) struct Dice(u64);
 
 impl Dice {
-    /// From `AUDIT_SEED`, or from the clock; printed, so that a failed run can be repeated.
+    /// Takes the seed from `AUDIT_SEED` or the clock, and prints it so that a failed run can be repeated.
     #[expect(clippy::print_stdout, reason = "shown when the test fails")]
     pub(super) fn from_environment() -> Self {
         let seed = env::var("AUDIT_SEED").ok();
@@ -40,14 +40,14 @@ impl Dice {
         of[self.below(of.len())]
     }
 
-    /// Two places below `end`.
+    /// Returns two different numbers below `end`.
     fn two(&mut self, end: usize) -> (usize, usize) {
         let first = self.below(end);
         (first, (first + 1 + self.below(end - 1)) % end)
     }
 }
 
-/// Changes the tables without new seals; says what it did.
+/// Changes the tables without computing new seals, and returns what was changed.
 pub(super) fn tamper(record: &mut StoredRecord, dice: &mut Dice) -> String {
     let (rows, seals) = (record.rows.len(), record.seals.len());
     let last = record.last();
@@ -131,12 +131,12 @@ pub(super) fn tamper(record: &mut StoredRecord, dice: &mut Dice) -> String {
     }
 }
 
-/// Changes the tables and computes all seals anew, or removes the end.
+/// Changes a row, or removes the newest batches, computes all seals anew, and returns what was changed.
 pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> String {
     let rows = record.rows.len();
     let what = match dice.below(5) {
         0 | 1 => {
-            // Of the former name the seal covers the digest in the details.
+            // The column of the former name is left out, because the seal covers only the digest in the details.
             let (index, column) = (dice.below(rows), dice.one(&ROW[1..ROW.len() - 2]));
             change_column(&mut record.rows, index, column, dice)
         }
@@ -144,7 +144,7 @@ pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> Str
             let index = dice.below(rows);
             record.rows.remove(index);
             record.renumber();
-            // The last batch has several rows.
+            // The last batch has several rows, so it still has one after the removal.
             let last = record.last() - 1;
             let seal = record.seals.last_mut().expect("a seal");
             seal.insert("revision".to_owned(), last.into());
@@ -156,8 +156,8 @@ pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> Str
             format!("swapped the rows {one} and {other}")
         }
         _ => {
-            // The seal of a new record and at least one batch stay. Verification finds a record without any
-            // row by itself.
+            // The seal of a new record and at least one batch stay, because verification finds a record without any row
+            // even without the given seal.
             let kept = 2 + dice.below(record.seals.len() - 2);
             record.seals.truncate(kept);
             let last = record.last();
@@ -169,7 +169,7 @@ pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> Str
     what
 }
 
-/// Exchanges everything but the revisions.
+/// Swaps two rows or seals, but leaves the revisions in their places.
 fn swap(rows: &mut [Row], one: usize, other: usize) {
     rows.swap(one, other);
     let [revision, other_revision] = [one, other].map(|it| rows[it]["revision"].clone());
@@ -177,7 +177,7 @@ fn swap(rows: &mut [Row], one: usize, other: usize) {
     rows[other].insert("revision".to_owned(), revision);
 }
 
-/// Another value that the column can have: none, that of another row, or a similar one.
+/// Gives the column another value that it can hold: null, the value of another row, or a similar one.
 fn change_column(rows: &mut [Row], index: usize, column: &str, dice: &mut Dice) -> String {
     let old = rows[index][column].clone();
     let new = loop {
@@ -200,7 +200,7 @@ fn change_column(rows: &mut [Row], index: usize, column: &str, dice: &mut Dice) 
         if new != old && (column != "revision" || is_free()) {
             break new;
         }
-        // Whatever is in all rows: a value of the kind that the column has.
+        // If the column is null in all rows, the loop finds no other value, so it ends with a value of the right type.
         if old.is_null() && dice.below(50) == 0 {
             break if column.starts_with("actor_") {
                 7.into()

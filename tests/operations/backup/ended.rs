@@ -1,11 +1,11 @@
-//! What a restore ends, because it may have ended since the backup was made.
+//! Checks which credentials a restore ends: all those that may have been revoked since the backup was made.
 
 use super::{Own, add_author};
 use e2e::{Api, TestUser, proof};
 use serde_json::{Value, json};
 
 impl Own {
-    /// Stops the program, restores the backup `a.db`, and starts it again. Returns what the command printed.
+    /// Stops the program, restores the backup `a.db`, and starts the program again. Returns what the command printed.
     async fn restored(&self, process: e2e::Process) -> (String, e2e::Process, Api) {
         process.terminate();
         assert_eq!(process.exit().await.code, Some(0));
@@ -57,7 +57,7 @@ async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_com
     assert!(of_carl.id > session.id + 100_000, "{of_carl:?}");
 }
 
-/// The id of the newest post.
+/// Returns the id of the newest post.
 async fn last_post_id(bearer: &Api) -> i64 {
     let posts = bearer.get("/posts").await.expect(200).json();
     let newest = posts["posts"].as_array().expect("a list").last();
@@ -143,7 +143,8 @@ async fn tokens_by_a_clock_that_was_ahead_have_ended_too() {
     own.admin(&bearer).await;
     process.terminate();
     process.exit().await;
-    // Without the clock of the replaced file, the token would be good again when the clock has come so far.
+    // If the restore ignored the clock of the replaced file, the token would become valid again once the restored clock
+    // reached that time.
     super::run_sql(&file, "UPDATE clock SET zero = zero + 1200000").await;
     let (_process, bearer) = own.start().await;
     bearer
@@ -153,7 +154,7 @@ async fn tokens_by_a_clock_that_was_ahead_have_ended_too() {
         .expect_detail(401, "Invalid or expired token.");
 }
 
-/// A person who looks for the right one of several backups restores more than once.
+/// Restores several times, as an operator does who looks for the right one of several backups.
 #[tokio::test]
 async fn restores_one_after_the_other_do_not_move_the_clock() {
     let own = Own::new();

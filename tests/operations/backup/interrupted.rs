@@ -1,10 +1,10 @@
-//! Copies that are killed, or that run while others begin.
+//! Tests backups and restores that are killed while they copy, or during which another command begins.
 
 use super::{Own, add_author, stopped_with_backup, titles};
 use e2e::{Api, Process, Program, within_bounds};
 use std::fs;
 
-/// The unfinished copies in a folder.
+/// Returns the names of the unfinished copies in a folder.
 fn partial(own: &Own, folder: &str) -> Vec<String> {
     let names = fs::read_dir(own.path().join(folder)).expect("a folder");
     let names = names.map(|entry| entry.expect("read").file_name());
@@ -12,7 +12,8 @@ fn partial(own: &Own, folder: &str) -> Vec<String> {
     names.filter(|name| name.contains(".partial")).collect()
 }
 
-/// A command of these arguments at the nth try, frozen while it copies into the folder.
+/// Starts a command and freezes it while it copies into the folder. A command that ends before it is frozen is followed
+/// by another, with the arguments for the next attempt.
 async fn frozen(own: &Own, folder: &str, arguments: impl Fn(u32) -> Vec<String>) -> Process {
     let before = partial(own, folder);
     let is_copying = || {
@@ -63,7 +64,7 @@ async fn killed_copies_are_removed_by_the_next_run_and_those_in_use_never() {
     assert_eq!(running.exit().await.code, Some(0));
     assert_eq!(partial(&own, "backups"), [""; 0]);
 
-    // Beside the running service, and into its folder.
+    // A backup into the folder of the running service removes killed copies there, too.
     fs::create_dir(own.path().join("data/.rolegate-copy-killed.partial")).expect("created");
     own.expect(&["backup", "data/b.db"], 0, "Both were checked.")
         .await;
