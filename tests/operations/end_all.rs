@@ -1,4 +1,4 @@
-//! `user end-all`: ends every session and token of a running deployment, on all replicas.
+//! Checks that `user end-all` ends every session and token of a running deployment, on all replicas.
 
 use crate::{
     audit_commands::{audit, export, verified},
@@ -20,7 +20,7 @@ async fn end_all(app: &TestApp, more: &[&str]) -> Exit {
     exit
 }
 
-/// The API of each of two processes on the same database.
+/// Starts a second process on the same database, and returns it with the APIs of both.
 async fn replicas(app: &mut TestApp) -> (e2e::Process, [Api; 2]) {
     let first = app.bearer.clone();
     let old = app.start_second_gateway().await;
@@ -102,7 +102,8 @@ async fn a_watcher_continues_after_the_gap_but_not_from_a_revision_inside_it(set
     app.user("ann").await;
     let seal = verified(&app.database, None).await;
     end_all(&app, &[]).await;
-    // Sign-ins are sealed a moment later, so the last revision before the gap is that of the row.
+    // Sign-ins get their revision a moment later, so only the row of `all_ended` tells the last revision before the
+    // gap.
     let rows = export(&app.database).await;
     let end = rows.iter().find(|row| row["event"] == "all_ended");
     let last = end.expect("a row")["details"]["after_revision"]

@@ -1,4 +1,5 @@
-//! `EXTRA_ROLES`: commands take these roles, and a start does not take one away that is in use.
+//! Tests `EXTRA_ROLES`: commands accept these roles, and a program does not start if a role that a user still has is
+//! missing.
 
 use crate::{
     doctor::expect_line,
@@ -69,7 +70,7 @@ async fn commands_take_extra_roles_and_no_others(setup: TestSetup) {
         [Some("ROLE           "), Some("night-shift_2  ")],
         "{keys}"
     );
-    // The export of a service with these roles is what its import reads.
+    // An export with extra roles can be imported again.
     let exported = run(&app, &["export"]).await.stdout;
     assert!(exported.contains(r#""role":"night-shift_2""#), "{exported}");
 
@@ -141,7 +142,7 @@ async fn a_role_that_users_or_keys_have_is_not_taken_away(setup: TestSetup) {
     let found = doctor(&without).await;
     assert_eq!(found.code, Some(1), "{found:?}");
     expect_line(&found, "FAILED", problem);
-    // One that nobody has may go.
+    // A role that no user has can be taken out of the setting.
     let mut fewer = without.clone();
     fewer.insert("EXTRA_ROLES".to_owned(), "editor".to_owned());
     assert!(start(&fewer).await.is_none(), "it serves");

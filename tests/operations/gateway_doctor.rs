@@ -1,4 +1,4 @@
-//! `gateway doctor`: reports problems and changes nothing.
+//! Checks that `gateway doctor` reports problems and changes nothing.
 
 use crate::doctor::expect_line;
 use e2e::{
@@ -12,7 +12,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     Process::run(Program::Gateway, &["doctor"], settings, folder, "").await
 }
 
-/// Free ports, and the services of `app`.
+/// Returns settings of a gateway with free ports that calls the services of `app`.
 fn settings(app: &TestApp) -> BTreeMap<String, String> {
     let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
@@ -53,7 +53,7 @@ async fn doctor_reaches_both_services(setup: TestSetup) {
         .await
         .expect(200);
     let exit = doctor(&settings, folder.path()).await;
-    // Strangers can send the header too, so that it is not a failure.
+    // Any client can send the header, so doctor only warns.
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(
         &exit,

@@ -1,11 +1,13 @@
-//! Core dumps, open files, and gRPC of the one-process program.
+//! Checks that programs write no core dumps, raise their limit of open files, and that `rolegate` trusts no gRPC
+//! caller.
 
 use e2e::{Process, Program, Store, TestSetup, grpc};
 use rolegate_proto::auth_v1::LoginRequest;
 use std::fs;
 use tonic::{Code, Request};
 
-/// Only a process itself sees whether it is dumpable: a unit test in `core_dumps.rs` checks that.
+/// Checks the core limit only. Whether a process is dumpable is visible only to itself, so a unit test in
+/// `core_dumps.rs` checks that.
 #[tokio::test]
 async fn no_program_writes_core_dumps() {
     let split = TestSetup::split(Store::Sqlite).start().await;
@@ -37,7 +39,8 @@ async fn grpc_of_users_can_be_off_in_one_process() {
     bearer.post("/login", &login).await.expect(200);
 }
 
-/// The gateway in the process calls in memory, so no caller on the port may report client addresses.
+/// In `rolegate`, the gateway calls auth-service over memory. No caller on the gRPC port may therefore report client
+/// addresses.
 #[tokio::test]
 async fn grpc_port_of_one_process_trusts_no_loopback() {
     let setup = TestSetup::all_in_one(Store::Sqlite).with("LOGIN_FAILURE_LIMIT", "1");

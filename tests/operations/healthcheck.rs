@@ -1,4 +1,4 @@
-//! `healthcheck` of each program: its own `/readyz` as an exit code.
+//! Checks that `healthcheck` of each program turns its own `/readyz` into an exit code.
 
 use e2e::{Exit, Process, Program, TestSetup, for_two_deployments};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
     let front = app.gateway();
     let address = front.socket_address("ops");
     front.wait_for_readiness(200).await;
-    // 0.0.0.0: the setting in a container.
+    // In a container, the address is 0.0.0.0.
     for address in [address.to_string(), format!("0.0.0.0:{}", address.port())] {
         let exit = ask(program, &address).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `auth-service init-secrets`.
+//! Tests `auth-service init-secrets`: which files it creates, keeps, copies and rejects.
 
 use e2e::{Exit, Process, Program};
 use std::{
@@ -75,7 +75,7 @@ async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
         "nothing is made again"
     );
     assert_eq!(again.stdout.matches(" exists\n").count(), 5, "{again:?}");
-    // A missing secret is created; the others stay.
+    // A missing secret is created, and the others stay as they are.
     fs::remove_file(folder.join("admin-password")).expect("removed");
     init(&folder, &[], &[]).await;
     assert_ne!(content(&folder, "admin-password"), made[1]);
@@ -96,7 +96,7 @@ async fn database_secrets_are_copied_to_their_own_folder() {
     );
     let copies_path = copies.display().to_string();
     let with_copies = ["--postgres", PLACE, "--database-secrets", &copies_path];
-    // The first run has no second folder, like earlier versions.
+    // The first run has no second folder, as in deployments of earlier versions.
     init(&folder, &["--postgres", PLACE], &[]).await;
     for _ in 0..2 {
         let exit = init(&folder, &with_copies, &[]).await;
@@ -187,7 +187,7 @@ async fn generated_password_obeys_the_minimum_length() {
     assert_eq!(content(folder.path(), "admin-password").trim().len(), 40);
 }
 
-/// Creates secrets, damages one, and asserts that the next run rejects it in one line.
+/// Creates secrets, damages one with `spoil`, and asserts that the next run rejects it in one line.
 async fn expect_rejected(spoil: impl FnOnce(&Path), subject: &str, problem: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("secrets");

@@ -1,4 +1,5 @@
-//! `deploy/kubernetes` against `docker-compose.yml`: the same programs, settings, order and confinement.
+//! Compares `deploy/kubernetes` with `docker-compose.yml`: both have the same programs, settings, order and
+//! confinement.
 
 use crate::compose_file::{compose, program};
 use e2e::Process;
@@ -18,7 +19,7 @@ fn documents(file: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(&text).expect("it is YAML")
 }
 
-/// The files of `kustomization.yaml`, in its order.
+/// Returns the files that `kustomization.yaml` lists, in its order.
 fn files() -> Vec<String> {
     let kustomization = &documents("kustomization.yaml")[0];
     let files = kustomization["resources"]
@@ -30,7 +31,7 @@ fn files() -> Vec<String> {
         .collect()
 }
 
-/// The objects of this kind by name, in the order of the files.
+/// Returns the names and objects of this kind, in the order of the files.
 fn objects(kind: &str) -> Vec<(String, Value)> {
     let all = files().into_iter().flat_map(|file| documents(&file));
     let wanted = all.filter(|object| object["kind"] == kind);
@@ -44,12 +45,12 @@ fn objects(kind: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Jobs and deployments.
+/// Returns the jobs and deployments.
 fn workloads() -> Vec<(String, Value)> {
     [objects("Job"), objects("Deployment")].concat()
 }
 
-/// The files of the generated `ConfigMap`s by name.
+/// Returns the file of settings of each generated `ConfigMap`, by name.
 fn setting_files() -> BTreeMap<String, String> {
     let kustomization = &documents("kustomization.yaml")[0];
     let generators = kustomization["configMapGenerator"]
@@ -62,7 +63,7 @@ fn setting_files() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The settings of a workload, from its `ConfigMap`.
+/// Returns the settings of a workload, read from its `ConfigMap`.
 fn settings(workload: &Value) -> BTreeMap<String, String> {
     let container = &workload["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(
@@ -101,7 +102,8 @@ fn every_file_is_applied() {
 fn workloads_are_those_of_compose_in_its_order() {
     let compose = compose();
     let services = compose["services"].as_object().expect("services");
-    // Secrets are created before, and PostgreSQL and the way in are the cluster's.
+    // Kubernetes has no such services: secrets are created before, and the cluster provides PostgreSQL and the load
+    // balancer.
     let elsewhere = ["init-secrets", "postgres", "balancer"];
     let wanted: BTreeSet<_> = services
         .keys()
@@ -131,7 +133,7 @@ fn workloads_are_those_of_compose_in_its_order() {
 
 #[tokio::test]
 async fn settings_are_those_of_compose_and_valid() {
-    // Networks differ, and so does the time that a cluster needs.
+    // These settings may differ, because networks differ and a cluster needs more time to notice a shutdown.
     let networks = [
         "AUTH_LISTEN_ADDR",
         "POSTS_LISTEN_ADDR",
@@ -200,7 +202,7 @@ fn ports_are_those_of_the_settings() {
             deployment["spec"]["selector"]["matchLabels"], *selector,
             "{name}"
         );
-        // Clients of gRPC must see all replicas; the URLs are checked with the settings.
+        // gRPC clients must see all replicas, so these services are headless. The URLs are checked with the settings.
         let headless = service["spec"]["clusterIP"] == "None";
         assert_eq!(headless, name.ends_with("-grpc"), "{name}");
     }
@@ -224,7 +226,7 @@ fn pods_are_confined_as_in_compose() {
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true, "{name}");
         assert_eq!(pod["securityContext"]["runAsUser"], 65532, "{name}");
         assert_eq!(pod["automountServiceAccountToken"], false, "{name}");
-        // Only auth-service has the signing secret.
+        // Only auth-service mounts the signing secret.
         let secret = &pod["volumes"][0]["secret"]["secretName"];
         let wanted = match name.as_str() {
             "auth-service" => json!("auth-secrets"),
@@ -330,7 +332,7 @@ fn policies_let_those_call_who_share_a_network_in_compose() {
         with_metrics.into_iter().collect::<BTreeSet<_>>(),
         on("metrics")
     );
-    // The callers of each service, by the URLs in its settings.
+    // The callers of a service are the workloads whose settings contain its URL.
     for (name, port) in [("auth-service", 50051), ("posts-service", 50052)] {
         let ingress = &policies[name]["spec"]["ingress"][0];
         assert_eq!(ingress["ports"], json!([{ "port": port }]), "{name}");

@@ -1,4 +1,4 @@
-//! `migrate` of auth-service and posts-service.
+//! Tests `migrate` of auth-service and posts-service.
 
 use e2e::{Process, Program, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores};
 use std::collections::BTreeMap;

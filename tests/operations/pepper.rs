@@ -1,4 +1,4 @@
-//! `PASSWORD_PEPPER`: hashes that need a secret outside the database.
+//! Tests `PASSWORD_PEPPER`, a secret outside the database that goes into password hashes.
 
 use e2e::{
     Process, Store, StoredUser, TestApp, TestDatabase, TestSetup, eventually, for_both_stores,
@@ -22,7 +22,7 @@ async fn stored(app: &TestApp, username: &str) -> StoredUser {
     app.database.user(username).await.expect("stored")
 }
 
-/// Logs in, and waits for a stored hash other than this one.
+/// Logs in, waits until the stored hash differs from `before`, and returns it.
 async fn rehash(app: &TestApp, username: &str, before: &str) -> String {
     app.try_log_in(username, PASSWORD).await.expect(200);
     eventually("a new hash", async || {
@@ -32,7 +32,7 @@ async fn rehash(app: &TestApp, username: &str, before: &str) -> String {
     .await
 }
 
-/// The scheme and the id of the pepper.
+/// Returns the part of a stored hash that names the scheme and the id of the pepper.
 fn pepper(hash: &str) -> &str {
     hash.split_once("$2b$").expect("a hash of bcrypt").0
 }
@@ -73,7 +73,7 @@ async fn pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated(setup: Te
         .expect(401);
     let with_new = rehash(&app, "ann", &with_old).await;
     assert_ne!(pepper(&with_new), pepper(&with_old));
-    // Basic never rehashes, and accepts both.
+    // HTTP Basic accepts hashes with and without the pepper, and never replaces them.
     app.basic
         .with_basic("ann", PASSWORD)
         .get("/protected")
@@ -159,7 +159,7 @@ async fn pepper_is_introduced_and_removed_replica_by_replica(store: Store) {
     ];
     let mut names = Vec::new();
     for (step, settings) in steps.windows(2).enumerate() {
-        // In the middle of the step: one replica has the next setting.
+        // In the middle of the step, one replica already has the next setting.
         let replicas = [start(settings[0]).await, start(settings[1]).await];
         for (number, replica) in replicas.iter().enumerate() {
             let username = format!("user {step} {number}");
@@ -179,7 +179,7 @@ async fn pepper_is_introduced_and_removed_replica_by_replica(store: Store) {
         for mut replica in replicas {
             replica.kill().await;
         }
-        // A hash whose commit the kill interrupted shows when SQLite recovers, at the next start.
+        // If the kill interrupted the commit of a hash, the hash appears only at the next start, when SQLite recovers.
         let new = start(settings[1]).await;
         for name in &names {
             eventually("a hash of the next setting", async || {

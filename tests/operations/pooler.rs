@@ -1,4 +1,5 @@
-//! A connection pooler in transaction mode is refused by name, and named while it breaks requests.
+//! Checks that a start names a connection pooler in transaction mode and refuses it, and that the log names it while it
+//! breaks requests.
 
 use crate::doctor::expect_line;
 use e2e::{
@@ -49,7 +50,8 @@ async fn pooler_in_transaction_mode_is_refused_by_doctor_and_at_start() {
 }
 
 async fn pooler_that_changes_its_mode_is_named_in_the_error_line(setup: TestSetup) {
-    // A prepared statement is already there (42P05), or is not there any more (26000).
+    // With mixed sessions, a prepared statement already exists (42P05). With discarded sessions, it no longer exists
+    // (26000).
     for sessions in [Sessions::Mixed, Sessions::Discarded] {
         let mut app = setup.clone().with_database_proxy().start().await;
         let ann = app.user("ann").await;

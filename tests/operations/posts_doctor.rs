@@ -1,4 +1,4 @@
-//! `posts-service doctor`: reports problems and changes nothing.
+//! Checks that `posts-service doctor` reports problems and changes nothing.
 
 use crate::doctor::expect_line;
 use e2e::{Exit, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores};
@@ -13,7 +13,7 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
     exit
 }
 
-/// An address where nothing listens.
+/// Returns an address where nothing listens.
 fn unreachable() -> SocketAddr {
     "127.0.0.1:1".parse().expect("an address")
 }

@@ -1,4 +1,4 @@
-//! No released program contains a part of `rolegate-test-server`.
+//! Checks that no released program contains a part of `rolegate-test-server`.
 
 use e2e::Program;
 use std::{fs, path::Path};
@@ -27,8 +27,8 @@ fn markers_in(program: &Path) -> Vec<&'static str> {
         .collect()
 }
 
-/// Cargo has built these programs in one build with the test server, so their features are united. Even then no part of
-/// the test server may reach them.
+/// Reads the programs of this build, which Cargo has built together with the test server and with united features. Even
+/// then, no part of the test server may reach them.
 #[test]
 fn no_released_program_contains_a_part_of_the_test_server() {
     for program in RELEASED {

@@ -1,4 +1,4 @@
-//! The commands of `rolegate` that auth-service and posts-service have too.
+//! Tests the commands of `rolegate` that auth-service and posts-service have, too.
 
 use crate::doctor::expect_line;
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, for_both_stores};
@@ -14,7 +14,7 @@ for_both_stores!(
 
 const PASSWORD: &str = "planted-new-password-7c2d";
 
-/// Free ports; the database of the store, or the default.
+/// Returns settings with free ports and a database in this store. On SQLite, the database is the default one.
 async fn settings(store: Store) -> (BTreeMap<String, String>, Option<TestDatabase>) {
     let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
@@ -211,7 +211,7 @@ async fn the_command_of_a_start_sets_the_password_of_admin(store: Store) {
         .lines()
         .find(|line| line.contains(" user reset-password admin"));
     let command = command.unwrap_or_else(|| panic!("no command: {said}"));
-    // The settings of its listeners are of no interest to a command.
+    // Commands ignore the settings of listeners.
     let mut pasted = std::process::Command::new("sh");
     pasted
         .env_clear()
@@ -270,7 +270,7 @@ async fn a_second_rolegate_on_one_data_dir_warns_and_commands_do_not() {
             "{exit:?}"
         );
     }
-    // The second one still holds its mark.
+    // The second process still marks the database as in use, so the third warns.
     first.kill().await;
     let third = start().await;
     assert!(warns(&third));

@@ -1,4 +1,5 @@
-//! `auth-service init-secrets --rotate`, and what protects a database from new secrets.
+//! Tests `auth-service init-secrets --rotate`, and that secrets which do not belong to an existing database are
+//! refused.
 
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, eventually};
 use std::{
@@ -40,13 +41,13 @@ fn lines(folder: &Path, name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// When a file was written.
+/// Returns when a file was last written.
 fn written(path: &Path) -> SystemTime {
     let metadata = fs::metadata(path).expect("there");
     metadata.modified().expect("known")
 }
 
-/// As if the file had been written then.
+/// Sets the time at which the file seems to have been written.
 fn set_written(path: &Path, then: SystemTime) {
     let file = fs::File::options().write(true).open(path).expect("there");
     file.set_modified(then).expect("set");
@@ -78,7 +79,7 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         assert_eq!(lines(folder, SIGNING), both[1..]);
         assert_eq!(lines(folder, ACCEPTED), both);
     }
-    // Not finished: another `accept` would drop the old secret.
+    // The rotation is not finished, so another `accept` would drop the old secret.
     let early = init(folder, &["--rotate", "accept"]).await;
     assert_eq!(early.code, Some(64), "{early:?}");
     assert!(early.stderr.contains("--rotate drop or back"), "{early:?}");
@@ -86,7 +87,8 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
     rotate(folder, "back").await;
     assert_eq!(lines(folder, SIGNING), old);
     rotate(folder, "sign").await;
-    // Tokens of the old secret are valid: the time of the file is that of the last step, also after a copy.
+    // Tokens of the old secret are valid for half an hour after the last step. The step's time is the time of the file,
+    // which a copy keeps.
     let signed = written(&folder.join(SIGNING));
     for age in [0, 29 * 60, 31 * 60] {
         set_written(&folder.join(SIGNING), signed - Duration::from_secs(age));
@@ -106,7 +108,7 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         assert_eq!(lines(folder, SIGNING), both[1..]);
         assert_eq!(lines(folder, ACCEPTED), both[1..]);
     }
-    // The next rotation has a secret of its own.
+    // The next rotation generates another secret.
     rotate(folder, "accept").await;
     assert_eq!(lines(folder, ACCEPTED)[..1], both[1..]);
     rotate(folder, "replace").await;
@@ -116,7 +118,7 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         !leaked.contains(&lines(folder, SIGNING)[0]),
         "the leaked secret is in use"
     );
-    // Without --rotate nothing changes, and nothing of the rotation stays behind.
+    // Without `--rotate` nothing changes, and the rotation has left no other files.
     let again = init(folder, &["--accepted-secrets"]).await;
     assert_eq!(again.stdout.matches(" exists\n").count(), 5, "{again:?}");
     assert_eq!(fs::read_dir(folder).expect("a folder").count(), 5);
@@ -172,10 +174,10 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
         "--rotate: cannot be used with --postgres",
     )
     .await;
-    // Nothing else has signed, so that no token ends.
+    // The new secret has not signed anything yet, so dropping it ends no token.
     rotate(folder, "accept").await;
     rotate(folder, "drop").await;
-    // Signed with before it was accepted.
+    // Replicas must not sign with a secret that is no longer in the accepted ones.
     rotate(folder, "accept").await;
     let before = lines(folder, SIGNING);
     fs::write(folder.join(ACCEPTED), before[0].clone() + "\n").expect("written");
@@ -278,7 +280,7 @@ async fn lost_password_of_an_existing_database_is_an_error_and_creates_nothing()
     let (secrets, database) = (root.path().join("secrets"), root.path().join("database"));
     let path = database.display().to_string();
     let of_database = ["--database-directory", &path];
-    // No directory, or an empty one: a first start.
+    // A database directory that is missing or empty means a first start.
     assert_eq!(init(&secrets, &of_database).await.code, Some(0));
     fs::create_dir(&database).expect("made");
     assert_eq!(init(&secrets, &of_database).await.code, Some(0));

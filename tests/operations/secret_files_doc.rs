@@ -1,4 +1,4 @@
-//! The commands of the documents write secrets, keys and databases only where git ignores them.
+//! Checks that the commands in the documents write secrets, keys and databases only where git ignores them.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The shell examples of a document.
+/// Returns the shell examples of a document.
 fn examples(document: &str) -> Vec<String> {
     let blocks = document.split("```sh\n").skip(1);
     blocks
@@ -15,7 +15,7 @@ fn examples(document: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the commands of an example write, and the databases that they open.
+/// Returns the files that the commands of an example write, and the databases that they open.
 fn written(example: &str) -> Vec<String> {
     let is_end = |c: char| c.is_whitespace() || matches!(c, ';' | ')' | '\'' | '"' | '?');
     let mut files = Vec::new();
@@ -52,7 +52,7 @@ fn secrets_are_made_where_git_ignores_them() {
         "docs/key-rotation.md",
     ] {
         for example in examples(&read(name)) {
-            // `&& mv` and the like are of the same example.
+            // Later commands of the example, such as `&& mv`, work in the same folder.
             if example.starts_with("cd /etc/rolegate/auth-service\n") {
                 seen += 1;
                 continue;
@@ -72,7 +72,7 @@ fn secrets_are_made_where_git_ignores_them() {
     assert!(seen >= 12, "only {seen} were found");
 }
 
-/// Dumps contain password hashes, and secrets of others must not be readable by other local users.
+/// Dumps contain password hashes, so other local users must be able to read neither them nor secrets.
 #[test]
 fn directories_of_secrets_and_dumps_are_private() {
     for name in [

@@ -1,9 +1,9 @@
-//! `deploy/systemd/rolegate@.service` and what the documents say of it.
+//! Checks `deploy/systemd/rolegate@.service`, the units of the backup, and what the documents say about them.
 
 use e2e::{Process, Program};
 use std::{collections::BTreeMap, fs, io::Write as _, path::Path, process::Command};
 
-/// Exposure as `systemd-analyze security` counts it, times ten; 20 is the worst that we accept.
+/// The worst exposure that we accept, as `systemd-analyze security` counts it, times ten.
 const MAX_EXPOSURE: &str = "--threshold=20";
 
 fn read(name: &str) -> String {
@@ -64,9 +64,9 @@ fn units_have_a_low_exposure() {
         .args(arguments)
         .args([&file, &backup])
         .output();
-    // Where systemd is not installed, the test above is what remains.
+    // Without systemd, only the test above checks the unit.
     let Ok(analyze) = analyze else {
-        // Directly: the test harness keeps what `eprintln!` prints.
+        // Writes to stderr directly, because the test harness captures what `eprintln!` prints.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED: systemd-analyze is not installed"
@@ -109,7 +109,7 @@ fn backup_is_by_the_user_of_the_service_and_confined_as_it() {
     let mut folders = folders.split(' ');
     assert_eq!(folders.next(), value(&service, "StateDirectory"));
     assert_eq!(folders.next(), Some("rolegate-backup"));
-    // Old backups are removed only after a new one was made.
+    // The service removes old backups only after it has made a new one.
     let command = value(&backup, "ExecStart").expect("a command");
     assert!(
         command.contains("/usr/local/bin/rolegate backup"),
@@ -119,8 +119,8 @@ fn backup_is_by_the_user_of_the_service_and_confined_as_it() {
     assert!(after.contains("-delete"), "{after}");
 }
 
-/// The name in a line of a documented environment file. Every line has the prefix, without which a misspelt name would
-/// be passed over.
+/// Returns the name of a setting in a documented environment file, without the prefix. Every line must have the prefix,
+/// because a program ignores a misspelt name without it.
 fn name_without_prefix(line: &str) -> &str {
     let (name, _) = line.split_once('=').expect("NAME=value");
     let name = name.strip_prefix("ROLEGATE_");
@@ -221,7 +221,7 @@ fn gateway_has_no_secret_and_posts_service_only_that_of_the_database() {
 #[test]
 fn documented_signals_reach_every_process() {
     for name in ["docs/key-rotation.md", "docs/tls.md", "docs/deployment.md"] {
-        // With quotes, several process ids would be one argument.
+        // With quotes, several process ids would become one argument.
         assert!(!read(name).contains("\"$(pidof"), "{name}");
     }
     assert!(read("docs/key-rotation.md").contains("kill -HUP $(pidof auth-service)"));

@@ -1,4 +1,4 @@
-//! Every command when its output cannot be written.
+//! Checks that every command fails, and says so, if its output cannot be written.
 
 use crate::commands_doc::commands;
 use e2e::{Process, Program};
@@ -12,7 +12,7 @@ use std::{
 
 const PROGRAM: Program = Program::FastHashRolegate;
 
-/// What each command needs, in the order in which the user ann is created, used and deleted.
+/// The arguments of each command, in an order in which the user ann is created, used and deleted.
 const ARGUMENTS: [(&str, &[&str]); 26] = [
     ("migrate", &[]),
     ("doctor", &[]),
@@ -41,7 +41,8 @@ const ARGUMENTS: [(&str, &[&str]); 26] = [
     ("backup", &["backup"]),
     ("restore", &["backup", "--replace"]),
 ];
-/// These need a running server, or what the others do not leave: the first serves, and its notice is no outcome.
+/// The commands that are not run with the others. `serve` prints only a notice, `healthcheck` needs a running server,
+/// and `accept-history` a history that the others do not leave.
 const OTHERS: [&str; 3] = ["serve", "healthcheck", "accept-history"];
 
 fn settings(folder: &Path) -> BTreeMap<String, String> {
@@ -56,7 +57,7 @@ fn settings(folder: &Path) -> BTreeMap<String, String> {
     settings
 }
 
-/// Runs a command whose output goes to a full disk.
+/// Runs a command whose standard output is `/dev/full`, which fails like a full disk.
 fn run_on_full_disk(arguments: &[&str], folder: &Path, further: &[(&str, &str)]) -> Output {
     let full = File::options()
         .write(true)
@@ -73,7 +74,7 @@ fn run_on_full_disk(arguments: &[&str], folder: &Path, further: &[(&str, &str)])
         .stderr(Stdio::piped())
         .spawn()
         .expect("started");
-    // Commands that read no password have ended perhaps.
+    // A command that reads no password may already have ended, so the write may fail.
     let _ = child
         .stdin
         .take()
@@ -107,7 +108,7 @@ async fn a_command_whose_output_cannot_be_written_fails_and_says_so() {
     }
     let mut secrets = 0;
     for (command, arguments) in ARGUMENTS {
-        // ann has no second factor and no such key: these fail before they print.
+        // These commands fail before they print, because ann has no second factor and no key with this id.
         if matches!(command, "user remove-second-factor" | "user delete-key") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `auth-service user …`, for example after the admin's password was lost.
+//! Tests `auth-service user …`, with which operators manage users, for example after the admin's password was lost.
 
 use e2e::{
     ADMIN_PASSWORD, Exit, Process, Program, Store, TestApp, TestSetup, eventually,
@@ -42,7 +42,7 @@ pub(crate) async fn user(
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
 
-/// What `user list` or `user show` printed, without the columns of the times.
+/// Returns what `user list` or `user show` printed, without the columns of times.
 pub(crate) fn without_times(listed: &str) -> String {
     let start = listed.find("CREATED").expect("the heading");
     let end = listed.find("USERNAME").expect("the heading");
@@ -50,7 +50,7 @@ pub(crate) fn without_times(listed: &str) -> String {
     listed.split_inclusive('\n').map(without).collect()
 }
 
-/// Starts a command whose output nobody takes yet.
+/// Starts a command whose output is not read yet, so that it blocks once the pipe is full.
 pub(crate) fn start_command(app: &TestApp, arguments: &[&str]) -> Child {
     let mut command = Command::new(Program::FastHashAuthService.path());
     command
@@ -63,10 +63,11 @@ pub(crate) fn start_command(app: &TestApp, arguments: &[&str]) -> Child {
     command.spawn().expect("started")
 }
 
-/// Waits until no command keeps a transaction open.
+/// Waits until no command holds a transaction open.
 pub(crate) async fn expect_no_transaction(app: &TestApp, store: Store) {
     if store == Store::Sqlite {
-        // A reader would keep the log. The service writes to it now and then, but not always.
+        // A command with an open read transaction would keep the write-ahead log from becoming empty. The service
+        // writes to the log only now and then.
         eventually("the log to be empty", async || {
             app.database
                 .execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -78,7 +79,7 @@ pub(crate) async fn expect_no_transaction(app: &TestApp, store: Store) {
     } else {
         let open = "SELECT 1 FROM pg_stat_activity
             WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
-        // The service, too, has transactions, and is between two statements of them now and then.
+        // The service has transactions of its own and may be between two of their statements, so this is tried again.
         eventually("no transaction to be open", async || {
             (app.database.count_rows(open).await == 0).then_some(())
         })
@@ -259,7 +260,7 @@ async fn a_filter_by_an_unknown_role_is_an_error_that_lists_the_roles(setup: Tes
     }
     let exit = user(&app, &["list", "--role", "authr"], "", &[]).await;
     assert_eq!(exit.stderr, "ROLE: must be one of: user, author, admin\n");
-    // One that was taken out of EXTRA_ROLES, but that somebody has.
+    // The list can be filtered by a role that is no longer in `EXTRA_ROLES` but that a user still has.
     let exit = user(&app, &["list", "--role", "editor"], "", &[]).await;
     assert!(
         exit.code == Some(0) && exit.stdout.contains("\"ann\""),
@@ -289,7 +290,7 @@ async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {
 
 async fn reset_password_replaces_the_password(setup: TestSetup) {
     let app = setup.start().await;
-    // Cached by Basic: a new hash must miss.
+    // This puts the old password into the Basic cache. After the reset it must be refused all the same.
     app.basic
         .with_basic("admin", ADMIN_PASSWORD)
         .get("/protected")
@@ -456,7 +457,7 @@ async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
     }
 }
 
-/// Arguments, standard input, further settings, exit code and a part of the message.
+/// A refused command: its arguments, standard input, further settings, exit code, and a part of the message.
 type Case<'a> = (
     &'a [&'a str],
     &'a str,

@@ -1,4 +1,4 @@
-//! The history of users that posts-service follows, and others that it meets.
+//! Tests how posts-service follows the history of users, and refuses the history of another database.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Exit, Process, Store, TestApp, TestDatabase, TestSetup, TestUser,
@@ -16,7 +16,7 @@ for_split_deployments!(a_user_who_is_imported_again_keeps_what_they_wrote_since)
 
 const REFUSED: &str = "the history of users cannot be continued";
 
-/// rolegate with posts in one database, and users in one or another.
+/// A `rolegate` that keeps posts in one database, and can be started with one or another database of users.
 struct Stage {
     setup: TestSetup,
     posts: TestDatabase,
@@ -65,14 +65,14 @@ impl Stage {
     }
 }
 
-/// Waits until posts-service follows the changes. A user who is deleted earlier would be missing from the first snapshot,
-/// which is refused with so few authors.
+/// Waits until posts-service follows the changes. If a user were deleted earlier, they would be missing from the first
+/// snapshot. With so few authors, posts-service would then refuse the snapshot.
 async fn follows(process: &Process) {
     let says_so = |log: &str| log.contains("follows the changes of users");
     process.logs("that it follows", says_so).await;
 }
 
-/// A new author, who has written a post.
+/// Registers an author, who writes a post.
 async fn author(bearer: &Api, name: &str) -> TestUser {
     let admin = TestUser::log_in(bearer, "admin", ADMIN_PASSWORD).await;
     let user = TestUser::register(bearer, name).await;
@@ -90,14 +90,14 @@ async fn write(bearer: &Api, author: &TestUser) -> Value {
     as_author.post("/posts", &post).await.expect(201).json()
 }
 
-/// The author of each post.
+/// Returns the author's id of each post, or null.
 async fn authors(bearer: &Api) -> Vec<Value> {
     let posts = bearer.get("/posts").await.expect(200).json();
     let posts = posts["posts"].as_array().expect("a list").iter();
     posts.map(|post| post["author_id"].clone()).collect()
 }
 
-/// Deletes the user, and waits until posts-service has learnt of it.
+/// Deletes the user, and waits until posts-service has followed the deletion.
 async fn delete_and_wait(bearer: &Api, user: &TestUser, expected: &[Value]) {
     let admin = TestUser::log_in(bearer, "admin", ADMIN_PASSWORD).await;
     let path = format!("/users/{}", user.id);
@@ -125,7 +125,7 @@ async fn a_moment_with_an_empty_or_another_database_takes_no_post(store: Store) 
     for is_empty in [true, false] {
         let (process, bearer) = stage.start(&other).await;
         if !is_empty {
-            // Many of the same users, with more revisions than the first.
+            // The other database has some of the same users, and more revisions than the first one.
             for name in ["ann", "dora", "emil", "fritz", "gerd"] {
                 TestUser::register(&bearer, name).await;
             }
@@ -163,7 +163,7 @@ async fn an_operator_says_that_another_history_is_right(store: Store) {
         (authors(&bearer).await == [json!(ann.id)]).then_some(())
     })
     .await;
-    // It was accepted once only: the first history is now the foreign one.
+    // The command accepts one history, so the first history is now the foreign one.
     Stage::stop(process).await;
     let (process, bearer) = stage.start(&users).await;
     process.logs("a refusal", |log| log.contains(REFUSED)).await;
@@ -227,7 +227,7 @@ async fn a_user_who_is_imported_again_keeps_what_they_wrote_since(setup: TestSet
         (authors(&app.bearer).await == expected).then_some(())
     })
     .await;
-    // A change behind it has been followed too, and the later post is still theirs.
+    // posts-service follows later changes, too, and the post that ann wrote after the import is still hers.
     let bob = author(&app.bearer, "bob").await;
     let expected = [Value::Null, Value::Null, json!(ann.id), Value::Null];
     delete_and_wait(&app.bearer, &bob, &expected).await;

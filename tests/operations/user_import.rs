@@ -1,4 +1,4 @@
-//! `auth-service user import` and `user export` beside a running service.
+//! Tests `auth-service user import` and `user export` while the service runs.
 
 use crate::user_commands::{expect_no_transaction, start_command};
 use e2e::{
@@ -23,7 +23,7 @@ for_two_deployments!(
 for_both_stores!(what_ended_tokens_is_exported_and_imported);
 
 const PASSWORD: &str = "corréct horse";
-/// By PHP, argon2-cffi, passlib and as by ASP.NET, Keycloak and WordPress, of this password.
+/// Hashes of this password by PHP, argon2-cffi and passlib, and in the formats of ASP.NET, Keycloak and WordPress.
 const HASHES: [&str; 6] = [
     "$2y$06$YnhGMhAWxuqLN1etlBMZ5.d/wg83Z53LWTaPcjr33dIPwB1Z2A.Fa",
     "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw",
@@ -33,7 +33,7 @@ const HASHES: [&str; 6] = [
     "$wp$2y$05$ZN9jvzSn.706zhwViiy67unM.v3e9pfmIxENBJMyA/lZ9RAku4UWu",
 ];
 
-/// Of cost 12, of no password of these tests.
+/// A bcrypt hash of cost 12, of a password that no test uses.
 const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
 async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
@@ -50,7 +50,7 @@ async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
 async fn export_into_a_pipe_without_a_reader_holds_no_transaction(setup: TestSetup) {
     let store = setup.store();
     let app = setup.start().await;
-    // Far more than a pipe holds.
+    // The export of so many users is far more than a pipe buffers.
     let line = |number| json!({ "username": format!("user{number}"), "password_hash": HASH });
     let lines: Vec<_> = (0..3000).map(|number| line(number).to_string()).collect();
     assert_eq!(
@@ -139,7 +139,7 @@ async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
         .collect();
     let exported_names: Vec<_> = users.iter().map(|user| &user["username"]).collect();
     assert_eq!(exported_names, [&["admin"][..], &names].concat());
-    // The programs of tests hash with cost 4.
+    // The programs under test hash with cost 4, which an import refuses as weak by default.
     let options = ["import", "-", "--skip-existing", "--accept-weak-hashes"];
     let again = user(&app, &options, &exported.stdout).await;
     let counts = "0 imported, 7 skipped because they exist, 0 bad lines.\n";
@@ -292,7 +292,7 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
     let old = setup.clone().start().await;
     let (ann, bob) = (old.user("ann").await, old.user("bob").await);
     old.database.revoke_tokens_of_ann_ten_minutes_ahead().await;
-    // A token of that clock.
+    // The token was issued by a clock that was ahead.
     let mut claims = claims_of(ann.id);
     claims["exp"] = (now() + 45 + 1800).into();
     let ended = [

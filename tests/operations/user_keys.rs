@@ -1,4 +1,4 @@
-//! `auth-service user keys`, `delete-key` and `list --role`.
+//! Tests `auth-service user keys`, `user delete-key` and `user list --role`.
 
 use crate::user_commands::{user, without_times};
 use e2e::{Exit, TestApp, TestSetup, for_two_deployments};
@@ -50,7 +50,7 @@ async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     asks(&export).get("/author").await.expect(403);
 
     let listed = run(&app, &["keys", "ann"]).await.stdout;
-    // A session is no key.
+    // The session is not listed, because it is no API key.
     let [title, first, second, third] = listed.lines().collect::<Vec<_>>()[..] else {
         panic!("{listed}")
     };

@@ -1,4 +1,5 @@
-//! `auth-service user password-link` and `user remove-second-factor`, and the key that rolegate generates.
+//! Tests `auth-service user password-link` and `user remove-second-factor`, and the second-factor key that `rolegate`
+//! generates.
 
 use crate::{doctor::expect_line, user_commands::user};
 use e2e::{Api, Exit, Process, Program, TestApp, TestSetup, TestUser, for_two_deployments};
@@ -130,7 +131,7 @@ async fn removed_second_factor_asks_for_no_code(setup: TestSetup) {
             .stdout
             .ends_with("\"ann\"  (second factor)\n")
     );
-    // An import elsewhere has no second factor, and must not have its mark either.
+    // The second factor is not exported, so the exported hash must not carry its mark either.
     let stored = app.database.user("ann").await.expect("stored").password;
     let hash = stored.strip_prefix("otp:").expect("a mark");
     let exported = run(&["export"]).await.stdout;
@@ -177,7 +178,7 @@ async fn rolegate_generates_a_key_of_second_factors_also_in_a_folder_without_one
     start(&given).await.kill().await;
     assert!(!key.exists(), "there is a key in the settings");
 
-    // As a folder of the version before.
+    // Without the key, the folder looks as the previous version left it.
     doctor(&settings).await;
     start(&settings).await.kill().await;
     let made = fs::read_to_string(&key).expect("generated");
@@ -196,7 +197,7 @@ async fn rolegate_generates_a_key_of_second_factors_also_in_a_folder_without_one
         "the log shows the key"
     );
 
-    // Restored without the file of the key: doctor says what the next start will say.
+    // The database was restored without the key file. doctor reports the error that the next start would report.
     process.kill().await;
     fs::remove_file(&key).expect("removed");
     let exit = Process::run(
