@@ -1,4 +1,5 @@
-//! The clients: an admin who changes users, the users, and somebody who guesses a password.
+//! The clients of a run: an admin who changes users (`admin`), the users (`user`), and an attacker who guesses a
+//! password (`guesser`). `passwords` has the requests that several of them make.
 
 mod admin;
 mod guesser;
@@ -9,5 +10,5 @@ pub(crate) use admin::admin;
 pub(crate) use guesser::guesser;
 pub(crate) use user::user;
 
-/// Users whom the admin changes.
+/// How many users the admin creates and changes.
 pub(crate) const USERS: usize = 3;

@@ -1,4 +1,4 @@
-//! What fails in a run, and when: drawn from the seed before it begins.
+//! Draws from the seed what fails in a run and when, before the run begins, and then causes these faults.
 
 use crate::dice::{below, dice, pick};
 use rand::rngs::StdRng;
@@ -10,12 +10,12 @@ use turmoil::Sim;
 pub(crate) const AUTH: [&str; 3] = ["auth-1", "auth-2", "auth-3"];
 pub(crate) const POSTS: [&str; 2] = ["posts-1", "posts-2"];
 const GATEWAY: &str = "gateway";
-/// The first and the last moment of faults, in milliseconds.
+/// When the first fault may begin, in milliseconds of simulated time. All faults end by `END`.
 const BEGIN: u64 = 2_000;
 const END: u64 = 24_000;
-/// When everything is whole again.
+/// When all links, programs and databases work again.
 pub(crate) const CALM: Duration = Duration::from_millis(END + 1_000);
-/// Seconds by which the database's clock may be behind what it showed: docs/backup-and-recovery.md.
+/// How many seconds the database's clock may step back. This is what docs/backup-and-recovery.md allows.
 const MAX_STEP_BACK: i64 = 2;
 
 type Link = (&'static str, &'static str);
@@ -28,7 +28,7 @@ pub(crate) enum Fault {
     Hold(Link),
     Release(Link),
     Slow(Link, u64),
-    /// Segments lost, in a million.
+    /// The link loses this many of a million segments.
     Lossy(Link, u32),
     Crash(&'static str),
     Start(&'static str),
@@ -37,13 +37,13 @@ pub(crate) enum Fault {
     StepClock(i64),
 }
 
-/// The faults of a run, the next one last.
+/// The faults of a run. In `due`, the next one is last.
 pub(crate) struct Faults {
     due: Vec<(u64, Fault)>,
     pub(crate) done: BTreeMap<&'static str, u64>,
-    /// Whether the gateway may have lost sight of an auth-service.
+    /// Set when the gateway may have lost an auth-service. The failed logins of a name are then counted at another one.
     pub(crate) has_moved_names: bool,
-    /// Starts of auth-services after the first.
+    /// How often an auth-service was started again, which makes it forget its counts.
     pub(crate) restarts: u32,
 }
 
@@ -70,7 +70,7 @@ impl Faults {
         }
     }
 
-    /// Does what is due.
+    /// Causes or ends the faults whose time has come.
     pub(crate) fn apply(&mut self, sim: &mut Sim<'_>, log: &mut dyn FnMut(String)) {
         while let Some((_, fault)) = self
             .due
@@ -81,7 +81,7 @@ impl Faults {
         }
     }
 
-    /// Nothing fails any more.
+    /// Ends all faults: repairs the links, starts crashed programs, and makes the databases fast and reliable.
     pub(crate) fn end(&mut self, sim: &mut Sim<'_>) {
         self.due.clear();
         for link in links() {
@@ -166,10 +166,10 @@ impl Faults {
     }
 }
 
-/// A fault of this kind, and its end.
+/// Adds a fault of this kind, and its end.
 fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
     let at = BEGIN + below(dice, END - BEGIN);
-    // Most are short, some outlast the deadlines of calls and pings.
+    // Most faults are short, but some outlast the deadlines of calls and pings.
     let millis = pick(dice, &[200, 1_500, 8_000, 18_000]);
     let until = (at + 20 + below(dice, millis)).min(END);
     let link = pick(dice, &links().collect::<Vec<_>>());
@@ -220,7 +220,7 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
             Fault::StepClock(1 + i64::try_from(below(dice, 9)).unwrap_or(0)),
             None,
         ),
-        // Once in a run, or the steps would add up.
+        // The clock steps back only once in a run, because several steps could exceed what is allowed.
         _ if due
             .iter()
             .all(|(_, fault)| !matches!(fault, Fault::StepClock(..0))) =>
@@ -237,7 +237,8 @@ fn hosts() -> impl Iterator<Item = &'static str> {
     AUTH.into_iter().chain(POSTS).chain([GATEWAY])
 }
 
-/// Between programs. Clients have only slow ones, so that each call ends.
+/// Returns the links between programs, which can have any fault. The links of clients are only slow, so that each of
+/// their calls ends.
 fn links() -> impl Iterator<Item = Link> {
     let to_auth = |from| AUTH.into_iter().map(move |auth| (from, auth));
     let to_posts = POSTS.into_iter().map(|posts| (GATEWAY, posts));

@@ -1,4 +1,4 @@
-//! What clients did and saw, in the order in which it happened: all of it happens in one thread.
+//! Records what clients did and saw. The order is exact, because everything happens in one thread.
 
 use crate::{
     http::{self, Answer, Credentials},
@@ -11,13 +11,13 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 pub(crate) enum Change {
     Role(&'static str),
     Disabled(bool),
-    /// Ends all tokens and sessions.
+    /// A sign-out, which ends all tokens and sessions of the user.
     SignOut,
-    /// The number of a new one, which ends tokens and sessions too.
+    /// A new password with this number, which also ends all tokens and sessions.
     Password(usize),
 }
 
-/// A change of a user, from `begun` to `ended`, which are steps of the history.
+/// A change of a user. `begun` and `ended` are the steps of the history at which the request was sent and answered.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeOf {
     pub(crate) user: usize,
@@ -27,11 +27,11 @@ pub(crate) struct ChangeOf {
     pub(crate) outcome: Outcome,
 }
 
-/// A login that gave this token, or none; or a request with HTTP Basic.
+/// A login, successful or not, or a request with HTTP Basic.
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
     pub(crate) user: usize,
-    /// The number of the password.
+    /// The number of the password that the client presented.
     pub(crate) password: usize,
     pub(crate) begun: usize,
     pub(crate) ended: usize,
@@ -44,14 +44,14 @@ pub(crate) struct Access {
     pub(crate) login: usize,
     pub(crate) begun: usize,
     pub(crate) ended: usize,
-    /// Whether only authors and admins may do it.
+    /// Set if only authors and admins may make the request.
     pub(crate) of_authors: bool,
     pub(crate) status: u16,
-    /// The role that the answer names, if it does.
+    /// The role in the answer, or empty if the answer names none.
     pub(crate) role: String,
 }
 
-/// The name, the role, and whether the user is disabled.
+/// A user as the admin sees them at the end: the name, the role, and whether the user is disabled.
 type SeenUser = (String, String, bool);
 
 #[derive(Default)]
@@ -61,46 +61,46 @@ pub(crate) struct History {
     pub(crate) logins: Vec<Login>,
     pub(crate) basic: Vec<Login>,
     pub(crate) accesses: Vec<Access>,
-    /// The answers to guesses of a password.
+    /// The statuses of the answers to the guesser.
     pub(crate) guesses: Vec<u16>,
-    /// Titles of posts: `Done` of one that is acknowledged, `Refused` of one that must not be there.
+    /// The titles that were sent for posts. `Done` means that the title must be stored, `Refused` that it must not be.
     pub(crate) posts: Vec<(String, Outcome)>,
-    /// Titles before and after an edit without an answer: of an acknowledged post, one of them is there.
+    /// The titles before and after an edit without an answer. Exactly one of the two must be stored.
     pub(crate) unanswered_edits: Vec<(String, String)>,
-    /// Reads of posts after their last edit.
+    /// How many posts were read after their last edit.
     pub(crate) posts_read: usize,
-    /// Users whom the admin made and then deleted.
+    /// The users whom the admin created and then deleted, with the outcome of the deletion.
     pub(crate) guests: Vec<(String, Outcome)>,
-    /// Of users who exist since the start: the name and the id.
+    /// The names and ids of the users who exist from the start.
     pub(crate) users: Vec<(String, i64)>,
-    /// Each user's last token, with its login.
+    /// The newest token of each user, with the index of its login.
     pub(crate) tokens: Vec<Option<(usize, String)>>,
     pub(crate) requests: usize,
-    /// Calls that took longer than they may, and answers that were stale.
+    /// Violations that clients noticed themselves: calls that took too long, and reads that were stale.
     pub(crate) wrong: Vec<String>,
-    /// The longest call, in milliseconds.
+    /// The duration of the longest call, in milliseconds.
     pub(crate) longest: u128,
-    /// What happened, a line each.
+    /// The log of the run, one line for each event.
     pub(crate) lines: Vec<String>,
-    /// No more faults.
+    /// Set once no more faults occur.
     pub(crate) is_calm: bool,
-    /// What the admin saw at the end: the users, and the titles of posts.
+    /// The users and the titles of posts that the admin saw at the end.
     pub(crate) end: Option<(Vec<SeenUser>, Vec<String>)>,
     /// How long it took after the last fault until everything worked.
     pub(crate) recovered: Option<Duration>,
-    /// Users whose last request is answered.
+    /// How many users have had their last answer.
     pub(crate) users_done: usize,
 }
 
 pub(crate) type Shared = Rc<RefCell<History>>;
 
-/// The time since the simulation began.
+/// Returns the simulated time since the simulation began.
 pub(crate) fn now() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
 impl History {
-    /// Notes a title before it is sent.
+    /// Creates a title that no other post has, and notes it before it is sent.
     pub(crate) fn title(&mut self, of: &str) -> String {
         let title = format!("title {} of {of}", self.posts.len());
         self.posts.push((title.clone(), Outcome::Unknown));
@@ -127,7 +127,7 @@ impl History {
     }
 }
 
-/// Makes a call, notes how long it took, and returns the steps at which it began and ended.
+/// Makes a call, notes how long it took, and returns the steps at which it began and ended, and the answer.
 pub(crate) async fn call(
     history: &Shared,
     who: &str,

@@ -1,4 +1,4 @@
-//! A client of the gateway's API.
+//! The HTTP client by which the clients of a run call the gateway's API.
 
 use crate::outcome::Outcome;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -11,10 +11,11 @@ use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 use turmoil::net::TcpStream;
 
-/// After which a client gives up on a gateway that is down. The networks of clients are slow at worst.
+/// How long a client waits for a connection before it gives the gateway up as down. A working link of a client is never
+/// as slow.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a call presents. Passwords go to the address of HTTP Basic.
+/// The credentials of a call. Calls with a password go to the Basic address.
 #[derive(Clone, Copy)]
 pub(crate) enum Credentials<'a> {
     Nothing,
@@ -22,10 +23,10 @@ pub(crate) enum Credentials<'a> {
     Password(&'a str, &'a str),
 }
 
-/// What a call came to.
+/// The answer to a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// 0 without an answer: the connection was refused, or ended.
+    /// The HTTP status, or 0 if the connection was refused or ended without an answer.
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
@@ -35,7 +36,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// What became of the change that was asked for: a client error says that nothing was changed.
+    /// Returns the outcome of the requested change. A client error means that nothing was changed.
     pub(crate) fn outcome(&self) -> Outcome {
         match self.status {
             200..300 => Outcome::Done,
@@ -49,19 +50,19 @@ impl Answer {
     }
 }
 
-/// How long a call may take: five seconds for each decision, read or change, ten with a password
-/// (`docs/http-api.md`, 504), and one for a refusal that waits for its turn, the network, and the ticks.
+/// Returns how long a call may take. Each decision, read or change may take five seconds, and a password ten
+/// (`docs/http-api.md`, 504). One more second is for the network, the ticks, and a refusal that waits for its turn.
 pub(crate) fn bound(method: &str, path: &str) -> Duration {
     let resource = path.split(['/', '?']).nth(1);
     let seconds = match (method, resource) {
         ("GET", Some("profile" | "author" | "posts")) => 5,
-        // A password, or a decision of the gateway and then the call.
+        // Either a password is checked, or the gateway makes a decision before the call.
         _ => 10,
     };
     Duration::from_secs(seconds + 1)
 }
 
-/// Calls the gateway, on a connection of its own.
+/// Calls the gateway on a new connection.
 pub(crate) async fn call(
     method: &str,
     path: &str,
@@ -91,7 +92,7 @@ async fn send(
             (8001, Some(format!("Basic {pair}")))
         }
     };
-    // A host that is down answers nothing.
+    // A host that is down answers nothing, so only the timeout ends the attempt.
     let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(("gateway", port))).await??;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);

@@ -1,8 +1,8 @@
-//! What became of a change, as far as its client knows.
+//! The outcome of a change, as far as the client knows it.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Not known yet, or never.
+    /// The change has not been answered, or the answer does not say whether it was made.
     Unknown,
     Done,
     Refused,

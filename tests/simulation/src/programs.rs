@@ -1,4 +1,4 @@
-//! The programs, as their own `main` puts them together, without signals and the admin server.
+//! Runs the programs as their own `main` puts them together, without signals and the admin server.
 
 use clap::Parser;
 use rolegate_auth_service::{AuthService, settings::Settings as AuthSettings};
@@ -11,7 +11,7 @@ use rolegate_posts_service::{
 use rolegate_program::{failure::Failure, shutdown::Shutdown};
 use std::{future::Future, time::Duration};
 
-/// Wrong passwords a minute, of a username at a client.
+/// How many wrong passwords of a username a client may try in a minute.
 pub(crate) const LOGIN_FAILURE_LIMIT: u32 = 5;
 pub(crate) const ADMIN_PASSWORD: &str = "the password of the admin";
 
@@ -22,7 +22,7 @@ fn settings<S: Parser>(flags: &[&str]) -> Result<S, Failure> {
     Ok(S::try_parse_from([&["program"], flags].concat())?)
 }
 
-/// A program that ends at its start is started again, as systemd or Kubernetes would.
+/// Runs a program, and starts it again if its start fails, as systemd or Kubernetes would.
 pub(crate) async fn restarted<F>(name: &'static str, program: fn() -> F) -> turmoil::Result
 where
     F: Future<Output = Result<(), Failure>>,

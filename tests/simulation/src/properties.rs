@@ -1,4 +1,4 @@
-//! What must hold of a history.
+//! Checks the properties that `main` lists on the history of a run.
 
 use crate::{
     faults::Faults,
@@ -8,11 +8,11 @@ use crate::{
 };
 use std::{collections::BTreeMap, time::Duration};
 
-/// How long after the last fault everything must work again: a dead connection is noticed by pings after 15
-/// seconds, and a call that waits for it ends after 10.
+/// How long after the last fault everything must work again. Pings notice a dead connection after 15 seconds, and a
+/// call that waits for it ends after 10.
 const RECOVERY: Duration = Duration::from_secs(30);
 
-/// What was checked, by name, and what did not hold.
+/// How often each property was checked, and what was violated.
 #[derive(Default)]
 pub(crate) struct Verdict {
     pub(crate) checked: BTreeMap<&'static str, u64>,
@@ -47,11 +47,12 @@ pub(crate) fn check(history: &History, faults: &Faults) -> Verdict {
     verdict
 }
 
-/// What a user's state may have been at a moment between two steps.
+/// The values that a part of a user's state may have had between two steps of the history.
 struct Possible<T> {
-    /// What was acknowledged last, before the first step.
+    /// The last value that was acknowledged before the first step.
     stored: T,
-    /// What was under way, or may still be because it got no answer.
+    /// The values of changes that were in flight between the steps, or may take effect at any time because they got no
+    /// answer.
     others: Vec<T>,
 }
 
@@ -83,7 +84,7 @@ fn possible<T: PartialEq>(
         };
         match change.outcome {
             Outcome::Refused => {}
-            // One admin makes them all, one after the other.
+            // The newest acknowledged change counts, because one admin makes all changes, one after the other.
             Outcome::Done if change.ended < begun => possible.stored = value,
             Outcome::Done | Outcome::Unknown => possible.others.push(value),
         }
@@ -121,7 +122,7 @@ fn passwords(history: &History, user: usize, between: (usize, usize)) -> Possibl
     possible(history, user, between, 0, number)
 }
 
-/// Whether tokens of this login were ended for certain before the first step, and whether they may have been at all
+/// Returns whether the tokens of this login certainly ended before the first step, and whether they may have ended
 /// before the second.
 fn ended(history: &History, login: usize, (begun, until): (usize, usize)) -> (bool, bool) {
     let login = &history.logins[login];
@@ -206,7 +207,7 @@ fn check_access(history: &History, access: &Access, verdict: &mut Verdict) {
     }
 }
 
-/// By a login, and by HTTP Basic.
+/// Checks which passwords logins and HTTP Basic accepted.
 fn check_passwords(history: &History, verdict: &mut Verdict) {
     let logins = history.logins.iter().map(|login| (login, "logins"));
     for (login, kind) in logins.chain(history.basic.iter().map(|login| (login, "by_basic"))) {
@@ -305,8 +306,8 @@ fn check_end(history: &History, verdict: &mut Verdict) {
     *verdict.checked.entry("changes_without_answer").or_default() += unknown.count() as u64;
 }
 
-/// All guesses are within one window of a minute. Each process of auth-service counts for itself, and a name's guesses
-/// go to another only when the gateway loses sight of the one before.
+/// Checks how many guesses were not refused. All guesses are within one window of a minute. Each auth-service counts on
+/// its own, and a name's guesses go to another one only when the gateway loses the previous one.
 fn check_limits(history: &History, faults: &Faults, verdict: &mut Verdict) {
     let processes = if faults.has_moved_names {
         3 + faults.restarts

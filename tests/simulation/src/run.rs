@@ -1,4 +1,4 @@
-//! One run, of one seed.
+//! Runs the simulation of one seed, and reports what was violated.
 
 use crate::{
     clients,
@@ -14,7 +14,7 @@ use rolegate_posts_service::store as posts;
 use sha2::{Digest as _, Sha256};
 use std::{fmt::Write as _, io::Write as _, process::ExitCode, time::Duration};
 
-/// Of simulated time; nothing may take as long.
+/// The simulated time after which a run is given up. No run that works takes as long.
 const END: Duration = Duration::from_secs(90);
 const TICK: Duration = Duration::from_millis(2);
 
@@ -29,7 +29,7 @@ pub(crate) fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "usage: simulation SEED [--trace]");
         return ExitCode::from(64);
     };
-    // Before the first `HashMap` takes its seed.
+    // This must come before the first `HashMap`, which takes its seed from the random numbers.
     set_rng(StdRng::seed_from_u64(seed));
     let _clocks = SimClocksGuard::init();
     if trace {
@@ -117,7 +117,7 @@ fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
     (history, faults, outcome)
 }
 
-/// One line of numbers, and one for each violation.
+/// Prints one line of numbers, and one line for each violation.
 fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> ExitCode {
     let mut digest = Sha256::new();
     for line in &history.lines {

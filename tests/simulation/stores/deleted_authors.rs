@@ -1,4 +1,5 @@
-//! Posts of deleted users, in memory.
+//! Keeps in memory how far posts-service has followed the deletions of users, and changes the posts of deleted users,
+//! in place of the SQL of posts-service.
 
 use super::{Database, Rows, StoredPost, read, write};
 use crate::post::{PostAuthor, PostsOfDeletedUsers};

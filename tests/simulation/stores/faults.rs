@@ -1,18 +1,18 @@
-//! What a seed does to the calls of a store: delays before and after them, errors instead of them, and answers
-//! that are lost after a write. Part of each simulated store.
+//! Disturbs the calls of a simulated store: delays before and after a call, errors instead of it, and answers that are
+//! lost after a write. Each of the two stores has a copy of this module.
 
 use rolegate_sql_store::{STATEMENT_TIMEOUT, StoreError};
 use std::{cell::RefCell, future::Future, time::Duration};
 use tokio::time::sleep;
 
-/// How often calls fail, in thousandths, and how long they take at most.
+/// How often calls fail, in thousandths, and how long they are delayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
-    /// Milliseconds before and after a call.
+    /// The longest delay before a call and after it, in milliseconds.
     pub delay: u64,
-    /// Calls that are not made.
+    /// How many of a thousand calls are refused before they are made.
     pub refused: u64,
-    /// Writes that are made and not acknowledged.
+    /// How many of a thousand writes are made but not acknowledged.
     pub lost: u64,
 }
 
@@ -26,7 +26,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Begins anew, with these dice.
+/// Starts the random numbers of a new run with this seed, without any fault.
 pub fn reset(seed: u64) {
     STATE.set(State {
         dice: seed,
@@ -34,12 +34,12 @@ pub fn reset(seed: u64) {
     });
 }
 
-/// From now on calls are disturbed like this.
+/// Disturbs calls according to this plan from now on.
 pub fn plan(plan: Plan) {
     STATE.with_borrow_mut(|state| state.plan = plan);
 }
 
-/// A number below this one, by splitmix64.
+/// Returns a random number below `bound`, by splitmix64.
 fn below(bound: u64) -> u64 {
     STATE.with_borrow_mut(|state| {
         state.dice = state.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -59,7 +59,7 @@ async fn delay() -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A call that changes nothing.
+/// Makes a call that changes nothing, with the planned faults.
 pub(crate) async fn read<T, E: From<StoreError>>(
     call: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
@@ -69,7 +69,7 @@ pub(crate) async fn read<T, E: From<StoreError>>(
     found
 }
 
-/// A call that writes. Its caller may leave, or die, between the write and the answer.
+/// Makes a call that writes, with the planned faults. Its caller may leave or crash between the write and the answer.
 pub(crate) async fn write<T, E: From<StoreError>>(
     call: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {

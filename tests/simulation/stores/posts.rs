@@ -1,5 +1,5 @@
-//! The posts of a simulation, in memory, in place of the SQL of posts-service. Compiled as a part of
-//! posts-service, with `--cfg simulation` only.
+//! Stores the posts of a simulation in memory, in place of the SQL of posts-service. This file is compiled as a part of
+//! posts-service, and only with `--cfg simulation`.
 
 pub(crate) mod deleted_authors;
 pub mod faults;
@@ -38,7 +38,7 @@ pub(crate) struct PostFilter {
     pub(crate) content_bytes: i64,
 }
 
-/// All posts.
+/// The database of posts, which all posts-services of the simulation share.
 #[derive(Debug, Default)]
 pub struct Database(Mutex<Rows>);
 
@@ -49,7 +49,7 @@ struct Rows {
     position: Position,
 }
 
-/// A post, and when its author was made.
+/// A post, and when its author was created.
 #[derive(Clone, Debug)]
 struct StoredPost {
     post: Post,
@@ -69,19 +69,19 @@ thread_local! {
     static DATABASE: RefCell<Arc<Database>> = RefCell::default();
 }
 
-/// From now on the database is an empty one.
+/// Replaces the database by an empty one for a new run.
 pub fn reset(seed: u64) {
     DATABASE.set(Arc::default());
     faults::reset(seed);
 }
 
-/// Opens the database of the simulation.
+/// Opens the shared database of the simulation.
 #[expect(clippy::unused_async, reason = "as the store that it stands for")]
 pub async fn open(_: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(DATABASE.with_borrow(Arc::clone))
 }
 
-/// There is no restored database in a simulation.
+/// Skips the ids up to those of another database, as after a restore. A simulation never restores a database.
 pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     write(async {
         let mut rows = database.rows();
@@ -91,7 +91,7 @@ pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), Stor
     .await
 }
 
-/// Nothing can be inspected.
+/// Refuses, because doctor cannot inspect a simulated database.
 #[expect(clippy::unused_async, reason = "as the store that it stands for")]
 pub async fn inspect(_: &DatabaseUrl) -> Result<Inspection, Failure> {
     Err("a simulated database cannot be inspected".into())

@@ -1,5 +1,5 @@
-//! The users' store of a simulation: the one in memory of the conformance suite, which all auth-services share,
-//! behind delays and errors. Compiled as a part of auth-service, with `--cfg simulation` only.
+//! The store of users in a simulation. It is the memory store of the conformance suite, behind delays and errors, and
+//! all auth-services share it. This file is compiled as a part of auth-service, and only with `--cfg simulation`.
 
 pub mod faults;
 
@@ -33,23 +33,24 @@ const EPOCH: u64 = 1_800_000_000;
 
 thread_local! {
     static DATABASE: RefCell<Arc<MemoryStore>> = RefCell::default();
-    /// Seconds by which its clock was stepped, and what it has shown since.
+    /// How many seconds the database's clock was stepped, and the latest time that it has shown since then.
     static CLOCK: Cell<(i64, u64)> = Cell::default();
 }
 
-/// From now on the database is an empty one.
+/// Replaces the database by an empty one for a new run.
 pub fn reset(seed: u64) {
     DATABASE.set(Arc::default());
     CLOCK.set((0, 0));
     faults::reset(seed);
 }
 
-/// Steps the clock of the database.
+/// Steps the clock of the database by this many seconds.
 pub fn step_clock(seconds: i64) {
     CLOCK.set((CLOCK.get().0 + seconds, 0));
 }
 
-/// The clock of the database, in Unix seconds. Hosts take turns within a tick, and it does not go back.
+/// Returns the time of the database's clock, in Unix seconds. The time never goes back, although the clocks of hosts
+/// differ within a tick.
 fn now() -> u64 {
     let (stepped, shown) = CLOCK.get();
     let elapsed = u64::try_from(unix_millis()).unwrap_or(0) / 1000;
@@ -63,11 +64,11 @@ pub(crate) async fn open(_: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure>
     Ok(Arc::new(Disturbed(DATABASE.with_borrow(Arc::clone))))
 }
 
-/// The store as one process sees it.
+/// The shared store with the faults of a run.
 struct Disturbed(Arc<MemoryStore>);
 
 impl Disturbed {
-    /// The database, whose clock shows the present.
+    /// Returns the shared store, after setting its clock to the present.
     fn database(&self) -> &MemoryStore {
         self.0.set_time(now());
         &self.0
@@ -84,12 +85,12 @@ impl Store for Disturbed {
         StoreStatus::default()
     }
 
-    /// Others still use it.
+    /// Does nothing, because other processes still use the store.
     async fn close(&self) {}
 }
 
-/// Implements a part of the store by calls of the database, each a `read` or a `write`. They happen at one
-/// moment, after the delay that precedes them.
+/// Implements a trait of the store by calls of the shared store, each as a `read` or a `write`. A call takes no time
+/// itself; only the delays before and after it do.
 macro_rules! disturbed {
     ($part:ident {
         $($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*

@@ -1,4 +1,4 @@
-//! A seed is a run: the same twice, in another process too.
+//! Checks that a seed always gives the same run, in another process, too.
 #![cfg(simulation)]
 
 use std::process::Command;

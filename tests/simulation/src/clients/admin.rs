@@ -1,4 +1,4 @@
-//! The admin: makes the users, changes them while everything fails, and looks at the end.
+//! The admin creates the users, changes them while everything fails, and reads the stored state at the end.
 
 use super::{
     USERS,
@@ -48,7 +48,8 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
             }
         };
         let before = current_password(&history, &mut dice, user);
-        // Where the old password was right a moment ago, a check of it may be remembered.
+        // Shows the old password before and after the change: the first check may be cached, and the second must not
+        // use it.
         let has_new_password = matches!(change, Change::Password(_));
         if has_new_password {
             show_password(&history, NAME, user, before).await;
@@ -63,7 +64,8 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
     Ok(())
 }
 
-/// Makes a change, and lets the user's next request begin as soon as it is acknowledged.
+/// Makes a change. Once it is acknowledged, the user's next request often begins at once, to find an answer that is
+/// stale.
 async fn make(
     history: &Shared,
     token: &mut String,
@@ -110,7 +112,7 @@ async fn make(
     }
 }
 
-/// Makes a user, and deletes them.
+/// Creates a user and deletes them again.
 async fn make_and_delete(history: &Shared, token: &str, name: String) {
     let body = json!({"username": name, "password": password(&name, 0)});
     let credentials = Credentials::Token(token);
@@ -123,7 +125,7 @@ async fn make_and_delete(history: &Shared, token: &str, name: String) {
     history.borrow_mut().guests.push((name, deleted.outcome()));
 }
 
-/// Logs in, however long it takes.
+/// Logs in, and tries again until a login succeeds.
 async fn log_in(history: &Shared) -> String {
     loop {
         let body = json!({"username": NAME, "password": ADMIN_PASSWORD});
@@ -142,7 +144,7 @@ async fn log_in(history: &Shared) -> String {
     }
 }
 
-/// Makes a user, and learns the id.
+/// Creates a user and notes the id, and tries again until both are done.
 async fn register(history: &Shared, token: &str, name: String) {
     loop {
         let body = json!({"username": name, "password": password(&name, 0)});

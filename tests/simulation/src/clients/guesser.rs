@@ -1,4 +1,4 @@
-//! Guesses the password of a user who never logs in, faster than is allowed.
+//! The guesser tries passwords of a user who never logs in, faster than the limit of login failures allows.
 
 use crate::{
     clients::USERS,
@@ -8,10 +8,10 @@ use crate::{
 };
 use serde_json::json;
 
-/// Whose password it is.
+/// The user whose password is guessed.
 pub(crate) const VICTIM: &str = "victim";
 
-/// In so many seconds one window of a minute is open at most.
+/// How long the guesses last. They all fall into one window of the limit, because a window is a minute long.
 const SECONDS: u64 = 50;
 
 pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {

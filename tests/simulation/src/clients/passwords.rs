@@ -1,4 +1,4 @@
-//! Requests that show a password, which several clients make.
+//! Requests that present a password. The admin and the users make them.
 
 use crate::{
     dice::pick,
@@ -9,12 +9,12 @@ use crate::{
 use rand::rngs::StdRng;
 use serde_json::json;
 
-/// Users have this one of number 0 at first.
+/// Returns the password of a user with this number. A new user has number 0.
 pub(super) fn password(name: &str, number: usize) -> String {
     format!("password {number} of {name}")
 }
 
-/// The number of the newest password that was acknowledged, or of one that may have been stored since.
+/// Returns the number of the newest acknowledged password, or of one that may have been stored since then.
 pub(super) fn current_password(history: &Shared, dice: &mut StdRng, user: usize) -> usize {
     let history = history.borrow();
     let mut numbers = vec![0];
@@ -30,7 +30,7 @@ pub(super) fn current_password(history: &Shared, dice: &mut StdRng, user: usize)
     pick(dice, &numbers)
 }
 
-/// Asks for what needs a password, with HTTP Basic.
+/// Makes a request with HTTP Basic, and notes whether the password was accepted.
 pub(super) async fn show_password(history: &Shared, who: &str, user: usize, number: usize) {
     let name = history.borrow().users[user].0.clone();
     let secret = password(&name, number);
@@ -46,7 +46,7 @@ pub(super) async fn show_password(history: &Shared, who: &str, user: usize, numb
     history.borrow_mut().basic.push(login);
 }
 
-/// Logs in, or makes a session, and remembers the token for everybody.
+/// Logs in or creates a session at `path`, and notes the token, which all clients of the user then use.
 pub(super) async fn log_in(history: &Shared, user: usize, number: usize, path: &str) {
     let name = history.borrow().users[user].0.clone();
     let body = json!({"username": name, "password": password(&name, number)});

@@ -1,4 +1,4 @@
-//! A user: logs in, and does what the role allows and what it does not, several requests at a time.
+//! A user logs in, and makes several requests at a time, some of which the role does not allow.
 
 use super::passwords::{current_password, log_in, show_password};
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) async fn user(history: Shared, seed: u64, user: usize) -> turmoil::Re
     Ok(())
 }
 
-/// Requests that share batches.
+/// Makes several requests at once, so that they share batches.
 async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, String)) {
     if below(dice, 40) == 0 {
         return sign_out(history, user, &token).await;
@@ -58,7 +58,7 @@ async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, 
     while requests.join_next().await.is_some() {}
 }
 
-/// Asks for something, and forgets a token that is refused.
+/// Makes a request with the token, notes the answer, and forgets a token that is refused.
 pub(super) async fn access(history: &Shared, user: usize, token: &(usize, String), path: &str) {
     let name = history.borrow().users[user].0.clone();
     let (begun, ended, answer) = call(
@@ -93,7 +93,7 @@ fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
     }
 }
 
-/// Makes a post and edits its title up to twice; stops at an edit that is refused or not answered.
+/// Creates a post and edits its title up to twice. An edit that is refused or not answered is the last.
 async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     let of = format!("user-{user}");
     let mut title = history.borrow_mut().title(&of);
@@ -121,7 +121,7 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     }
 }
 
-/// Reads a post by its id or in a list, and expects this title: only its author edits it.
+/// Reads a post by its id or in a list, and expects this title, because no other client edits the post.
 async fn look(history: &Shared, id: i64, title: &str) {
     let list = format!("/posts?after={}&limit=3", id - 1);
     let path = if id % 2 == 0 {
@@ -185,7 +185,8 @@ async fn send_post(
     answer
 }
 
-/// Ends all tokens, by an access token. A session would end only itself.
+/// Logs out with an access token, which ends all tokens of the user. A session would end only itself, so it is left
+/// alone.
 async fn sign_out(history: &Shared, user: usize, token: &(usize, String)) {
     let name = history.borrow().users[user].0.clone();
     if token.1.starts_with("rgs_") {
@@ -203,7 +204,7 @@ async fn sign_out(history: &Shared, user: usize, token: &(usize, String)) {
     finish(history, index, ended, &answer);
 }
 
-/// Notes a change before it is asked for.
+/// Notes a change before its request is sent, and returns its index in the history.
 pub(super) fn begin(history: &Shared, user: usize, change: Change) -> usize {
     let mut history = history.borrow_mut();
     let begun = history.step();
