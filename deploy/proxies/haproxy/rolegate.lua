@@ -1,19 +1,25 @@
--- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH. With credentials=cookie in it, only
--- the session in the cookie counts, and a request's own Authorization reaches the application.
--- http-request lua.rolegate_destination: of the Destination of COPY and MOVE, txn.destination is the path, and txn.paths has
--- the path of the request, a blank, and that one. A Destination at another host is refused.
--- http-request lua.rolegate_remove_credentials: leaves the cookies of the application, and its own Authorization.
--- http-request lua.rolegate_restore_credentials: in the backend of Rolegate's pages, gives back what that one removed.
+-- The actions with which haproxy.cfg asks Rolegate.
+--
+-- http-request lua.rolegate PATH lets a request pass if Rolegate answers 200 at PATH. With credentials=cookie in PATH,
+-- only the session in the cookie counts, and a request's own Authorization reaches the application.
+--
+-- http-request lua.rolegate_destination writes the path in the Destination of COPY and MOVE to txn.destination, and the
+-- path of the request, a blank and that path to txn.paths. It refuses a Destination at another host.
+--
+-- http-request lua.rolegate_remove_credentials removes the credentials of Rolegate from a request.
+--
+-- http-request lua.rolegate_restore_credentials restores them, in the backend of Rolegate's pages.
 
--- The section of haproxy.cfg that leads to Rolegate.
+-- The address of the section of haproxy.cfg that leads to Rolegate.
 local ROLEGATE = "http://127.0.0.1:8089"
--- Milliseconds: longer than the timeouts of that section, which answers in any case.
+-- The timeout in milliseconds. It is longer than those of that section, so that the section always answers first.
 local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
--- Not every user has an address, nor did Rolegate always answer these.
+-- These may be missing: not every user has an email address, and older gateways do not send them.
 local REMOTE = { "remote-user", "remote-email" }
--- What Rolegate reads of a browser's request. A browser sends Authorization, too: a password that it remembers, also
--- for a page of another site. By Referer people are led back to where a form was, whose session had ended.
+-- These headers tell Rolegate where a browser's request comes from. It checks that beside Authorization, too: a browser
+-- may add a password that it remembers to requests of pages of other sites. If the session ended before a form was
+-- sent, people return to the page in Referer.
 local BROWSER = {
   "origin", "accept", "referer", "sec-fetch-site", "sec-fetch-mode", "upgrade", "sec-websocket-key",
   "sec-websocket-version",
@@ -27,7 +33,7 @@ for _, name in ipairs({ "__Host-rolegate", "__Secure-rolegate", "rolegate" }) do
   COOKIES[name], COOKIES[name .. "-console"] = true, true
 end
 
--- The values of a header, which HAProxy counts from 0.
+-- Returns the values of a header, which HAProxy counts from 0.
 local function values(headers, name)
   local list, index = {}, 0
   while headers[name] and headers[name][index] do
@@ -37,13 +43,13 @@ local function values(headers, name)
   return list
 end
 
--- The cookies of Rolegate, or all others, as headers.
+-- Returns the cookies of Rolegate (is_own) or all others, as values of the header Cookie.
 local function cookies(headers, is_own)
   local list = {}
   for _, value in ipairs(values(headers, "cookie")) do
     local kept = {}
     for pair in value:gmatch("[^;]+") do
-      -- No pattern that tries again from each blank: one long cookie would occupy HAProxy for seconds.
+      -- A pattern that tries again from each blank would let one long cookie occupy HAProxy for seconds.
       local name = (pair:match("^([^=]*)=") or ""):gsub("%s+", "")
       if (COOKIES[name] or false) == is_own then
         table.insert(kept, pair)
@@ -78,7 +84,7 @@ core.register_action("rolegate_restore_credentials", { "http-req" }, function(tx
   end
 end)
 
--- The path of a Destination at this host, or nil.
+-- Returns the path of a Destination at this host, or nil.
 local function path_at_this_host(headers, destination)
   local own = (values(headers, "x-forwarded-proto")[1] or "") .. "://" .. (values(headers, "host")[1] or "")
   if destination:sub(1, #own):lower() == own:lower() then
@@ -108,7 +114,7 @@ local function refuse(txn, status, response)
   if status >= 503 and not (response.headers or {})["retry-after"] then
     reply:add_header("retry-after", "1")
   end
-  -- A page of another origin may read this only if haproxy.cfg lists its origin.
+  -- Scripts of a page of another origin may read this only if haproxy.cfg lists its origin.
   reply:add_header("vary", "Origin")
   local origin = txn:get_var("txn.origin")
   if origin then
@@ -122,7 +128,7 @@ end
 core.register_action("rolegate", { "http-req" }, function(txn, path)
   local request = txn.http:req_get_headers()
   local is_cookie_only = path:find("credentials=cookie", 1, true) ~= nil
-  -- Without it, the variable has no value: false would be read as 0, which Lua takes for true.
+  -- Otherwise, the variable stays unset. HAProxy would return false as 0, which Lua takes for true.
   if is_cookie_only then txn:set_var("txn.cookie_only", true) end
   local sent = {
     ["host"] = { "rolegate" },
@@ -135,7 +141,7 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
   for _, name in ipairs(BROWSER) do
     sent[name] = values(request, name)
   end
-  -- Beside Authorization, no cookie counts and nobody is led to the page to sign in at.
+  -- If a request has Authorization, Rolegate ignores its cookies and does not redirect it to the sign-in page.
   if #sent["authorization"] == 0 then
     sent["cookie"] = cookies(request, true)
     sent["x-forwarded-uri"] = { txn.sf:pathq() }
@@ -150,7 +156,7 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
   else
     for _, name in ipairs(IDENTITY) do
       local value = values(response.headers, name)[1]
-      -- Whatever answered, it was not Rolegate.
+      -- Rolegate always sends these, so something else answered.
       if not value then return refuse(txn, 503, {}) end
       txn.http:req_set_header(name, value)
     end

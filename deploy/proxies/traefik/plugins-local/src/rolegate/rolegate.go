@@ -1,13 +1,17 @@
-// Package rolegate is a local plugin of Traefik, which has no patterns for headers and none for cookies.
+// Package rolegate is a local plugin of Traefik. It is needed because Traefik itself can remove neither headers by a
+// pattern nor single cookies.
 //
-// `cookies: own` stands before a forwardAuth: it removes the headers that no client may set, and leaves only the
-// cookies of Rolegate. With `rules`, COPY and MOVE of WebDAV pass only between paths that the same of these patterns fits
-// first. Pages of `origins` may read refusals. `cookies: others` stands before the application, on every route: it leaves
-// all other cookies. With `private: true`, browsers show nothing of an answer again without asking, unless the
-// application says what they may keep. `preflight: true` leaves of a request what a CORS preflight has.
+// `cookies: own` belongs before a forwardAuth. It removes the headers that no client may set, and all cookies but those
+// of Rolegate. With `rules`, COPY and MOVE of WebDAV pass only if the same pattern is the first that matches both
+// paths. The scripts of pages of `origins` may read refusals (CORS). `preflight: true` refuses all requests but CORS
+// preflights, and removes all headers that a preflight does not have.
 //
-// A router in which a middleware was forgotten is 500: `cookies: others` needs `cookies: own` before it, and
-// `private: true` also needs the identity of a forwardAuth.
+// `cookies: others` belongs before the application, on every route. It passes on all cookies but those of Rolegate.
+// With `private: true`, browsers ask again before they show a response from their cache, unless the application sets
+// Cache-Control.
+//
+// A router that lacks a middleware answers 500: `cookies: others` needs `cookies: own` before it, and `private: true`
+// also needs the identity of a forwardAuth.
 package rolegate
 
 import (
@@ -20,11 +24,11 @@ import (
 	"strings"
 )
 
-// kept has the cookies of the application meanwhile.
+// kept is the header that holds the application's cookies between the two middlewares.
 const kept = "Rolegate-Other-Cookies"
 
-// checked is the name of a value in the context of a request that `cookies: own` has seen. It is a string, because Traefik
-// may interpret each middleware by itself.
+// checked is the name of a value in the context of a request that `cookies: own` has seen. It is a string, because
+// Traefik may interpret each middleware by itself.
 const checked = "rolegate.checked"
 
 const plainCharacter = `[\w./~!$&'()*+,=:@-]|%2[0-46-9a-d]|%3[ac-f]|%40|%5[bdef]|%60|%7[b-e]|` +
@@ -32,17 +36,19 @@ const plainCharacter = `[\w./~!$&'()*+,=:@-]|%2[0-46-9a-d]|%3[ac-f]|%40|%5[bdef]
 	`(f0%[9ab]|f[1-3]%[89ab]|f4%8)[0-9a-f]%[89ab][0-9a-f])%[89ab][0-9a-f]`
 
 var (
-	// The characters that pass in a path, with well-formed UTF-8, and what no segment may be.
+	// plain lists the characters that pass in a path, with well-formed UTF-8. ambiguous finds segments that do not
+	// pass.
 	plain     = regexp.MustCompile(`(?i)^/(` + plainCharacter + `)*$`)
 	ambiguous = regexp.MustCompile(`/(/|%20|\.([^\w-]|$))`)
 	ownCookie = regexp.MustCompile(`^\s*(__Host-|__Secure-)?rolegate(-console)?\s*=`)
-	// An application may take "_" or "." for "-". Traefik sets the other headers X-Forwarded- itself.
+	// forged also matches "_" and "." in place of "-", because an application may read them as "-". Traefik itself sets
+	// the headers that the pattern traefik matches.
 	forged = regexp.MustCompile(`(?i)^(rolegate|x.(original|rewrite|real|request|correlation).|trace(parent|state)$)|` +
 		`forwarded|remote|webauth|_`)
 	traefik = regexp.MustCompile(`^X-(Forwarded-(For|Host|Port|Proto|Server)|Real-Ip)$`)
 )
 
-// Config is that of the middleware.
+// Config has the options of the middleware.
 type Config struct {
 	Cookies   string   `json:"cookies"`
 	Private   bool     `json:"private"`
@@ -51,7 +57,7 @@ type Config struct {
 	Origins   []string `json:"origins"`
 }
 
-// CreateConfig returns one without a value.
+// CreateConfig returns the options before Traefik sets them.
 func CreateConfig() *Config { return &Config{} }
 
 type middleware struct {
@@ -103,7 +109,7 @@ func (m *middleware) ServeHTTP(response http.ResponseWriter, request *http.Reque
 			http.Error(response, "A middleware of Rolegate is missing in the router of this address.", http.StatusInternalServerError)
 			return
 		}
-		// The application says itself which pages may read its answers.
+		// The request has passed, and the application itself says which pages may read its responses.
 		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary"} {
 			response.Header().Del(name)
 		}
@@ -126,7 +132,8 @@ func isRemoved(name string, preflight bool) bool {
 
 var preflightMethod = regexp.MustCompile(`^[A-Za-z-]+$`)
 
-// isPreflight refuses what other requests have: credentials, identities, upgrades, bodies, several origins or methods.
+// isPreflight is false for a request with identity headers, an upgrade, a body, or several origins or methods. The
+// router has already excluded other credentials than Proxy-Authorization.
 func isPreflight(request *http.Request) bool {
 	for name := range request.Header {
 		name = strings.ToLower(name)
@@ -141,7 +148,8 @@ func isPreflight(request *http.Request) bool {
 	return origins[0] != "" && !strings.ContainsAny(origins[0], ", \t") && preflightMethod.MatchString(methods[0])
 }
 
-// prepareRefusal lets pages of the origins read a refusal. If the request passes, `cookies: others` takes it back.
+// prepareRefusal lets pages of the origins read a refusal. If the request passes, `cookies: others` removes these
+// headers.
 func (m *middleware) prepareRefusal(answer http.Header, origin string) {
 	answer.Set("Vary", "Origin")
 	for _, allowed := range m.config.Origins {
@@ -169,12 +177,12 @@ func (m *middleware) isBelowSameRule(request *http.Request) bool {
 	if len(m.rules) == 0 {
 		return true
 	}
-	// The root has every rule below it.
+	// The root contains paths of every rule.
 	if path == "/" || request.URL.Path == "/" || !plain.MatchString(path) || ambiguous.MatchString(path) {
 		return false
 	}
 	rule := m.rule(path)
-	// So is all that is in them, if they are folders.
+	// If the paths are folders, everything in them must be below the same rule, too.
 	return rule == m.rule(path+"/") && rule == m.rule(request.URL.Path) && rule == m.rule(request.URL.Path+"/")
 }
 
@@ -187,14 +195,14 @@ func (m *middleware) rule(path string) int {
 	return len(m.rules)
 }
 
-// privateResponse adds Cache-Control where there is none.
+// privateResponse adds Cache-Control to a response that has none.
 type privateResponse struct {
 	http.ResponseWriter
 	begun bool
 }
 
 func (r *privateResponse) WriteHeader(status int) {
-	// Others are informational, and the last one follows.
+	// Statuses below 200 are informational, and the final one follows.
 	if status >= 200 && !r.begun {
 		r.begun = true
 		if r.Header().Get("Cache-Control") == "" {
@@ -209,14 +217,14 @@ func (r *privateResponse) Write(body []byte) (int, error) {
 		r.WriteHeader(http.StatusOK)
 	}
 	written, err := r.ResponseWriter.Write(body)
-	// A stream. Traefik does not see a method Flush of a plugin.
+	// A response without a length may be a stream. Traefik does not see a method Flush of a plugin, so this flushes.
 	if flusher, is := r.ResponseWriter.(http.Flusher); is && r.Header().Get("Content-Length") == "" {
 		flusher.Flush()
 	}
 	return written, err
 }
 
-// Hijack is for WebSockets.
+// Hijack lets WebSockets take over the connection.
 func (r *privateResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if hijacker, is := r.ResponseWriter.(http.Hijacker); is {
 		return hijacker.Hijack()
@@ -224,7 +232,7 @@ func (r *privateResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return nil, nil, http.ErrNotSupported
 }
 
-// split returns the cookies of Rolegate and all others, as headers.
+// split returns the cookies of Rolegate and all others, as values of the header Cookie.
 func split(headers []string) (own, others []string) {
 	for _, header := range headers {
 		var mine, theirs []string
