@@ -28,7 +28,7 @@ pub(crate) struct Chart {
     pub(crate) footer: String,
 }
 
-/// Bars below a title.
+/// A group of bars below a title.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) title: String,
@@ -44,7 +44,7 @@ pub(crate) struct Bar {
     pub(crate) value: Spread,
     /// The value as text, to the right of the bar.
     pub(crate) text: String,
-    /// A bound, shown as a red line.
+    /// A bound for the value, which is shown as a red line.
     pub(crate) mark: Option<f64>,
     pub(crate) colour: &'static str,
 }

@@ -39,10 +39,10 @@ pub(crate) struct FloodOptions {
     /// Take one minute instead of three; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Log in as fast as answers come instead, ten rounds in three minutes
+    /// Log in as fast as answers come, instead of at a constant rate; ten rounds in three minutes
     #[arg(long, conflicts_with_all = ["write", "table"])]
     closed: bool,
-    /// Log in rightly beside a flood of new names from one address instead, in three minutes
+    /// Measure correct logins beside a flood of new names from one address instead, in three minutes
     #[arg(long, conflicts_with_all = ["closed", "write", "table"])]
     new_names: bool,
     /// Write bench/results/performance-flood.md

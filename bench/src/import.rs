@@ -20,7 +20,7 @@ const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ImportOptions {
-    /// A tenth of the users; for a quick check only
+    /// Use a tenth of the users, for a quick check only
     #[arg(long)]
     quick: bool,
 }

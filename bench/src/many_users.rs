@@ -36,7 +36,7 @@ const LOGINS: &str = r#"UPDATE "user" SET last_login_at = 1 WHERE id % 20 = 0"#;
 /// Loads the services with few and with millions of users, and prints decisions per second.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManyUsersOptions {
-    /// A million users and one round; the results are too noisy to publish
+    /// Use a million users and one round; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
     /// Write bench/results/performance-many-users.md

@@ -40,7 +40,7 @@ pub(crate) struct PagingOptions {
     write: bool,
 }
 
-/// The kinds of requests.
+/// A kind of request whose latency is measured.
 #[derive(Clone, Copy)]
 enum RequestKind {
     One,

@@ -31,7 +31,7 @@ pub(crate) struct Program {
     _stdout: BufReader<ChildStdout>,
 }
 
-/// How to start a program.
+/// The description of a program to start.
 pub(crate) struct Launch<'a> {
     /// The name of the program in the report.
     pub(crate) name: &'static str,

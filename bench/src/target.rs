@@ -41,19 +41,19 @@ impl Target {
     }
 }
 
-/// The baseline with one query per request.
+/// The name of the baseline with one query per request.
 pub(crate) const BASELINE: &str = "monolith, query per request";
-/// The baseline with batched queries.
+/// The name of the baseline with batched queries.
 pub(crate) const BATCHED_BASELINE: &str = "monolith, shared query";
-/// gateway and auth-service as separate processes.
+/// The name of gateway and auth-service as separate processes.
 pub(crate) const SPLIT: &str = "gateway + auth-service";
-/// gateway and auth-service with `DATABASE_READS=primary`, on a database with a synchronous standby.
+/// The name of gateway and auth-service with `DATABASE_READS=primary`, on a database with a synchronous standby.
 pub(crate) const PRIMARY: &str = "reads=primary, synchronous standby";
-/// gateway and auth-service with `DATABASE_READS=quorum`, on a database with a synchronous standby.
+/// The name of gateway and auth-service with `DATABASE_READS=quorum`, on a database with a synchronous standby.
 pub(crate) const QUORUM: &str = "reads=quorum, synchronous standby";
-/// rolegate on PostgreSQL.
+/// The name of rolegate on PostgreSQL.
 pub(crate) const ALL_IN_ONE: &str = "rolegate, PostgreSQL";
-/// rolegate on SQLite, as `cargo run` starts it.
+/// The name of rolegate on SQLite, as `cargo run` starts it.
 pub(crate) const EMBEDDED: &str = "rolegate, SQLite";
 
 /// Starts gateway and auth-service with all users in the database.

@@ -9,7 +9,7 @@ pub(crate) enum Mark {
     AtMost(f64),
 }
 
-/// A value and its mark.
+/// A value with its mark, and so whether it reaches it.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     /// The name of the value in the table.

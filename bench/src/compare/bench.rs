@@ -23,15 +23,15 @@ use std::{
 /// A system and a kind of requests, which are measured alternately with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Contender {
-    /// `GET /profile` of the target with this index.
+    /// wrk sends `GET /profile` to the target with this index.
     Profile(usize),
-    /// `GET /profile` of the target with this index on the database with a synchronous standby.
+    /// wrk sends `GET /profile` to the target with this index, whose database has a synchronous standby.
     Reads(usize),
-    /// `GET /protected` of the split deployment with cached credentials.
+    /// wrk sends `GET /protected` to the split deployment, with cached credentials.
     Basic,
-    /// `authorize` of auth-client.
+    /// Callers in this process use `authorize` of auth-client.
     Authorizations,
-    /// `pgbench -S -M prepared`.
+    /// pgbench reads the database itself, with `pgbench -S -M prepared`.
     Pgbench,
 }
 
@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Measures one contender.
+    /// Measures one round of a contender.
     pub(crate) async fn round(
         &self,
         contender: Contender,

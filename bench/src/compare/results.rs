@@ -7,7 +7,7 @@ use crate::{
     verdict::{Mark, Verdict},
 };
 
-/// All measurements.
+/// All measurements of one run.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// `GET /profile` of all systems, for each number of connections.

@@ -107,7 +107,7 @@ fn rows(
 
 fn cpu(contender: &Rounds) -> String {
     let parts = contender.cpu().into_iter().map(|(name, micros)| {
-        // A system with one process already has its name in the row.
+        // The row of a system with one process already has its name.
         if name == contender.name {
             format!("{micros:.1}")
         } else {

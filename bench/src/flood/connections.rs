@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The pool. Clones share it.
+/// The pool of idle connections. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     address: SocketAddr,

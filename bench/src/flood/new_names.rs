@@ -136,7 +136,7 @@ async fn log_in(clients: &Clients) -> Result<Vec<(StatusCode, Duration)>, Failur
     Ok(outcomes)
 }
 
-/// A flood in a thread of its own.
+/// A running flood, which has a thread of its own.
 struct Flood {
     answered: Arc<AtomicU64>,
     stop: oneshot::Sender<()>,

@@ -10,7 +10,7 @@ use crate::{
 use http::StatusCode;
 use std::time::Duration;
 
-/// All measurements.
+/// All measurements of one run.
 #[derive(Debug)]
 pub(crate) struct Results {
     pub(crate) lone: Lone,

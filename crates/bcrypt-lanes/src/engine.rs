@@ -1,4 +1,4 @@
-//! The public API: starts the worker threads, and turns passwords into jobs for them.
+//! The public API, which starts the worker threads and turns passwords into jobs for them.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,7 +44,7 @@ pub struct Engine {
     highest_cost: AtomicU32,
 }
 
-/// What a worker thread measures about itself before it takes jobs.
+/// The measurements that a worker thread makes of itself before it takes jobs.
 struct ThreadMeasurement {
     /// An error if the system refused the requested priority.
     priority: io::Result<()>,

@@ -42,7 +42,7 @@ pub(crate) type Reply = Result<Timed<HashOutcome>, EngineError>;
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
-    /// 2^cost.
+    /// The iterations of the hash, which are 2^cost.
     pub(crate) iterations: u64,
     /// The minimum number of iterations of a failed verification, so that timing does not reveal that the
     /// stored hash has a lower cost.
@@ -62,7 +62,7 @@ pub(crate) struct AdmissionRequest {
     pub(crate) client: ClientKey,
     /// The work of the job in iterations.
     pub(crate) work: u64,
-    /// When the job should be finished: some time before its deadline.
+    /// When the job should be finished, which is some time before its deadline.
     pub(crate) due: Instant,
 }
 
@@ -133,7 +133,7 @@ impl Job {
         }
     }
 
-    /// Completes the job. The caller may have dropped the receiver, which is no error.
+    /// Completes the job. It is not an error if the caller has dropped the receiver.
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }

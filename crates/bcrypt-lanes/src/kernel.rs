@@ -22,7 +22,7 @@ pub(crate) const MAX_LANES: usize = 8;
 pub(crate) struct Lane {
     pub(crate) boxes: [[u32; 256]; 4],
     pub(crate) subkeys: [u32; 18],
-    /// The key of the password, then that of the salt. Each is repeated to 72 bytes, as big-endian words.
+    /// The keys made from the password and from the salt. Each is repeated to 72 bytes, as big-endian words.
     pub(crate) keys: [[u32; 18]; 2],
 }
 
@@ -169,7 +169,7 @@ fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     (a.wrapping_add(b) ^ c).wrapping_add(d)
 }
 
-/// Keeps the compiler from moving the loads of one lane behind the loads of the next. It compiles to no instruction.
+/// Keeps the compiler from moving loads of one lane after those of the next. It compiles to no instruction.
 ///
 /// Otherwise, LLVM interleaves the lanes until it runs out of registers, which costs 10 %. If AVX2 or
 /// AVX-512 is enabled, it uses gather instructions, which costs 60 %.

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A result with its timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// The result.
+    /// The result itself.
     pub value: T,
     /// The time from submission until the job entered a lane.
     pub waited: Duration,
@@ -18,7 +18,7 @@ pub struct Timed<T> {
 pub enum Verdict {
     /// The password matches.
     Match {
-        /// The stored cost differs from the current one: the password should be hashed again.
+        /// True if the stored cost differs from the current one, so that the password should be hashed again.
         rehash: bool,
     },
     /// The password does not match, or there is no stored hash.
@@ -34,7 +34,7 @@ impl Verdict {
     }
 }
 
-/// Why a job was not computed. No variant says anything about the password.
+/// The reason why a job was not computed. No variant says anything about the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The job was refused at admission, because it would miss its deadline or the queue is full. Nothing
@@ -47,7 +47,7 @@ pub enum EngineError {
         /// Tells whether the client's own jobs are the reason, or the jobs of all clients.
         cause: RefusalCause,
     },
-    /// The deadline passed while the job was queued or computed.
+    /// The deadline has passed while the job was queued or computed.
     #[error("the deadline passed before the password was checked")]
     DeadlinePassed,
     /// The worker panicked, or the engine was dropped.
@@ -58,7 +58,7 @@ pub enum EngineError {
     Random(#[source] getrandom::Error),
 }
 
-/// Why a job was refused.
+/// The cause of a refusal, which tells whether other clients may still be admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
     /// The client has other work here, which takes its share. Another client may still be admitted.
@@ -78,7 +78,7 @@ impl RefusalCause {
     }
 }
 
-/// A snapshot of an engine. Counters start at zero with the engine and only increase.
+/// A snapshot of an engine's statistics. Counters start at zero with the engine, and only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// The jobs that wait for a lane now.

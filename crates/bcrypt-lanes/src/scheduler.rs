@@ -21,7 +21,7 @@ const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
 /// A client floods if it holds at least one lane out of this many.
 const FLOOD_SHARE: usize = 4;
-/// A queue is short if it has at most this many jobs for each lane.
+/// A queue is short if it has at most this many jobs for each lane. Newcomers may go ahead only of a short queue.
 const MAX_SHORT_QUEUE: usize = 4;
 
 /// Decides which jobs are admitted, and which worker computes them.
@@ -30,7 +30,7 @@ pub(crate) struct Scheduler {
     pub(crate) stopping: bool,
     queue: Queue,
     lanes_per_worker: usize,
-    /// What each worker runs, indexed by the number of the worker.
+    /// The load of each worker, indexed by the number of the worker.
     loads: Vec<Load>,
     /// How many lanes each client occupies. A client that occupies none has no entry.
     lanes_by_client: HashMap<ClientKey, usize>,

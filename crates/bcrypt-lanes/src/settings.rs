@@ -2,7 +2,7 @@
 
 use std::thread;
 
-/// The size of an engine.
+/// The size of an engine, which [`Engine::start`](crate::Engine::start) clamps to valid values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The number of worker threads, at least 1. The default is one for each core that the process may use.
