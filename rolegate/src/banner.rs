@@ -22,7 +22,7 @@ pub(crate) enum AdminPasswordHint<'a> {
     Unknown,
 }
 
-/// The file of the generated password of the user admin, as it was before this start.
+/// The file of the generated password of the user admin, and whether it existed before this start.
 pub(crate) struct AdminPasswordFile {
     path: PathBuf,
     existed: bool,

@@ -1,4 +1,4 @@
-//! `DATA_DIR`: the folder of generated secrets and embedded databases.
+//! Opens and checks `DATA_DIR`, the folder of generated secrets and embedded databases.
 
 use rolegate_auth_service::{accounts::InitialPassword, secret_generation};
 use rolegate_program::{
@@ -94,7 +94,7 @@ impl DataDir {
         ))
     }
 
-    /// Returns the secret of [`Self::signing_secret`] if an earlier start generated it.
+    /// Returns the secret of [`Self::signing_secret`] if an earlier start has generated it. Generates nothing.
     pub(crate) fn existing_signing_secret(&self) -> Option<SecretSource> {
         let path = self.existing(SIGNING_SECRET)?;
         Some(SecretSource::from_file("DATA_DIR", &path))
@@ -107,7 +107,7 @@ impl DataDir {
         self.generated(SECOND_FACTOR_KEY)
     }
 
-    /// Returns the file of [`Self::second_factor_key`] if an earlier start generated it.
+    /// Returns the file of [`Self::second_factor_key`] if an earlier start has generated it. Generates nothing.
     pub(crate) fn existing_second_factor_key(&self) -> Option<PathBuf> {
         self.existing(SECOND_FACTOR_KEY)
     }

@@ -1,4 +1,4 @@
-//! A test with a server of its own.
+//! The test that `docs/how-to/test-against-the-real-thing.md` shows, with a server of its own.
 
 use rolegate_auth_client::{
     AuthClient, CallContext, Reason, Requirement, Role,

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use bcrypt::{BASE_64, HashParts};
 
-/// The work factor of bcrypt, 4 to 31: a hash of cost c takes 2^c iterations.
+/// The work factor of bcrypt, from 4 to 31. A hash of cost c takes 2^c iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u32);
 
@@ -51,7 +51,7 @@ impl StoredHash {
     /// these, and all are computed alike.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: HashParts = text.parse().ok()?;
-        // `HashParts` does not expose the digest; it has checked that this is 60 bytes of ASCII.
+        // `HashParts` does not expose the digest, but has checked that the text is 60 bytes of ASCII.
         let mut digest = [0; 23];
         BASE_64.decode_slice(text.get(29..)?, &mut digest).ok()?;
         Some(Self {

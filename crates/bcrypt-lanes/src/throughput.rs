@@ -13,7 +13,7 @@ const AVERAGING_TIME: Duration = Duration::from_secs(1);
 /// The maximum weight of one slice, so that the long slice of a machine that was suspended does not ruin the estimate.
 const MAX_WEIGHT: f64 = 1.0 / 16.0;
 
-/// How long workers compute between two visits to the scheduler.
+/// The time for which workers compute between two visits to the scheduler.
 const SLICE_TIME: Duration = Duration::from_millis(1);
 
 /// A moving average of the iterations per second and lane while all lanes of a thread are busy.

@@ -108,7 +108,8 @@ impl WorkerPool {
         }
     }
 
-    /// Wakes an idle worker, or keeps the next one that has nothing to do from waiting.
+    /// Wakes an idle worker. If none is idle, the next worker that has nothing to do looks for a job instead of
+    /// waiting.
     pub(crate) fn wake(&self) {
         self.submitted.notify_one();
     }
@@ -170,7 +171,7 @@ impl WorkerPool {
             );
             let width = lane_group.width();
             let iterations = lane_group.advance(slice);
-            // In simulated time, a slice takes exactly this long.
+            // A slice takes exactly this long in simulated time.
             #[cfg(simulation)]
             tokio::time::sleep(Duration::from_millis(1)).await;
             let now = Instant::now();

@@ -1,4 +1,4 @@
-//! Published test vectors, verified by the engine.
+//! Tests that the engine verifies published test vectors.
 
 use std::time::{Duration, Instant};
 

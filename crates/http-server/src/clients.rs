@@ -37,9 +37,9 @@ pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
 /// A network of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Network {
-    /// The first of its addresses.
+    /// The first address of the network.
     pub address: IpAddr,
-    /// The length of its prefix in bits.
+    /// The length of the network's prefix in bits.
     pub prefix: u8,
 }
 
@@ -48,7 +48,7 @@ pub struct Network {
 pub struct NetworkShare {
     /// The network itself.
     pub network: Network,
-    /// The multiple of the limit of one client that all clients of the network share.
+    /// The limit for all clients of the network together, as a multiple of the limit for one client.
     pub factor: u32,
 }
 

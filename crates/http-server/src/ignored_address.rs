@@ -27,7 +27,7 @@ static IGNORED: LazyLock<IntCounterVec> = LazyLock::new(|| {
 pub struct AddressHeader {
     /// The name of the header in lower case.
     pub name: &'static str,
-    /// The setting with the networks of trusted peers.
+    /// The name of the setting with the networks of trusted peers.
     pub setting: &'static str,
     /// The kind of program that has a reason to send the header, such as `gateway`.
     pub sender: &'static str,
@@ -40,7 +40,7 @@ pub struct AddressHeader {
 pub enum Exposure {
     /// Any client on the Internet can connect, and can send any header.
     Public,
-    /// Only programs of the operator can connect.
+    /// Programs of the operator can connect, and no others.
     Internal,
 }
 
@@ -54,7 +54,7 @@ enum PeerKind {
 }
 
 impl AddressHeader {
-    /// Describes a header.
+    /// Describes a header by its name, the setting of trusted peers, and the kind of program that sends it.
     pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
         Self {
             name,

@@ -21,7 +21,7 @@ use turmoil::net::{TcpListener, TcpStream};
 /// How long the listener accepts nothing after an error that affects the whole process, such as EMFILE.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a connection waits for a permit before more room is made for it.
+/// How long a connection waits for a permit before the listener makes more room for it.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Each cap is logged at most once in this time, so that a flood does not fill the log.
@@ -81,7 +81,7 @@ pub struct AcceptedConnection {
     tls: Option<ServerTls>,
     /// The address of the peer.
     pub peer: SocketAddr,
-    /// Held as long as the connection.
+    /// The permit, to be held as long as the connection.
     pub permit: Permit,
 }
 
@@ -119,7 +119,7 @@ impl AcceptedConnection {
 pub struct ReadyConnection {
     /// The stream to and from the peer, which hides TLS.
     pub stream: Stream,
-    /// Held as long as the connection.
+    /// The permit, to be held as long as the connection.
     pub permit: Permit,
 }
 
@@ -159,7 +159,7 @@ impl Listener {
         }
     }
 
-    /// Requires TLS, if `tls` is given.
+    /// Requires TLS if `tls` is given. Otherwise connections are plain text.
     #[must_use]
     pub fn with_tls(self, tls: Option<ServerTls>) -> Self {
         Self { tls, ..self }
@@ -200,7 +200,7 @@ impl Listener {
             }
             let connection_permit = self.acquire_permit(&mut make_room).await;
             if let Some(waiting) = self.waiting.take() {
-                // Without `TCP_NODELAY`, a small message would wait for the ACK of the previous one.
+                // A small message would wait for the ACK of the previous one without `TCP_NODELAY`.
                 let _ = waiting.stream.set_nodelay(true);
                 return AcceptedConnection {
                     stream: waiting.stream,
@@ -244,7 +244,7 @@ impl Listener {
         // The first attempt does not wait, so that a listener at its cap makes room at once.
         let mut wait = Duration::ZERO;
         loop {
-            // The semaphore is never closed.
+            // Acquiring fails only at the timeout, because the semaphore is never closed.
             let permit = Arc::clone(&self.permits).acquire_owned();
             if let Ok(Ok(permit)) = timeout(wait, permit).await {
                 return permit;

@@ -52,9 +52,9 @@ struct Shared {
     max_client_kib: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
-    /// Held while a request waits for the budget itself.
+    /// The slots for requests that wait for the budget itself. Each holds one while it waits.
     waiting: Arc<Semaphore>,
-    /// Held while a request waits for the share of its client.
+    /// The slots for requests that wait for the share of their client. Each holds one while it waits.
     waiting_clients: ClientSlots,
 }
 
@@ -64,7 +64,7 @@ pub struct Reservation {
     budget: MemoryBudget,
     client: Option<IpAddr>,
     permit: OwnedSemaphorePermit,
-    /// The same number of permits from the share of the client; `None` if the client's address is not known.
+    /// As many permits, from the share of the client; `None` if the address of the client is not known.
     client_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -154,7 +154,7 @@ async fn acquire(
         return Some(permit);
     }
     let _waiting = waiting().try_acquire_owned();
-    // The semaphore is never closed.
+    // This never fails, because the semaphore is never closed.
     free.acquire_many_owned(kib).await.ok()
 }
 
@@ -210,7 +210,7 @@ impl Reservation {
     }
 }
 
-/// Bytes whose memory is reserved.
+/// Bytes together with the reservation of their memory.
 struct ReservedBytes {
     bytes: Bytes,
     _reservation: Arc<Reservation>,

@@ -38,7 +38,7 @@ pub(crate) struct Activity {
     state: AtomicU64,
     /// True while the peer has not taken all of the response.
     is_blocked: AtomicBool,
-    /// The memory of the response, until its bytes are written.
+    /// The reservation of the response's memory, which is dropped when its bytes are written.
     memory: Mutex<Weak<Reservation>>,
     task: OnceLock<AbortHandle>,
     ticks: Ticks,

@@ -1,4 +1,4 @@
-//! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line for each.
+//! The command `doctor`, which runs the steps of `serve` without changing anything, and prints one line for each.
 
 use crate::{
     bind_address::BindAddress,
@@ -104,8 +104,8 @@ impl Doctor {
         }
     }
 
-    /// Binds the addresses of these settings and of `OPS_LISTEN_ADDR`, unless a server with these
-    /// settings runs already.
+    /// Checks that the addresses of these settings and of `OPS_LISTEN_ADDR` can be bound. If a server with these
+    /// settings is running, reports only whether it is ready.
     pub(crate) async fn addresses(&mut self, listeners: &[(&str, BindAddress)], ops: SocketAddr) {
         const STEP: &str = "addresses";
         match healthcheck::probe(ops).await {

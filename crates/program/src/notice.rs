@@ -32,7 +32,7 @@ impl Notice {
         }
     }
 
-    /// Adds a listener by its URL.
+    /// Adds a listener with its URL and the purpose of its address.
     #[must_use]
     pub fn listener(mut self, name: &'static str, url: String, purpose: &str) -> Self {
         self.listeners.push(ListenerLine {

@@ -47,12 +47,12 @@ pub struct CommonSettings {
     )]
     pub lame_duck_seconds: u16,
 
-    /// Logs and traces.
+    /// The settings of logs and traces.
     #[command(flatten)]
     pub telemetry: TelemetrySettings,
 }
 
-/// A program: its settings and what it does with them.
+/// A program, which is the type of its settings. This trait says what the program does with them.
 pub trait Program: clap::Parser {
     /// The name of the program in logs, traces and metrics.
     const PROGRAM: &'static str;
@@ -92,8 +92,8 @@ pub fn command_line<P: Program>() -> clap::Command {
 /// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
 /// settings. `commit` is the commit that the program was built from, if that is known.
 ///
-/// The exit code is 0 for success, 1 for a failure, 2 if only part of the work was done, 64 for an invalid setting, and
-/// 130 if a second signal cut the shutdown short.
+/// The exit code is 0 for success, 1 for a failure, and 2 if only part of the work was done. It is 64 for an invalid
+/// setting, and 130 if a second signal cut the shutdown short.
 pub fn run<P: Program>(commit: Option<&str>, adjust: impl FnOnce(&mut P)) -> ExitCode {
     set_commit(commit);
     try_run(adjust).unwrap_or_else(|failure| exit(&failure))

@@ -123,7 +123,7 @@ pub fn read(
         .transpose()
 }
 
-/// Reads a secret file, without its line end.
+/// Reads a secret file without its line end, for callers whose errors name no setting.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
     let text = read_text(path)?;
     without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))

@@ -1,4 +1,4 @@
-//! Tests of which connection is closed for a new one.
+//! Tests of which connection is closed to make room for a new one.
 
 use super::{Activity, OpenConnections};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
