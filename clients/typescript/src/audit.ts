@@ -31,7 +31,7 @@ export interface AuditEntry {
   readonly clientAddress: string | undefined;
   /** The id of the request, or several ids, separated by commas, if requests shared a call. */
   readonly requestId: string | undefined;
-  /** What changed, such as `{ from: "user", to: "admin" }`; never a secret. */
+  /** Details of the event, such as `{ from: "user", to: "admin" }`. They never contain a secret. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 

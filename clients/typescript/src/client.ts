@@ -144,7 +144,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.SET_USER_ROLE, message, context, actor)).user);
   }
 
-  /** Lists users by ascending id: at most `limit` (1 to 200) with an id greater than `after`. */
+  /** Lists users by ascending id. A page has at most `limit` (1 to 200) users, with ids above `after`. */
   async listUsers(
     actor: string,
     query: { limit?: number; after?: number; usernamePrefix?: string; role?: Role } = {},
@@ -157,7 +157,7 @@ export class AuthClient extends SignIn {
     return { users: users.map(userFrom), next: optionalIdFrom(nextAfter) };
   }
 
-  /** Returns a user. */
+  /** Returns the user with this id. */
   async getUser(actor: string, id: number, context: Context = {}): Promise<User> {
     return userFrom((await this.call(methods.GET_USER, { userId: BigInt(id) }, context, actor)).user);
   }
@@ -277,7 +277,7 @@ export class AuthClient extends SignIn {
     return new Map(users.map(({ id, username }) => [idFrom(id), username]));
   }
 
-  /** Lists the record, the newest first: at most `limit` entries with a revision below `after`. */
+  /** Lists the record, the newest entry first. A page has at most `limit` entries, with revisions below `after`. */
   async listAudit(actor: string, query: AuditQuery = {}, context: Context = {}): Promise<AuditPage> {
     return auditPageFrom(await this.call(methods.LIST_AUDIT, auditRequest(query), context, actor));
   }

@@ -88,14 +88,14 @@ export class DeadlineExceeded extends RolegateError {
 /** This version of the client does not understand the response. */
 export class Malformed extends RolegateError {}
 
-/** A request has no credentials, or malformed ones. */
+/** A request has no credentials, or malformed ones, so the service was not asked. */
 export class NotAuthenticated extends RolegateError {
   constructor() {
     super("not authenticated", 401, "NOT_AUTHENTICATED", "Not authenticated.");
   }
 }
 
-/** The service answered with an error. */
+/** The service has answered with an error. */
 export class Refused extends RolegateError {
   constructor(
     override readonly reason: Reason,

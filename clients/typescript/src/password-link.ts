@@ -1,4 +1,4 @@
-/** Links by which users choose their passwords. */
+/** Links by which users choose their passwords, and the rules for these passwords. */
 
 import { Malformed } from "./errors.js";
 import type {

@@ -43,7 +43,7 @@ export interface UserChange {
   readonly revision: number | undefined;
   readonly userId: number;
   readonly username: string;
-  /** The stored role. */
+  /** The role in the user's row, after the change. */
   readonly role: Role;
   /** True if every credential of the user is refused. */
   readonly disabled: boolean;

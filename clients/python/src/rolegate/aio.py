@@ -162,12 +162,12 @@ class AsyncClient(AsyncSignIn):
         role: Optional[RoleName] = None,
         context: Context = Context(),
     ) -> UserPage:
-        """Lists users by ascending id: at most ``limit`` (1 to 200) with an id greater than ``after``."""
+        """Lists users by ascending id. A page has at most ``limit`` (1 to 200) users, with ids above ``after``."""
         call = calls.list_users(actor, limit, after, username_prefix, role)
         return await self._run(call, context)
 
     async def get_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
-        """Returns a user."""
+        """Returns the user with this id."""
         return await self._run(calls.get_user(actor, user_id), context)
 
     async def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
@@ -280,7 +280,9 @@ class AsyncClient(AsyncSignIn):
         own: bool = False,
         context: Context = Context(),
     ) -> AuditPage:
-        """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
+        """Lists the record, the newest entry first.
+
+        A page has at most ``limit`` (1 to 200) entries, with revisions below ``after``.
 
         With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
         """

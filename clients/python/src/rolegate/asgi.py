@@ -1,4 +1,4 @@
-"""ASGI middleware, for every framework: Starlette, Litestar, Quart and others."""
+"""Middleware for every ASGI framework, such as Starlette, Litestar and Quart."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class AuditEntry:
     client_address: Optional[str]
     #: The id of the request, or several ids, separated by commas, if requests shared a call.
     request_id: Optional[str]
-    #: What changed, such as ``{"from": "user", "to": "admin"}``; never a secret.
+    #: Details of the event, such as ``{"from": "user", "to": "admin"}``. They never contain a secret.
     details: Dict[str, Any]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The client for threads."""
+"""The client for threads, with one method for each call of the contract."""
 
 from __future__ import annotations
 
@@ -166,12 +166,12 @@ class Client(SignIn):
         role: Optional[RoleName] = None,
         context: Context = Context(),
     ) -> UserPage:
-        """Lists users by ascending id: at most ``limit`` (1 to 200) with an id greater than ``after``."""
+        """Lists users by ascending id. A page has at most ``limit`` (1 to 200) users, with ids above ``after``."""
         call = calls.list_users(actor, limit, after, username_prefix, role)
         return self._run(call, context)
 
     def get_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
-        """Returns a user."""
+        """Returns the user with this id."""
         return self._run(calls.get_user(actor, user_id), context)
 
     def delete_user(self, actor: str, user_id: int, context: Context = Context()) -> User:
@@ -284,7 +284,9 @@ class Client(SignIn):
         own: bool = False,
         context: Context = Context(),
     ) -> AuditPage:
-        """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
+        """Lists the record, the newest entry first.
+
+        A page has at most ``limit`` (1 to 200) entries, with revisions below ``after``.
 
         With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
         """

@@ -38,14 +38,14 @@ class Malformed(RolegateError):
 
 
 class NotAuthenticated(RolegateError):
-    """A request has no credentials, or malformed ones."""
+    """A request has no credentials, or malformed ones, so the service was not asked."""
 
     status, detail = 401, "Not authenticated."
     reason = "NOT_AUTHENTICATED"
 
 
 class Refused(RolegateError):
-    """The service answered with an error. Each reason has a class of its own."""
+    """The service has answered with an error. Each reason has a class of its own."""
 
     by_reason: ClassVar[Dict[str, Type[Refused]]] = {}
 
