@@ -262,7 +262,8 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.pool.stop();
         for thread in self.threads.drain(..) {
-            // The error of a panicked thread needs no handling: its jobs were completed when they were dropped.
+            // A worker that panicked needs no handling: the panic is counted, and its jobs were completed when they
+            // were dropped.
             let _ = thread.join();
         }
     }

@@ -61,7 +61,7 @@ pub enum EngineError {
 /// The cause of a refusal, which tells whether other clients may still be admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
-    /// The client has other work here, which takes its share. Another client may still be admitted.
+    /// The client has other work here, which takes its share. A client that has none may still be admitted.
     OwnShare,
     /// The client has no other work that counts here, so there is no room for any client.
     NoCapacity,

@@ -133,7 +133,7 @@ fn http1_connection(
         let shutdown = service.shutdown.clone();
         async move {
             if !is_open {
-                // The accept loop has aborted the task of this connection, which closes it.
+                // The accept loop is closing this connection and aborts its task, so the request must not be answered.
                 std::future::pending::<()>().await;
             }
             let mut response = response.await?;

@@ -2,11 +2,11 @@
 //!
 //! A connection passes these modules in order:
 //!
-//! - [`listener`] accepts it and completes its TLS handshake. It waits until the listener has room, and is closed if
-//!   its address has too many connections ([`clients`]). [`refused_peer`] logs why a connection was refused. gRPC
-//!   servers use these modules too; the next two are for HTTP only.
-//! - [`http_server`] serves it. `connection` enforces the deadlines of request heads and of writes, and tells
-//!   `open_connections` when the connection is idle. When the listener needs room, `open_connections` closes the
+//! - [`listener`], for HTTP and gRPC, accepts it and completes its TLS handshake. The connection waits until the
+//!   listener has room, and is closed if its address has too many connections ([`clients`]). [`refused_peer`] logs why
+//!   a connection was refused.
+//! - [`http_server`], for HTTP only, serves it. `connection` enforces the deadlines of request heads and of writes, and
+//!   tells `open_connections` when the connection is idle. When the listener needs room, `open_connections` closes the
 //!   connection that has been idle longest.
 //! - [`host_header`] refuses requests that do not have exactly one valid `Host`.
 //!
@@ -14,7 +14,7 @@
 //! hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`] reports that an untrusted
 //! peer sends client addresses.
 //!
-//! [`admin_server`] serves the probes `/livez` and `/readyz`, which answers from [`readiness`], and `/metrics`.
+//! [`admin_server`] serves `/livez`, `/readyz` and `/metrics`. [`readiness`] holds what `/readyz` answers.
 
 pub mod admin_server;
 pub mod clients;

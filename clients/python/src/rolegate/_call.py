@@ -15,7 +15,7 @@ from .errors import TokenInvalid
 
 #: The deadline in seconds of decisions and reads, which take milliseconds.
 READ_TIMEOUT = 5.0
-#: The deadline in seconds of calls that hash a password, which is a third of a second of work behind a queue.
+#: The deadline in seconds of calls that hash a password. That takes a third of a second, after a wait in a queue.
 PASSWORD_TIMEOUT = 10.0
 #: The delays in seconds before the second and the third attempt of a read that reached no replica.
 RETRY_DELAYS = (0.01, 0.04)
