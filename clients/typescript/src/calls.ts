@@ -8,7 +8,7 @@ import { errorOf } from "./status.js";
 
 /** The deadline in milliseconds of decisions and reads, which take only a few. */
 export const READ_TIMEOUT = 5_000;
-/** The deadline in milliseconds of calls that hash a password. That takes a third of a second, after a wait in a queue. */
+/** The deadline in milliseconds of calls that hash a password. That takes a third of a second, behind a queue. */
 export const PASSWORD_TIMEOUT = 10_000;
 /** The delays in milliseconds before the second and the third attempt of a read that reached no replica. */
 const RETRY_DELAYS = [10, 40];
