@@ -1,4 +1,4 @@
-//! auth-service is unavailable: the gateway answers 503 or 504, never 401 and never with success.
+//! Tests the gateway while auth-service is unavailable: it answers 503 or 504, never 401 and never with success.
 
 use e2e::{Api, TestApp, TestResponse, TestSetup, TestUser, eventually, for_split_deployments};
 use serde_json::json;
@@ -44,7 +44,7 @@ async fn expect_outage(app: &TestApp, admin: &TestUser) {
     }
     app.bearer.get("/").await.expect(200);
     app.basic.get("/public").await.expect(200);
-    // Without credentials no decision is needed.
+    // A request without credentials needs no decision, so it is refused as usual.
     app.bearer
         .get("/profile")
         .await

@@ -1,4 +1,5 @@
-//! Invalid settings: exit 64 and one line that names the variable.
+//! Checks that an invalid setting ends a program with exit code 64 and one line that names the variable. The files of
+//! `bad_settings/` have the cases, by kind of setting.
 
 mod databases;
 mod empty;
@@ -18,10 +19,10 @@ use Program::{AuthService, Gateway, PostsService, Rolegate};
 
 type Settings = BTreeMap<String, String>;
 
-/// For errors that are found after the start is logged at info.
+/// Hides log lines below WARN, for errors that are found after the start was logged at INFO.
 const QUIET: (&str, &str) = ("RUST_LOG", "warn");
 
-/// Returns the line.
+/// Starts a program, asserts that it ends with exit code 64 and one line about the variable, and returns the line.
 async fn expect_rejected(
     program: Program,
     settings: &Settings,
@@ -31,7 +32,7 @@ async fn expect_rejected(
     expect_end(program, settings, folder, variable, 64).await
 }
 
-/// The end of a start whose line names the variable.
+/// Asserts that a start ends with this code and one line that begins with the variable, and returns the line.
 async fn expect_end(
     program: Program,
     settings: &Settings,
@@ -46,7 +47,7 @@ async fn expect_end(
     let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
     assert_eq!(exit.code, Some(code), "{what}");
     assert_eq!(exit.stdout, "", "nothing listens: {what}");
-    // The audit log has lines at every level, of a store that was opened before.
+    // Lines of the audit log do not count. A store that was opened before the error writes them at every log level.
     let lines = exit.stderr.lines();
     let lines: Vec<_> = lines.filter(|line| !line.contains(" audit: ")).collect();
     assert_eq!(lines.len(), 1, "one line: {what}");
@@ -79,7 +80,7 @@ fn good(program: Program, database: &TestDatabase) -> Settings {
     }
 }
 
-/// Valid settings but for one.
+/// Asserts for each row of the table that the programs refuse the value, while all other settings are valid.
 async fn expect_each_refused(table: &[(&[Program], &str, &str)]) {
     expect_each_refused_with(table, None).await;
 }
@@ -101,7 +102,7 @@ async fn expect_each_refused_with(
     }
 }
 
-/// The settings in the help of a program.
+/// Returns the settings that `--help` of a program lists.
 async fn settings_of(program: Program, folder: &Path) -> Vec<String> {
     let help = Process::run(program, &["--help"], &Settings::new(), folder, "").await;
     let settings: Vec<_> = help
@@ -115,7 +116,7 @@ async fn settings_of(program: Program, folder: &Path) -> Vec<String> {
     settings
 }
 
-/// A setting without a case in one of these files fails.
+/// Fails for a setting that has no case in one of these files.
 #[tokio::test]
 async fn every_setting_has_a_case() {
     let cases = [

@@ -1,10 +1,11 @@
-//! `clients/conformance.json` on the gateway, whose answers the clients in other languages must give too.
+//! Runs the cases of `clients/conformance.json` against the gateway. The clients in other languages must give the same
+//! answers.
 
 use e2e::{Api, ClientStage, Process, Program, Store, TestResponse, TestSetup, eventually};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The route with this requirement; `None`: none but `/authorize` has it.
+/// Returns the route with this requirement, or `None` if only `/authorize` can express it.
 fn route(roles: &[&str]) -> Option<&'static str> {
     match roles {
         [] => Some("/profile"),
@@ -14,7 +15,7 @@ fn route(roles: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Whether this is the outcome of a case. A mistake of a service that asks is one of the URL here.
+/// Returns whether this is the named outcome of a case. A mistake of the asking service is a mistake in the URL here.
 fn is_as(outcome: &Value, name: &str, table: &Value) -> bool {
     if name == "REQUEST_INVALID" {
         outcome["status"] == 400
@@ -23,7 +24,7 @@ fn is_as(outcome: &Value, name: &str, table: &Value) -> bool {
     }
 }
 
-/// The response without what the table does not describe.
+/// Returns the parts of a response that the table describes.
 fn outcome(response: &TestResponse) -> Value {
     let mut outcome = json!({ "status": response.status });
     if response.status != 200 {
@@ -34,7 +35,7 @@ fn outcome(response: &TestResponse) -> Value {
             outcome[name] = value.into();
         }
     }
-    // A proxy may also pass a password on, for which the challenge stands before that of a token.
+    // `/authorize` also accepts passwords, so a Basic challenge may come before the one for tokens.
     let challenges = response.headers.get_all("www-authenticate").iter();
     let mut challenges = challenges.map(|value| value.to_str().expect("ASCII"));
     if let Some(bearer) = challenges.find(|value| value.starts_with("Bearer")) {

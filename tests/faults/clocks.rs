@@ -1,5 +1,5 @@
-//! Clocks of machines that are wrong, or step while a program runs. Tokens and keys follow the clock of
-//! the database: that of the PostgreSQL server, or the one in the SQLite file.
+//! Tests hosts whose clock is wrong or steps while a program runs. Tokens and keys follow the clock of the database:
+//! that of the PostgreSQL server, or the one in the SQLite file.
 
 mod doctor;
 mod second_factor;
@@ -27,7 +27,7 @@ const LIBRARIES: [&str; 3] = [
 ];
 const PASSWORD: &str = "password of ann";
 
-/// rolegate on a machine whose clock tests set. The clock that only advances stays as it is.
+/// A `rolegate` on a machine whose wall clock a test can set, by libfaketime. The monotonic clock stays as it is.
 struct Machine {
     folder: TempDir,
     settings: BTreeMap<String, String>,
@@ -57,7 +57,7 @@ impl Machine {
         machine
     }
 
-    /// Sets the clock: seconds ahead of the true one, such as `+300`.
+    /// Sets the clock to a number of seconds ahead of the true time, such as `+300`.
     fn step(&self, clock: &str) {
         let file = self.folder.path().join("clock");
         let new = file.with_extension("new");
@@ -73,7 +73,7 @@ impl Machine {
             .await
     }
 
-    /// Waits until the program reads a clock that is this many seconds ahead, as its log shows.
+    /// Waits until the log shows that the program reads a clock that is this many seconds ahead.
     async fn expect_clock(&self, process: &Process, ahead: i64) {
         e2e::eventually("the clock of the machine", async || {
             let refused = json!({ "username": "stranger", "password": "wrong" });
@@ -130,7 +130,7 @@ fn prove_answer(answer: &TestResponse, right: u16) {
     );
 }
 
-/// Asserts that the token ends half an hour from now.
+/// Asserts that the token expires half an hour from now.
 fn expect_lifetime(token: &str) {
     let left = claims(token)["exp"].as_u64().expect("a time") - now();
     assert!((1790..=1840).contains(&left), "{left} seconds are left");
@@ -212,7 +212,7 @@ async fn a_step_of_the_clock_of_the_machine_changes_nothing(store: Store) {
         let after = log_in(&process).await.token;
         expect_good(&process, &after).await;
 
-        // A command that runs beside the program, by another clock of the system.
+        // The command runs beside the program, with the true clock of the system.
         user_command(&database, &["user", "revoke-tokens", "ann"]).await;
         ended.push(after);
         expect_ended(&process, &ended).await;
@@ -227,7 +227,8 @@ async fn a_step_of_the_clock_of_the_machine_changes_nothing(store: Store) {
             process = machine.start().await;
             expect_ended(&process, &ended).await;
             expect_good(&process, &log_in(&process).await.token).await;
-            // The later of the two clocks is that of the program.
+            // The program's clock is now the true one or ahead of it, so a revocation by the command does not end later
+            // tokens.
             user_command(&database, &["user", "revoke-tokens", "ann"]).await;
             expect_good(&process, &log_in(&process).await.token).await;
         }
@@ -271,7 +272,7 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
         "{found:?}"
     );
 
-    // Of that clock: issued after the time that an ordinary revocation stores now.
+    // This token was issued by the clock that was ahead, after the time that an ordinary revocation would store now.
     let mut between = claims_of(ann.id);
     between["exp"] = (now() + 45 + 1800).into();
     let between = vec![signed(&plain_header(), &between, SIGNING_SECRET)];
@@ -288,8 +289,8 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
     expect_good(&process, &log_in(&process).await.token).await;
 }
 
-/// Puts functions in front of those of the server that read its clock: `fake.step` says how many seconds
-/// it is ahead.
+/// Hides the server's functions that read its clock behind others. `fake.step` has the number of seconds by which these
+/// are ahead.
 async fn fake_server_clock(database: &TestDatabase) {
     database
         .execute(
@@ -326,7 +327,7 @@ async fn a_revocation_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         database.execute("UPDATE fake.step SET seconds = 0").await;
         expect_ended(&process, &ended).await;
     }
-    // That the clock of the test counts at all.
+    // This proves that the service reads the faked clock at all.
     let ann = log_in(&process).await;
     database
         .execute("UPDATE fake.step SET seconds = 1900")

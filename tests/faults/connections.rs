@@ -1,4 +1,4 @@
-//! Many connections of few clients: probes, the store and newcomers are served all the same.
+//! Checks that many connections of a few clients do not keep probes, the store or other clients from being served.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, Store, TestDatabase, TestSetup, eventually,
@@ -14,13 +14,14 @@ use tokio::{
 
 for_both_stores!(rolegate_works_when_clients_take_every_file_descriptor);
 
-/// Half the time after which a silent connection is closed in any case.
+/// How soon others must be served. It is half the time after which a silent connection is closed in any case.
 const SOON: Duration = Duration::from_secs(5);
 
-/// The limit of open files.
+/// The option of `ulimit` that limits the open files of the program.
 const FILES: &str = "-n 64";
 
-/// A gRPC listener accepts no more than it serves; the others fit in the backlog of the kernel.
+/// Opens more connections to a listener than it serves, and leaves them idle. A gRPC listener accepts only those that
+/// it serves; the others wait in the backlog of the kernel.
 async fn idle_clients(process: &Process, listener: &str) -> Vec<TcpStream> {
     let count = if ["bearer", "basic"].contains(&listener) {
         150
@@ -114,7 +115,7 @@ async fn connect_from(source: &str, target: SocketAddr) -> TcpStream {
     socket.connect(target).await.expect("connected")
 }
 
-/// Whether the gateway answers on this connection, or closes it.
+/// Returns whether the gateway answers on this connection, and does not close it.
 async fn is_served(client: &mut TcpStream) -> bool {
     let request = b"GET /public HTTP/1.1\r\nHost: gateway\r\n\r\n";
     let mut response = Vec::new();

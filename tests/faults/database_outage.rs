@@ -1,4 +1,4 @@
-//! PostgreSQL becomes unavailable while the services run.
+//! Tests the services while PostgreSQL is unavailable, and after it has returned.
 
 use e2e::{Api, TestApp, TestSetup, eventually, for_postgres_deployments};
 use serde_json::json;
@@ -14,7 +14,7 @@ for_postgres_deployments!(
     outage_is_a_line_and_then_a_count_a_second,
 );
 
-/// The statuses of requests that need the database, with valid and with invalid credentials.
+/// Returns the statuses of requests that need the database, with valid and with invalid credentials.
 async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
     let bearer = app.bearer.with_token(token);
     let basic = app.basic.with_basic("admin", e2e::ADMIN_PASSWORD);
@@ -46,7 +46,7 @@ async fn database_outage_is_503_and_ends_with_the_outage(setup: TestSetup) {
     app.database_proxy().cut();
     assert_eq!(statuses(&app, &admin.token).await, [503; 8]);
     app.bearer.get("/public").await.expect(200);
-    // An invalid token is rejected without the database.
+    // An invalid token is refused without a look into the database.
     let forged = app.bearer.with_token("nonsense").get("/profile").await;
     forged.expect_detail(401, "Invalid or expired token.");
     app.database_proxy().open();
@@ -141,7 +141,7 @@ async fn outage_is_a_line_and_then_a_count_a_second(setup: TestSetup) {
         });
         let log = log.await;
         let lines = log.lines().filter(|line| line.contains(" failed")).count();
-        // Both logs are one in rolegate; two routes begin a series, each for up to three causes.
+        // Two routes have a series of errors each, with up to three causes. `rolegate` logs those of both services.
         let seconds = began.elapsed().as_secs();
         assert!(
             lines as u64 <= 10 + 2 * seconds,
@@ -154,7 +154,7 @@ async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let admin = app.admin().await;
     let bearer = app.bearer.with_token(&admin.token);
-    // Listings are not batched: together they use every connection of the pool.
+    // Listings are not batched, so together they use every connection of the pool.
     let list_concurrently = async || {
         let mut listings = JoinSet::new();
         for _ in 0..30 {
@@ -177,7 +177,7 @@ async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
         response.expect(200);
     }
     bearer.get("/admin").await.expect(200);
-    // As fast as before, on this machine; waiting for dead connections would take seconds.
+    // This must be about as fast as before the outage. Waiting for dead connections would take seconds.
     let recovered = started.elapsed();
     assert!(
         recovered < healthy * 10 + Duration::from_secs(2),

@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL, as `sslmode` requires.
+//! Tests connections to PostgreSQL with the TLS that `sslmode` requires.
 
 use Program::{FastHashAuthService, PostsService, Rolegate};
 use e2e::{
@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 const ADDRESS: &str = "127.0.0.1";
 
-/// Settings of this program on this database.
+/// Returns settings of this program with this database.
 fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
     let setup = TestSetup::split(Store::Postgres);
     match program {
@@ -19,7 +19,7 @@ fn settings(program: Program, url: &str) -> BTreeMap<String, String> {
     }
 }
 
-/// Executes a statement without the services.
+/// Runs a query on the server without the services.
 async fn ask<T>(cluster: &OwnCluster, sql: &str) -> Vec<T>
 where
     T: Send + Unpin + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
@@ -75,7 +75,8 @@ async fn sslmode_decides_about_encryption() {
     }
 }
 
-/// Asserts exit 64 with one line that names the setting, and the same line from doctor.
+/// Asserts that a start ends with exit code 64 and one line that names the setting, and that doctor prints the same
+/// line.
 async fn expect_rejected(program: Program, setting: &str, url: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = settings(program, url);
@@ -136,7 +137,7 @@ async fn unverifiable_server_certificate_is_rejected_at_start() {
             &*verifying("verify-ca", &other),
             "invalid peer certificate: ",
         ),
-        // Verified against public CAs.
+        // Without `sslrootcert`, the certificate is verified against public CAs.
         (
             ADDRESS,
             "sslmode=verify-full",

@@ -1,10 +1,11 @@
-//! Sessions that ended in each way, and sessions that did not: what must outlast a fault.
+//! Creates sessions, ends some of them in each possible way, and later checks that a fault has revived none and lost
+//! none.
 
 use e2e::{Api, TestUser};
 use reqwest::Method;
 use serde_json::json;
 
-/// The ways in which the session of a user ends.
+/// How the session of a user ends.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Logout,
@@ -34,19 +35,19 @@ const WAYS: [Way; 11] = [
     Way::DeletionOfTheUser,
 ];
 
-/// Tokens of sessions.
+/// The tokens of ended sessions and of good ones.
 pub(crate) struct EndedSessions {
     ended: Vec<(Way, String)>,
     good: Vec<String>,
 }
 
 impl EndedSessions {
-    /// Makes sessions of new users and ends them, each in its way; every step is acknowledged.
+    /// Creates sessions of new users and ends them in each way. Every step is acknowledged.
     pub(crate) async fn of_each_way(bearer: &Api, admin: &TestUser) -> Self {
         Self::of_users("ann", bearer, admin).await
     }
 
-    /// The same, of users whose names begin with this.
+    /// Does the same as [`Self::of_each_way`] with users whose names begin with `names`.
     pub(crate) async fn of_users(names: &str, bearer: &Api, admin: &TestUser) -> Self {
         let (mut ended, mut good) = (Vec::new(), Vec::new());
         for way in WAYS {
@@ -64,7 +65,7 @@ impl EndedSessions {
                 [&by_session, &by_other],
             )
             .await;
-            // Others of the same user, which this way leaves.
+            // These are other sessions of the same user, which this way of ending leaves valid.
             match way {
                 Way::Logout
                 | Way::Deletion
@@ -78,8 +79,8 @@ impl EndedSessions {
         Self { ended, good }
     }
 
-    /// Asserts that none of them lives again, and that the others are good. Returns how many there are, and how
-    /// many of them were wrong.
+    /// Asserts that no ended session is accepted, and that the others are. Returns how many sessions were checked, and
+    /// how many of them were wrong.
     pub(crate) async fn expect(&self, bearer: &Api) -> [usize; 2] {
         let mut wrong = Vec::new();
         for (way, token) in &self.ended {

@@ -1,4 +1,4 @@
-//! `DATABASE_URL` with several hosts: the service follows the primary.
+//! Tests a `DATABASE_URL` with several hosts: the service follows the primary when a standby is promoted.
 
 use crate::ended_sessions::EndedSessions;
 use e2e::{
@@ -14,18 +14,20 @@ for_postgres_deployments!(
     acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_quorum,
 );
 
-/// Of a user whose role has changed, and of an old primary.
+/// How many reads of a user whose role has changed are made after a failover. `OLD_READS` are made while only the old
+/// primary answers.
 const READS: usize = 50;
 const OLD_READS: usize = 5;
 
-/// Decisions resume within about two seconds of a promotion; this leaves room for a slow machine.
+/// The longest time without decisions. They resume about two seconds after a promotion; the rest leaves room for a slow
+/// machine.
 const MAX_OUTAGE: Duration = Duration::from_secs(8);
 
-/// Less than the time of a statement and the first check of its commit, after which the new primary would
-/// be found anyway.
+/// The longest time without decisions with `quorum`. It is less than the time of a statement and of the first check of
+/// its commit, after which the new primary would be found anyway.
 const MAX_QUORUM_OUTAGE: Duration = Duration::from_secs(4);
 
-/// A primary, its standby, and the service, which knows both.
+/// A primary, its standby, and a service that has both in its URL.
 struct Servers {
     primary: OwnCluster,
     standby: OwnCluster,
@@ -33,14 +35,15 @@ struct Servers {
     admin: TestUser,
 }
 
-/// A `DATABASE_URL` with these hosts.
+/// Returns a `DATABASE_URL` with these hosts.
 fn url_of(hosts: &[&str], parameters: &str) -> String {
     let hosts = hosts.join(",");
     format!("postgres://postgres@{hosts}/postgres?target_session_attrs=read-write{parameters}")
 }
 
 impl Servers {
-    /// The standby is the first host, so the service starts by finding the primary.
+    /// Starts the servers and the service. The standby is the first host in the URL, so the service has to find the
+    /// primary.
     async fn start(setup: TestSetup) -> Self {
         let primary = OwnCluster::start(None);
         let standby = primary.start_standby();
@@ -56,7 +59,7 @@ impl Servers {
         }
     }
 
-    /// A new author that the standby knows.
+    /// Registers an author, and waits until the standby has the role.
     async fn author(&self, name: &str) -> TestUser {
         let author = self.app.user_with_role(name, "author").await;
         let url = self.standby.url();
@@ -68,7 +71,7 @@ impl Servers {
         author
     }
 
-    /// Promotes the standby, and returns how long it takes until there are decisions.
+    /// Promotes the standby, and returns how long it takes until decisions succeed again.
     async fn promote(&self, user: &TestUser) -> Duration {
         self.standby
             .execute("postgres", "SELECT pg_promote()")
@@ -76,7 +79,7 @@ impl Servers {
         outage(&self.app.bearer.with_token(&user.token), "/author").await
     }
 
-    /// The new primary accepts writes of both services, and its roles are read.
+    /// Checks that the new primary takes writes of both services, and that decisions read its roles.
     async fn expect_service(&self, user: &TestUser) {
         let bearer = self.app.bearer.with_token(&user.token);
         eventually("the service of posts", async || {
@@ -161,7 +164,7 @@ async fn old_primary_that_returns_answers_no_request() {
     servers.primary.freeze();
     servers.promote(&user).await;
     servers.expect_service(&user).await;
-    // The old primary answers again, and does not know the user's new role. Its successor is cut off.
+    // The old primary answers again, but does not know the user's new role. The new primary is cut off.
     servers.primary.thaw();
     proxy.cut();
     let api = servers.app.bearer.with_token(&user.token);
@@ -179,8 +182,8 @@ async fn old_primary_that_returns_answers_no_request() {
     servers.app.auth().wait_for_readiness(503).await;
 }
 
-/// A primary whose commits wait for its successor, the successor with a standby of its own, and the service,
-/// which knows both.
+/// A primary whose commits wait for its successor, the successor with a standby of its own, and a service that has both
+/// in its URL.
 struct Quorum {
     primary: OwnCluster,
     successor: OwnCluster,
@@ -252,7 +255,7 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
     } = &Quorum::start(setup).await;
     let api = app.bearer.with_token(&admin.token);
     api.get("/admin").await.expect(200);
-    // The old primary lives and answers everything but commits.
+    // The old primary still runs, and answers everything but commits.
     successor.execute("postgres", "SELECT pg_promote()").await;
     let commit = "SET synchronous_commit = remote_write;
         SELECT pg_logical_emit_message(true, 'test', '')";
@@ -261,7 +264,8 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
         tokio::join!(outage(&api, "/admin"), app.try_register("ann", "password"));
     assert!(outage < MAX_QUORUM_OUTAGE, "{outage:?}");
     prove_outage(outage);
-    // Its commit was sent to the old primary, unless the successor had been found.
+    // Unless the service had found the successor by then, it sent the commit to the old primary, so the outcome is
+    // unknown.
     if written.status != 200 {
         written.expect_detail(504, "Upstream timed out.");
         let is_audited =
@@ -270,7 +274,7 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
     }
 }
 
-/// How long it takes until there are decisions on this path.
+/// Returns how long it takes until a decision on this path succeeds.
 async fn outage(api: &Api, path: &str) -> Duration {
     let start = Instant::now();
     eventually("decisions after the promotion", async || {
@@ -282,7 +286,7 @@ async fn outage(api: &Api, path: &str) -> Duration {
     start.elapsed()
 }
 
-/// The end of an auth-service, or `None` if it serves.
+/// Starts an auth-service, and returns how it ended, or `None` if it serves.
 async fn start_with(url: &str) -> Option<Exit> {
     let settings = TestSetup::split(Store::Postgres).auth_settings(url);
     let folder = std::env::temp_dir();

@@ -1,4 +1,4 @@
-//! TLS of the address of proxies: which proxies get decisions, and how certificates are replaced.
+//! Tests TLS on the address of proxies: which proxies get decisions, and how certificates are replaced.
 
 use crate::{tls_causes::expect_once, tls_port::Certified};
 use e2e::{
@@ -31,7 +31,7 @@ fn certificates(file: &Path) -> Vec<CertificateDer<'static>> {
         .collect()
 }
 
-/// A proxy that trusts this CA file and presents this certificate.
+/// Returns the TLS side of a proxy that trusts this CA file and presents this certificate.
 fn proxy(ca: &Path, identity: Option<&Certificate>) -> TlsConnector {
     let mut trusted = RootCertStore::empty();
     trusted.add_parsable_certificates(certificates(ca));
@@ -67,7 +67,8 @@ async fn connect(app: &TestApp) -> TcpStream {
         .expect("open")
 }
 
-/// What the port answers to a request of this token; in TLS 1.3 only that proves that it let the proxy in.
+/// Returns what the port answers to a request with this token. In TLS 1.3, only an answer proves that the port has
+/// accepted the proxy.
 async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, token: &str) -> String {
     let head = format!("Host: rolegate\r\nAuthorization: Bearer {token}\r\nConnection: close");
     let request = format!("GET /authorize?roles=admin HTTP/1.1\r\n{head}\r\n\r\n");
@@ -94,7 +95,7 @@ async fn only_a_proxy_with_a_valid_certificate_gets_decisions(other: TestSetup) 
     let elsewhere = Authority::new();
     let stranger = elsewhere.issue("stranger", &[], Validity::Current);
     let expired = certified.authority.issue("expired", &[], Validity::Expired);
-    // They do not delay others.
+    // Connections without a handshake do not delay others.
     let _silent = [connect(&app).await, connect(&app).await];
     for (client, identity, problem) in [
         ("no certificate", None, "peer sent no certificates"),

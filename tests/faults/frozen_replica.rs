@@ -1,4 +1,4 @@
-//! One of two auth-services is frozen: decisions go on at the other.
+//! Tests two auth-services of which one is frozen: the other makes the decisions.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Replicas, Store, TestSetup, TestUser, answered_calls, eventually,
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// For a decision while a replica is frozen.
+/// The longest time for a decision while a replica is frozen.
 const MAX_DURATION: Duration = Duration::from_millis(1500);
 
 struct TwoReplicas {
@@ -35,7 +35,7 @@ impl TwoReplicas {
         }
     }
 
-    /// Waits until a replica answers more decisions.
+    /// Waits until a replica has answered more decisions than before.
     async fn wait_for_decisions(&self, replica: usize) {
         let decisions = || answered_calls(&self.replicas.auths[replica], "Authorize");
         let before = decisions().await;
@@ -92,7 +92,7 @@ impl Clients {
         .await;
     }
 
-    /// The longest request since the last question.
+    /// Returns the duration of the longest request since the last call, and resets it.
     fn take_longest(&self) -> Duration {
         std::mem::take(&mut *self.longest.lock().expect("no panic"))
     }
@@ -119,7 +119,7 @@ async fn no_decision_fails_or_waits_while_one_of_two_replicas_is_frozen() {
     clients.wait_for_responses(1000).await;
     clients.stop().await;
     let longest = clients.take_longest();
-    // Leaves room for pauses that this machine makes by itself.
+    // The addition leaves room for pauses that the machine makes even without a frozen replica.
     assert!(
         longest <= MAX_DURATION + 2 * usual,
         "{longest:?}; before the freeze {usual:?}"

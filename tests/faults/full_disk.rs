@@ -1,4 +1,4 @@
-//! An SQLite database on a full disk.
+//! Tests an SQLite database on a full disk: writes fail, reads succeed, and writes succeed once there is space.
 
 use e2e::{ADMIN_PASSWORD, Api, Process, SmallDisk, Store, TestSetup, TestUser, eventually};
 use serde_json::json;
@@ -83,7 +83,7 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     assert!(lines < 20, "a line for the first of a series: {log}");
 
     disk.free();
-    // What the first write after the full disk met was every later write's fate, too.
+    // The first write after the full disk must not leave the connection in a state in which later writes fail.
     eventually("the store to take writes again", async || {
         (writable(&ops).await == [1, 1]).then_some(())
     })
@@ -104,7 +104,7 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     );
 }
 
-/// Whether the stores of users and posts take writes, by the metric.
+/// Returns whether the stores of users and posts take writes, according to the metric.
 async fn writable(ops: &Api) -> [u8; 2] {
     let metrics = ops.get("/metrics").await.expect(200).body.clone();
     ["users", "posts"].map(|store| {

@@ -1,4 +1,4 @@
-//! `PASSWORD_BLOCKLIST_FILE`: passwords that may not be chosen.
+//! Tests `PASSWORD_BLOCKLIST_FILE`, the list of passwords that users may not choose.
 
 use e2e::{
     Process, Program, TestApp, TestSetup, TestUser, eventually, for_all_deployments,
@@ -17,7 +17,7 @@ for_all_deployments!(common_password_is_refused_wherever_one_is_set);
 for_two_deployments!(list_is_read_again_on_sighup_and_never_asked_at_login);
 
 const REFUSED: &str = "Password is too common.";
-/// "letmein", and the digest of "password".
+/// The list has the password "letmein", and the SHA-1 digest of "password".
 const LIST: &str = "letmein\r\n5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824\n";
 
 fn list(text: &str) -> (TempDir, PathBuf) {
@@ -68,7 +68,7 @@ async fn common_password_is_refused_wherever_one_is_set(setup: TestSetup) {
     app.try_register("bob", "letmein ").await.expect(200);
 }
 
-/// `user create` with this password, which is refused and not shown.
+/// Runs `user create` with this password, and expects that it is refused and not shown.
 async fn run_user_command(app: &TestApp, file: &Path, common: &str) {
     let settings = BTreeMap::from([
         ("DATABASE_URL".to_owned(), app.database.url()),
@@ -102,7 +102,7 @@ async fn list_is_read_again_on_sighup_and_never_asked_at_login(setup: TestSetup)
     app.auth().reload();
     let attempts = AtomicU32::new(0);
     eventually("the new list", async || {
-        // Until then it creates a user.
+        // Each attempt has a new name, because the registration succeeds until the new list is read.
         let name = format!("user {}", attempts.fetch_add(1, Ordering::Relaxed));
         let response = app.try_register(&name, "letmein").await;
         (response.status == 400).then(|| response.expect_detail(400, REFUSED).status)

@@ -1,4 +1,4 @@
-//! Invalid database URLs, and databases of other owners.
+//! Checks that programs refuse invalid database URLs, and databases that belong to another program.
 
 use super::{
     AuthService, PostsService, Program, QUIET, Rolegate, Settings, expect_each_refused,
@@ -79,7 +79,7 @@ async fn database_that_is_not_utf_8_is_rejected() {
     }
 }
 
-/// Replaces the database of this URL by an empty one with this encoding.
+/// Replaces the database at this URL by an empty one with this encoding.
 async fn recreate(url: &str, encoding: &str) {
     let (_, name) = url.rsplit_once('/').expect("a database");
     let server = e2e::postgres::url().as_str();
@@ -123,7 +123,7 @@ async fn posts_service_requires_exactly_one_source_of_its_database_url() {
     .await;
 }
 
-/// Each store of each program: the setting of its URL.
+/// The setting of the database URL for each store of each program.
 const KEEPERS: [(Program, &str); 4] = [
     (AuthService, "DATABASE_URL"),
     (PostsService, "DATABASE_URL"),
@@ -178,7 +178,7 @@ async fn path_that_is_no_database_file_is_rejected() {
     assert_eq!(text, "this is no database, whatever its name says");
 }
 
-/// Creates a store of posts.
+/// Creates the tables of posts in this database.
 async fn store_of_posts(database: &TestDatabase) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, database);
@@ -271,7 +271,7 @@ async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
 #[tokio::test]
 async fn postgres_schema_with_tables_of_another_program_is_refused_unless_it_is_to_be_shared() {
     let database = TestDatabase::create(Store::Postgres).await;
-    // Tables of extensions are those of the server.
+    // The table of an extension must not count as a table of another program.
     database
         .execute(
             "CREATE TABLE of_extension (i int); ALTER EXTENSION plpgsql ADD TABLE of_extension",
@@ -323,7 +323,7 @@ async fn postgres_schema_with_tables_of_another_program_is_refused_unless_it_is_
         );
         let own = run(program, &nobodys, "off", &["migrate"]).await;
         assert_eq!(own.code, Some(0), "{own:?}");
-        // The setting is needed once.
+        // `on` is needed only for the first migration, so `off` succeeds afterwards.
         for shared in ["on", "off"] {
             let exit = run(program, &database, shared, &["migrate"]).await;
             assert_eq!(exit.code, Some(0), "{program:?} {shared}: {exit:?}");

@@ -1,4 +1,4 @@
-//! Variables that are set to nothing.
+//! Tests variables that are set to the empty string.
 
 use super::{
     AuthService, Gateway, PostsService, Program, Rolegate, Settings, expect_rejected, good,
@@ -7,7 +7,8 @@ use super::{
 use e2e::{Process, Store, TestDatabase};
 use std::path::Path;
 
-/// The settings whose default may be weaker than what was meant. Files and the rest of the secrets are found by name.
+/// The settings whose default may be weaker than the intended value, so that an empty value is refused. Files and the
+/// other secrets are found by their names.
 const STRICT: [&str; 27] = [
     "BEARER_LISTEN_ADDR",
     "BASIC_LISTEN_ADDR",
@@ -65,7 +66,7 @@ async fn every_empty_variable_counts_as_not_set_or_is_refused_with_how_to_unset_
             let problem = "is empty; set a value, or remove the variable to unset it";
             assert_eq!(line, format!("{setting}: {problem}\n"), "{program:?}");
         }
-        // Its default is a port that another program may hold.
+        // The default of this setting is a port that another program may use, so it is tested on its own.
         let before = others.len();
         others.retain(|setting| setting != "OPS_LISTEN_ADDR");
         assert_eq!(others.len(), before - 1, "{program:?}");
@@ -77,7 +78,7 @@ async fn every_empty_variable_counts_as_not_set_or_is_refused_with_how_to_unset_
             .await;
         process.terminate();
         let exit = process.exit().await;
-        // Of the default level, in the default format.
+        // The log has the default level and the default format.
         let has_logged = exit
             .stderr
             .lines()
@@ -116,7 +117,7 @@ async fn flag_replaces_an_empty_variable_and_help_lists_it() {
             "{exit:?}"
         );
     }
-    // An empty flag is written on purpose, so it is a wrong value.
+    // An empty flag is written on purpose, so it counts as a wrong value.
     let exit = Process::run(
         AuthService,
         &["migrate", "--registration", "closed", "--log-format", ""],

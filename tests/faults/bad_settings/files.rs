@@ -1,4 +1,4 @@
-//! Secrets, secret files and `DATA_DIR`.
+//! Checks that programs refuse invalid secrets, secret files and data directories.
 
 use super::{
     AuthService, Gateway, PostsService, Program, QUIET, Rolegate, expect_each_refused,
@@ -181,7 +181,7 @@ async fn line_end_of_a_secret_file_is_ignored() {
         .expect("the password without the newline");
 }
 
-/// Every secret file, with contents that are no secret.
+/// Tests every setting of a secret file with contents that are no secret.
 #[tokio::test]
 async fn file_without_a_secret_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
@@ -214,8 +214,8 @@ async fn file_without_a_secret_is_rejected() {
                 settings.insert(name.clone(), path.clone());
                 expect_rejected(program, &settings, folder.path(), &name).await;
             }
-            // A file that can be read holds a value, which is judged like any other. Keys blame their
-            // file.
+            // A readable file holds a value, which is checked like any other: the error names the variable of the
+            // value. Only for keys does it name that of the file.
             let is_key = ["SIGNING_SECRET", "SECOND_FACTOR_KEY"].contains(&variable);
             let blamed = if is_key { &name } else { variable };
             for path in [&empty, &newline] {
@@ -226,7 +226,7 @@ async fn file_without_a_secret_is_rejected() {
     }
 }
 
-/// Every secret of every program, in the environment and in a file.
+/// Tests every secret of every program, in the environment and in a file.
 #[tokio::test]
 async fn secret_that_begins_or_ends_with_what_shows_nothing_is_rejected() {
     let database = TestDatabase::create(Store::Sqlite).await;
@@ -307,7 +307,7 @@ async fn data_dir_that_others_can_change_or_whose_files_they_can_read_is_rejecte
         let line = expect_rejected(Rolegate, &settings, folder.path(), "DATA_DIR").await;
         assert!(line.contains(problem), "{line}");
     }
-    // Of folders: "others" may see which files there are.
+    // Other users may list the data directory, as long as they cannot read its files.
     set_modes(0o755, 0o600);
     Process::start(Program::FastHashRolegate, &settings, folder.path())
         .ready()

@@ -1,4 +1,4 @@
-//! Settings from variables that begin with `ROLEGATE_`.
+//! Tests settings whose variables begin with `ROLEGATE_`.
 
 use super::{
     AuthService, Gateway, PostsService, Program, Rolegate, Settings, expect_rejected, good,
@@ -12,7 +12,8 @@ async fn every_setting_is_read_with_the_prefix_and_refused_there_if_it_is_empty(
     let folder = tempfile::tempdir().expect("a folder");
     for program in [AuthService, PostsService, Gateway, Rolegate] {
         let database = TestDatabase::create(Store::Sqlite).await;
-        // All that a start needs, and values that would be refused without the prefix.
+        // The prefixed settings are all that a start needs. The value without the prefix would be refused if it were
+        // read.
         let mut settings: Settings = good(program, &database)
             .into_iter()
             .map(|(name, value)| (format!("ROLEGATE_{name}"), value))
@@ -39,7 +40,7 @@ async fn every_setting_is_read_with_the_prefix_and_refused_there_if_it_is_empty(
     }
 }
 
-/// The files of databases that a migration has made with these variables and flags.
+/// Runs `migrate` with these variables and flags, and returns the database files that it has created.
 async fn migrate(variables: &[(&str, &str)], flags: &[&str]) -> (Exit, BTreeSet<String>) {
     let folder = tempfile::tempdir().expect("a folder");
     let text = std::fs::write(folder.path().join("url"), "sqlite://file.db\n");
@@ -137,7 +138,7 @@ async fn other_names_are_warned_about_once_without_values_and_links_of_kubernete
         ("ROLEGATE_PORT_8000_TCP_ADDR", "10.0.0.1"),
         ("ROLEGATE_POSTS_PORT", "tcp://10.0.0.1:8000"),
         ("ROLEGATE_TEST_SERVER", "/nowhere"),
-        // Of another program.
+        // These names belong to other programs.
         ("ROLEGATE_DATA_DIR", "/nowhere"),
         ("ROLEGATEX", "hunter2"),
     ] {

@@ -1,4 +1,4 @@
-//! Invalid settings of the record, and of who follows the changes of users.
+//! Checks that programs refuse invalid settings of the record, and of the programs that follow the changes of users.
 
 use super::{AuthService, PostsService, Rolegate, expect_each_refused};
 

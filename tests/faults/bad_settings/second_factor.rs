@@ -1,5 +1,5 @@
-//! Invalid settings of second factors, and of passwords that admins set; and settings with which the second
-//! factor of a user could not be asked for.
+//! Checks that programs refuse invalid settings of second factors and of passwords that admins set. They also refuse
+//! settings under which the stored second factor of a user could not be verified.
 
 use super::{AuthService, QUIET, Rolegate, expect_each_refused, expect_rejected, good};
 use e2e::{
@@ -57,7 +57,7 @@ async fn start_that_could_not_ask_users_for_their_codes_is_refused(setup: TestSe
     let folder = tempfile::tempdir().expect("a folder");
     let (program, folder) = (setup.auth_program(), folder.path());
     app.kill_auth().await;
-    // One that only was begun asks for nothing.
+    // An enrollment that was only begun does not prevent a start, because it is not asked for at sign-ins.
     for settings in [&none, &other, &off] {
         Process::start(program, settings, folder)
             .ready()
@@ -72,7 +72,7 @@ async fn start_that_could_not_ask_users_for_their_codes_is_refused(setup: TestSe
     .await;
     ann.turn_on_second_factor(&app.bearer).await;
     app.kill_auth().await;
-    // rolegate generates one, which is another.
+    // Without the setting, `rolegate` generates a key, which is a different one.
     for settings in [&none, &other] {
         let line = expect_rejected(program, settings, folder, "SECOND_FACTOR_KEY").await;
         assert!(line.contains("second factor"), "{line}");

@@ -1,4 +1,4 @@
-//! What an error of a setting suggests.
+//! Tests what the error about a setting suggests.
 
 use super::{AuthService, Gateway, PostsService, Rolegate, expect_rejected, good};
 use e2e::{Store, TestDatabase};

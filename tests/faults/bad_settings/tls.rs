@@ -1,4 +1,4 @@
-//! Contradictory TLS settings, and invalid certificate files.
+//! Checks that programs refuse contradictory TLS settings and invalid certificate files.
 
 use super::{expect_rejected, good};
 use e2e::{Authority, Program, Store, TestDatabase, Validity};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use Program::{AuthService, Gateway, PostsService, Rolegate};
 
-/// Valid TLS settings, but for the one that each case changes or removes (`None`).
+/// Asserts that each case is refused. A case changes one of the valid TLS settings, or removes it (`None`).
 async fn expect_tls_refused(
     program: Program,
     good_tls: &[(&str, &Path)],
@@ -30,7 +30,7 @@ async fn expect_tls_refused(
     }
 }
 
-/// Settings of an encrypted port.
+/// The settings of an encrypted gRPC port.
 const OF_AUTH: [&str; 3] = [
     "AUTH_TLS_CERT_FILE",
     "AUTH_TLS_KEY_FILE",
@@ -46,7 +46,7 @@ const OF_FORWARD_AUTH: [&str; 3] = [
     "FORWARD_AUTH_TLS_KEY_FILE",
     "FORWARD_AUTH_TLS_CLIENT_CA_FILE",
 ];
-/// Settings of encrypted connections.
+/// The settings of encrypted connections to auth-service.
 const TO_AUTH: [&str; 3] = [
     "AUTH_CLIENT_TLS_CERT_FILE",
     "AUTH_CLIENT_TLS_KEY_FILE",
@@ -98,7 +98,7 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
         for name in [cert, key, authorities] {
             cases.extend([nowhere, a_folder, &garbage].map(|path| (name, Some(path), name)));
         }
-        // Key and certificate swapped.
+        // The key and the certificate are swapped.
         cases.push((cert, Some(&*one.key), cert));
         cases.push((key, Some(&*one.certificate), key));
         if let Some(url) = url {

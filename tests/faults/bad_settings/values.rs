@@ -1,4 +1,4 @@
-//! Invalid addresses, numbers, switches and URLs of other services.
+//! Checks that programs refuse invalid addresses, numbers, switches and URLs of other services.
 
 use super::{
     AuthService, Gateway, PostsService, QUIET, Rolegate, expect_each_refused,
@@ -204,12 +204,12 @@ async fn argument_of_a_command_is_named_in_its_error() {
     }
 }
 
-/// The port may be free at the next start, which a unit that never tries again after 64 would not make.
+/// The port may be free at the next start. The exit code is therefore not 64, after which systemd would not try again.
 #[tokio::test]
 async fn address_that_is_in_use_or_not_there_yet_ends_a_start_but_is_no_wrong_setting() {
     let listening = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = listening.local_addr().expect("bound").to_string();
-    // A connection from a port that the system chose, and one that has ended and waits.
+    // One connection uses a port that the system chose. Another has ended, and its port is in TIME_WAIT.
     let connected = TcpStream::connect(&taken).expect("connected");
     let of_client = connected.local_addr().expect("bound").to_string();
     let ended = TcpStream::connect(&taken).expect("connected");
@@ -250,7 +250,7 @@ async fn address_that_is_in_use_or_not_there_yet_ends_a_start_but_is_no_wrong_se
     drop(connected);
 }
 
-/// What a library reads ends a start like a setting.
+/// Checks that an invalid variable of a library ends a start like an invalid setting.
 #[tokio::test]
 async fn value_that_a_library_cannot_read_is_rejected() {
     let every = &[AuthService, PostsService, Gateway, Rolegate][..];
@@ -318,7 +318,7 @@ async fn invalid_limit_or_network_is_rejected() {
         (every, "RETURN_ORIGINS", "*"),
         (owners, "SESSION_IDLE_SECONDS", "299"),
         (owners, "SESSION_IDLE_SECONDS", "12h"),
-        // More than SESSION_MAX_SECONDS.
+        // This value exceeds the default of SESSION_MAX_SECONDS.
         (owners, "SESSION_IDLE_SECONDS", "2592001"),
         (owners, "SESSION_MAX_SECONDS", "299"),
         (owners, "SESSION_MAX_SECONDS", "31536001"),

@@ -1,4 +1,5 @@
-//! Settings that could never take effect, and those that trust everybody.
+//! Tests settings that could never take effect, which are refused, and settings that trust every address, which cause
+//! warnings.
 
 use super::{AuthService, Gateway, PostsService, Program, Rolegate, expect_rejected, good};
 use e2e::{Process, Store, TestDatabase};
@@ -111,7 +112,7 @@ async fn value_that_could_never_take_effect_is_rejected_with_what_to_write() {
     }
 }
 
-/// The setting of the networks that a program trusts.
+/// For each program, the setting of the networks that it trusts.
 const TRUSTING: [(Program, &str); 4] = [
     (AuthService, "TRUSTED_GATEWAYS"),
     (PostsService, "TRUSTED_GATEWAYS"),
@@ -137,7 +138,7 @@ async fn trust_in_everybody_is_a_warning_at_start_and_a_note_of_doctor() {
             let mut process = Process::start(program, &settings, folder.path())
                 .ready()
                 .await;
-            // It is written before the listeners are announced.
+            // The warning is logged before the listeners are announced, so it is there by now.
             let warns = process
                 .stderr()
                 .lines()

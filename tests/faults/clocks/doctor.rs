@@ -1,10 +1,10 @@
-//! What `doctor` reports of the clock in an SQLite file.
+//! Tests what `doctor` reports about the clock in an SQLite file.
 
 use super::{Machine, bearer, expect_good, log_in, log_out};
 use e2e::{Exit, Process, Program, Store, TestDatabase, TestUser};
 
-/// The seconds by which the clock of the machine is behind, as `doctor` reports them; `None` without a
-/// line about clocks.
+/// Returns by how many seconds the machine's clock is behind, as `doctor` reports it, or `None` without a line about
+/// clocks.
 async fn reported(machine: &Machine) -> Option<u64> {
     let (program, folder) = (Program::FastHashRolegate, machine.folder.path());
     let found: Exit = Process::run(program, &["doctor"], &machine.settings, folder, "").await;
@@ -51,7 +51,7 @@ async fn a_stored_clock_that_is_ahead_fails_and_locks_no_user_out() {
             "the clock never goes back"
         );
         process.kill().await;
-        // The boot of a machine whose clock is right again.
+        // The file now looks as after a boot of a machine whose clock is right again.
         let boot = "UPDATE clock SET boot = 'another', latest = (unixepoch() + 600) * 1000";
         database.execute(boot).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One-time codes, whose steps are of the clock of the database.
+//! Tests one-time codes when the database's clock steps, because that clock decides which code is current.
 
 use super::{Machine, bearer, fake_server_clock};
 use e2e::{Process, SecondFactor, Store, TestDatabase, TestUser, for_both_stores, token::now};
@@ -10,7 +10,8 @@ for_both_stores!(
 
 const INVALID: &str = "Invalid one-time code.";
 
-/// Seconds ahead of the true time: of the machine of an SQLite file, and of the PostgreSQL server.
+/// A number of seconds ahead of the true time, the setting of the machine's clock for SQLite, and the statement for
+/// PostgreSQL.
 #[derive(Clone, Copy)]
 struct Ahead(u64, &'static str, &'static str);
 
@@ -19,12 +20,12 @@ const ONE_STEP: Ahead = Ahead(30, "+30", "UPDATE fake.step SET seconds = 30");
 const THREE_STEPS: Ahead = Ahead(90, "+90", "UPDATE fake.step SET seconds = 90");
 const DAY: Ahead = Ahead(86_400, "+86400", "UPDATE fake.step SET seconds = 86400");
 
-/// A deployment that is restarted by another clock of its database.
+/// A deployment that can be restarted with another clock of its database.
 struct Clocked {
     store: Store,
     machine: Machine,
     process: Process,
-    /// The last field, so that it is dropped after the process that uses it.
+    /// The database is the last field, so that it is dropped after the process that uses it.
     database: TestDatabase,
 }
 
@@ -50,7 +51,7 @@ impl Clocked {
             Store::Postgres => self.database.execute(of_server).await,
             Store::Sqlite => {
                 self.machine.step(of_machine);
-                // After another boot, the clock in the file is that of the machine.
+                // After another boot, the clock in the file takes the time of the machine.
                 let boot = "UPDATE clock SET boot = 'another', latest = 0";
                 self.database.execute(boot).await;
             }
@@ -58,7 +59,7 @@ impl Clocked {
         self.process = self.machine.start().await;
     }
 
-    /// The status of a login with this code.
+    /// Logs in with this code and returns the status.
     async fn try_code(&self, user: &TestUser, code: &str) -> u16 {
         let response = user.try_code(&bearer(&self.process), code).await;
         if response.status == 401 {
@@ -81,7 +82,7 @@ async fn a_code_is_good_once_however_the_clock_of_the_database_steps(store: Stor
     let used = code(&factor, ONE_STEP);
     assert_eq!(app.try_code(&ann, &used).await, 200);
     assert_eq!(app.try_code(&ann, &used).await, 401);
-    // Back, it is the code of the next step, or of now.
+    // After the clock has stepped back, these are codes of the next step and of now, but no newer than the used one.
     for _ in 0..2 {
         app.restart(TRUE).await;
         for code in [&used, &before] {
@@ -113,7 +114,7 @@ async fn after_a_clock_that_was_a_day_ahead_a_recovery_code_is_good(store: Store
     app.database.execute(full).await;
     assert_eq!(app.try_code(&ann, &factor.recovery_codes[0]).await, 429);
     app.restart(TRUE).await;
-    // The wrong ones of tomorrow lock nobody out today, and those of today are as before.
+    // Wrong codes that were counted by a clock a day ahead do not lock the user out now.
     assert_eq!(app.try_code(&ann, &factor.recovery_codes[0]).await, 200);
     for code in [code(&factor, TRUE), code(&factor, DAY)] {
         assert_eq!(app.try_code(&ann, &code).await, 401);

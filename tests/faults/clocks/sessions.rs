@@ -1,4 +1,4 @@
-//! Sessions, whose limits follow the clock of the database too.
+//! Tests sessions when clocks step. Their limits follow the clock of the database, too.
 
 use super::{Machine, bearer, expect_ended, expect_good, fake_server_clock, log_out};
 use e2e::{Store, TestDatabase, TestUser, for_both_stores};
@@ -8,7 +8,7 @@ for_both_stores!(
     a_session_that_idled_out_by_a_clock_that_was_ahead_does_not_live_again,
 );
 
-/// Longer than a session may be idle.
+/// The clock step of a day, which is longer than a session may be idle.
 const DAY: &str = "+86400";
 
 async fn a_step_of_the_clock_of_the_machine_ends_no_session(store: Store) {
@@ -46,7 +46,7 @@ async fn a_session_that_idled_out_by_a_clock_that_was_ahead_does_not_live_again(
     for session in &ended {
         expect_good(&process, session).await;
     }
-    // What it notes of uses ends with it.
+    // The process is killed, so that it cannot store the uses that it has noted.
     process.kill().await;
     advance_by_a_day(store, &database, &machine).await;
     process = machine.start().await;
@@ -63,7 +63,7 @@ async fn a_session_that_idled_out_by_a_clock_that_was_ahead_does_not_live_again(
     }
 }
 
-/// The clock of the database: that of the server, or the one in the file, which follows the machine's.
+/// Advances the clock of the database: that of the server, or that of the machine, which the clock in the file follows.
 async fn advance_by_a_day(store: Store, database: &TestDatabase, machine: &Machine) {
     match store {
         Store::Postgres => {
