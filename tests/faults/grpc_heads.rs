@@ -1,4 +1,4 @@
-//! Calls whose head contradicts itself or is malformed, at the gRPC port of each service.
+//! Sends calls whose head contradicts itself or is malformed to the gRPC port of each service.
 
 use crate::grpc_limits::{PREFACE, SETTINGS, connect, encoded_head, frame};
 use e2e::{Store, TestSetup, within_bounds};
@@ -13,12 +13,12 @@ use tonic::{Status, codegen::Bytes};
 
 type Head = &'static [(&'static str, &'static str)];
 
-/// RFC 9113, section 7.
+/// The error code `PROTOCOL_ERROR` of HTTP/2 (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = 1;
 
 const GRPC: (&str, &str) = ("content-type", "application/grpc");
 
-/// Calls a method of health with an empty message: the response's status and headers, or the reset.
+/// Calls a health method with an empty message, and returns the response's status and headers, or the reset.
 async fn check(sender: &SendRequest<Bytes>, head: Head) -> Result<(u16, HeaderMap), h2::Error> {
     let mut sender = sender.clone().ready().await?;
     let mut request = http::Request::post("http://x/grpc.health.v1.Health/Check");
@@ -27,13 +27,13 @@ async fn check(sender: &SendRequest<Bytes>, head: Head) -> Result<(u16, HeaderMa
     }
     let request = request.body(()).expect("a request");
     let (response, mut body) = sender.send_request(request, false)?;
-    // A refusal may be there before the message is sent.
+    // The server may have refused the call before the message is sent.
     let _ = body.send_data(Bytes::from_static(&[0; 5]), true);
     let response = within_bounds("a response", response).await?;
     Ok((response.status().as_u16(), response.headers().clone()))
 }
 
-/// The code of the first `RST_STREAM` after a head with this `te`, which no HTTP/2 library would send.
+/// Sends a head with this `te`, which no HTTP/2 library would send, and returns the code of the first `RST_STREAM`.
 async fn reset_code(address: SocketAddr, te: &str) -> u32 {
     const HEADERS: u8 = 1;
     const RST_STREAM: u8 = 3;

@@ -1,4 +1,4 @@
-//! Peers of the gRPC ports that try to take more than their share.
+//! Tests callers of the gRPC ports that try to take more than their share of memory, streams or time.
 
 use e2e::{
     Store, TestApp, TestSetup, ext_authz,
@@ -51,7 +51,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
         let outcome = client.authorize(authorize("x".repeat(size))).await;
         assert_eq!(outcome.expect_err("no token").code(), code, "{size} bytes");
     }
-    // The longest lists of roles: built-in ones have numbers too.
+    // These are the longest lists of roles: built-in roles can also be given by number.
     let roles = AllowedRoles {
         roles: vec![1, 2, 3],
         role_names: vec!["r".repeat(32); 35],
@@ -76,7 +76,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
             "{size} bytes"
         );
     }
-    // The longest credentials that are remembered.
+    // These are the longest credentials that the Basic cache takes.
     for (size, code) in [(1_024, None), (5_000, Some(Code::OutOfRange))] {
         let item = VerifyCredentialsRequest {
             username: "u".repeat(255),
@@ -96,7 +96,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
         );
     }
     let mut posts = PostServiceClient::new(channel(&app.posts_address()).await);
-    // A byte for each id.
+    // Each id takes one byte of the message.
     for (size, code) in [(67_500, Code::InvalidArgument), (67_600, Code::OutOfRange)] {
         let outcome = posts
             .batch_get_posts(BatchGetPostsRequest {
@@ -182,7 +182,7 @@ pub(crate) async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
     let (sender, mut connection) = h2::client::handshake(stream).await.expect("HTTP/2");
     let mut pings = connection.ping_pong().expect("unused");
     tokio::spawn(connection);
-    // The answer follows the settings of the server.
+    // The pong comes after the server's settings, so they are known from here on.
     let answer = within_bounds("an answer to a ping", pings.ping(h2::Ping::opaque())).await;
     answer.expect("a pong");
     sender.ready().await.expect("ready")
@@ -200,7 +200,7 @@ async fn begin(sender: &SendRequest<Bytes>, bytes: usize) -> ResponseFuture {
     let announced = u32::try_from(bytes + 1).expect("small").to_be_bytes();
     let message = [&[0][..], &announced, &vec![b'x'; bytes]].concat();
     body.send_data(message.into(), false).expect("queued");
-    // Dropping it would reset the stream.
+    // The body is kept, because dropping it would reset the stream.
     tokio::spawn(async move {
         let _ = std::future::poll_fn(|cx| body.poll_reset(cx)).await;
     });
@@ -218,7 +218,7 @@ async fn unfinished_messages_of_a_connection_have_a_budget() {
     let sender = connect(app.auth().socket_address("grpc")).await;
     assert_eq!(sender.current_max_send_streams(), 256);
     let mut calls = Vec::new();
-    // 192 of them have 8 MiB beyond the first 16 KiB of each.
+    // The first 16 KiB of each message are free. The rest of 192 messages fills the budget of 8 MiB.
     for _ in 0..250 {
         calls.push(begin(&sender, MESSAGE).await);
     }
@@ -231,13 +231,13 @@ async fn unfinished_messages_of_a_connection_have_a_budget() {
     admin_can_log_in(&app).await;
 }
 
-/// A frame of HTTP/2 (RFC 9113, section 4.1).
+/// Encodes a frame of HTTP/2 (RFC 9113, section 4.1).
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("small").to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// The head of a call of `Authorize` with this `te`, by literals of HPACK without an index.
+/// Encodes the head of an `Authorize` call with this `te`, as HPACK literals without an index.
 pub(crate) fn encoded_head(te: &str) -> Vec<u8> {
     let mut head = Vec::new();
     for (name, value) in [
@@ -257,7 +257,7 @@ pub(crate) fn encoded_head(te: &str) -> Vec<u8> {
     head
 }
 
-/// Whether the server ends the connection with `ENHANCE_YOUR_CALM`. Otherwise it closes the connection
+/// Returns whether the server ends the connection with `ENHANCE_YOUR_CALM`. If it does not, it closes the connection
 /// after 30 seconds, because its pings are not answered.
 async fn is_calmed(mut stream: TcpStream) -> bool {
     let mut received = Vec::new();
@@ -277,7 +277,7 @@ async fn is_calmed(mut stream: TcpStream) -> bool {
     false
 }
 
-/// CVE-2025-8671: a stream error makes the server reset a stream that it already serves.
+/// Tests the attack of CVE-2025-8671, in which stream errors make the server reset streams that it already serves.
 #[tokio::test]
 async fn streams_that_the_server_must_reset_end_the_connection() {
     let app = TestSetup::split(Store::Sqlite).start().await;
@@ -285,10 +285,11 @@ async fn streams_that_the_server_must_reset_end_the_connection() {
     let mut stream = TcpStream::connect(address).await.expect("connected");
     let head = encoded_head("trailers");
     let mut bytes = [PREFACE, SETTINGS].concat();
-    // 64 are allowed. Bytes that the server leaves unread would reset the connection, and lose its GOAWAY.
+    // The server allows 64 such resets. More bytes would stay unread, which would reset the connection and lose its
+    // GOAWAY.
     for stream in (1..=2 * 65).step_by(2) {
         bytes.extend(frame(1, 4, stream, &head));
-        // A window of more than 2^31 - 1 bytes is a stream error (RFC 9113, section 6.9.1).
+        // A flow-control window of more than 2^31 - 1 bytes is a stream error (RFC 9113, section 6.9.1).
         bytes.extend(frame(8, 0, stream, &0x7fff_ffff_u32.to_be_bytes()));
     }
     stream.write_all(&bytes).await.expect("sent");
@@ -296,8 +297,9 @@ async fn streams_that_the_server_must_reset_end_the_connection() {
     admin_can_log_in(&app).await;
 }
 
-/// h2 answers these frames one by one, and reads on when its answer is written: a peer that does not read
-/// the answers is not read either, and one that does pays as much as it causes.
+/// Floods a server with frames that it must answer. h2 reads the next frame only after it has written the answer. A
+/// peer that does not read the answers therefore stops being read, and a peer that reads them does as much work as it
+/// causes.
 #[tokio::test]
 async fn floods_of_control_frames_disturb_no_other_connection() {
     let app = TestSetup::split(Store::Sqlite).start().await;

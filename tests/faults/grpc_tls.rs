@@ -1,4 +1,4 @@
-//! gRPC with TLS: which clients and servers accept each other.
+//! Tests gRPC with TLS: which clients and servers accept each other.
 
 use crate::tls_causes::expect_once;
 use crate::tls_port::{Certified, Port, channel, login_request};
@@ -69,7 +69,7 @@ async fn silent_connections_do_not_block_others() {
     let url = app.auth().address("grpc");
     let good = Port::Auth.expect_everything(&url, Some(certified.good_client()));
     within_bounds("a good client", good).await;
-    // They have not timed out before: a closed one would be at its end.
+    // The connections have not timed out yet, because reading from a closed one would return its end.
     let is_open = |stream: &TcpStream| stream.try_read(&mut [0]).is_err();
     assert!(
         silent.iter().any(is_open),
@@ -91,7 +91,7 @@ async fn tls_client_at_a_plaintext_port_fails_cleanly() {
     }
 }
 
-/// The gateway calls auth-service only once its certificate is valid.
+/// Checks that the gateway calls auth-service only once the server's certificate is valid.
 #[tokio::test]
 async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
     for (why, other, hosts, valid, cause, of_server) in [
@@ -139,7 +139,7 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         expect_once(app.gateway(), complaint, cause).await;
         expect_once(app.auth(), "refused a connection", of_server).await;
 
-        // Repaired without a restart.
+        // A valid certificate is loaded without a restart.
         certified.own.replace_with(&good);
         app.auth().reload();
         app.auth()
@@ -176,7 +176,7 @@ async fn unreadable_certificates_change_nothing() {
     }
     app.admin().await;
     let (_, proxy) = app.auth_and_proxy();
-    // New connections use the certificates read before, too.
+    // New connections use the certificates that were read before, too.
     proxy.cut();
     eventually("the outage", async || {
         (app.try_log_in("admin", ADMIN_PASSWORD).await.status == 503).then_some(())
@@ -190,7 +190,8 @@ async fn unreadable_certificates_change_nothing() {
     .await;
 }
 
-/// Fails to log in four times for one client address, then once for another.
+/// Fails to log in four times for one client address, then once for another one, and returns the reason of the last
+/// refusal.
 async fn last_reason(app: &TestApp, tls: ClientTlsConfig) -> String {
     let channel = channel(&app.auth().address("grpc"), Some(tls))
         .await

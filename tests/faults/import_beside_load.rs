@@ -1,4 +1,4 @@
-//! An import of many users beside a service on PostgreSQL that goes on.
+//! Tests an import of many users while a service on PostgreSQL keeps answering.
 
 use e2e::{
     HeldUsername, Process, Program, Store, TestApp, TestSetup, TestUser, eventually, within_bounds,
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 const USERS: usize = 20_000;
-/// By the Python package bcrypt.
+/// The hash of `PASSWORD` by the Python package bcrypt.
 const HASH: &str = "$2b$10$fyCIFLnlO4372fe5RsU/aeN4sioXvfoO4vC9/ZLN/Pexdr..SijJK";
 const PASSWORD: &str = "corréct horse";
 
@@ -26,7 +26,7 @@ fn imported(index: usize) -> String {
     format!("imported {index}")
 }
 
-/// An import that has inserted half of its users and waits for one name.
+/// An import that has inserted half of its users, and waits for a name that another transaction holds.
 struct HalfDone {
     import: Process,
     held: HeldUsername,
@@ -59,7 +59,7 @@ async fn half_done(app: &TestApp) -> HalfDone {
     }
 }
 
-/// Clients that decide, log in and register until they are stopped.
+/// Clients that ask for decisions, log in and register until they are stopped.
 struct Load {
     clients: JoinSet<usize>,
     answered: [Arc<AtomicUsize>; 3],
@@ -143,8 +143,8 @@ async fn requests_go_on_beside_an_import_and_names_of_its_file_are_refused() {
     } = half_done(&app).await;
     load.go_on().await;
     let name = imported(7);
-    // It waits for the import as long as for any statement, and delays no other. The server ends it (503) as
-    // the service stops waiting (504).
+    // The registration waits for the import as long as for any statement, and delays no other request. The server
+    // cancels the statement (503) at about the time at which the service stops waiting (504).
     let refused = app.try_register(&name, "pw").await;
     match refused.status {
         503 => refused.expect_detail(503, "Service temporarily unavailable."),
@@ -189,7 +189,7 @@ async fn import_that_is_killed_in_the_middle_leaves_no_user_and_no_lock() {
     import.kill().await;
     held.release().await;
     let name = imported(7);
-    // The server rolls back when it finds that the client has ended.
+    // The server rolls the import back when it notices that the client has gone.
     eventually("the name to be free", async || {
         (app.try_register(&name, "pw").await.status == 200).then_some(())
     })

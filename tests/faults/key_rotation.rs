@@ -1,4 +1,4 @@
-//! Rotation of the keys of access tokens under load.
+//! Tests the rotation of the keys of access tokens under load.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup,
@@ -21,7 +21,7 @@ const NEXT_SECRET: &str = "the next signing secret has more than 32 bytes too";
 const READ_AGAIN: &str = "reloaded the keys of access tokens";
 const STAY: &str = "cannot reload the keys of access tokens";
 
-/// The key files of one machine, replaced by rename so that no partial file is read.
+/// The key files of one machine. They are replaced by a rename, so that a program never reads a partial file.
 struct KeyFiles(TempDir);
 
 impl KeyFiles {
@@ -71,8 +71,8 @@ async fn has_logged(process: &Process, text: &str, times: usize) {
     .await;
 }
 
-/// An auth-service with its own key files, and a gateway that calls only this one, so that tests know
-/// which replica signs and which verifies.
+/// An auth-service with its own key files, and a gateway that calls only this replica. Tests therefore know which
+/// replica signs and which verifies.
 struct Replica {
     files: KeyFiles,
     auth: Process,
@@ -121,7 +121,7 @@ fn key_id(token: &str) -> String {
         .to_owned()
 }
 
-/// Clients that log in at one replica and use the token at each, in a loop.
+/// Clients that log in at one replica and use the token at each of them, in a loop.
 struct Clients {
     stop: Arc<AtomicBool>,
     rounds: Vec<Arc<AtomicU32>>,
@@ -155,7 +155,7 @@ impl Clients {
         }
     }
 
-    /// Waits until each client has started and finished a round.
+    /// Waits until each client has started and finished a whole round.
     async fn go_round(&self) {
         let before: Vec<u32> = self
             .rounds
@@ -165,7 +165,7 @@ impl Clients {
         eventually("a round of every client", async || {
             let failed = self.asking.iter().any(JoinHandle::is_finished);
             let mut counts = self.rounds.iter().zip(&before);
-            // The first round to finish may have started before.
+            // Two rounds are needed, because the first one to finish may have started before this call.
             let all = counts.all(|(count, before)| count.load(Relaxed) >= before + 2);
             (failed || all).then_some(())
         })
@@ -198,7 +198,7 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
     let clients = Clients::of(&replicas);
     clients.go_round().await;
 
-    // One replica after the other in each step, under load.
+    // In each step, one replica after the other gets the new files, under load.
     for replica in &replicas {
         replica.files.accept(&[SIGNING_SECRET, NEXT_SECRET]);
         replica.read_again(1).await;
@@ -227,7 +227,7 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
             replica.auth.stderr()
         );
     }
-    // In place of the thirty minutes until the last old token expires: no client has one.
+    // A round replaces the thirty minutes until the last old token expires, because afterwards no client has one.
     clients.go_round().await;
     for replica in &replicas {
         replica.files.accept(&[NEXT_SECRET]);
@@ -290,7 +290,7 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
         assert!(!log.contains(secret), "a secret is shown: {log}");
     }
 
-    // A leaked key is removed at once: its tokens become invalid, and the log warns.
+    // A leaked key is removed at once, without waiting for its tokens. They become invalid, and the log warns.
     files.sign_with(NEXT_SECRET);
     files.accept(&[NEXT_SECRET]);
     auth.reload();

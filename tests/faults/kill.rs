@@ -1,4 +1,4 @@
-//! Acknowledged writes survive SIGKILL of any process.
+//! Checks that acknowledged writes survive a SIGKILL of any process.
 
 mod sessions;
 

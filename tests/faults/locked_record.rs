@@ -1,4 +1,5 @@
-//! The record is locked, as by a maintenance of its table: changes go on, and operators learn of it.
+//! Tests a record that is locked, as during maintenance of its table: changes succeed, and operators learn that nothing
+//! is sealed.
 
 use e2e::{Api, Process, Program, Store, TestSetup, eventually};
 use serde_json::json;
@@ -31,7 +32,7 @@ async fn readers_of_a_locked_record_stop_nobody_and_operators_learn_that_nothing
     for reader in reading {
         reader.await.expect("no panic");
     }
-    // As if they had waited for two minutes, with newer ones behind them.
+    // The oldest pending row now seems to have waited for two minutes, with newer ones after it.
     app.database
         .execute(
             "UPDATE audit_pending SET at = at - 120 WHERE id = (SELECT min(id) FROM audit_pending)",

@@ -1,4 +1,4 @@
-//! One address logs in as fast as it is answered.
+//! Tests a single address that logs in as fast as it is answered.
 
 use e2e::{Api, TestApp, TestSetup, TestUser, eventually, for_split_deployments};
 use reqwest::Method;
@@ -18,7 +18,7 @@ const CONNECTIONS: u32 = 150;
 const FLOOD: &str = "203.0.113.5";
 const HOME: &str = "198.51.100.7";
 
-/// Clients of one address, each with ever new usernames, until dropped.
+/// Clients of one address that log in with a new username each time, until this is dropped.
 struct Flood {
     _clients: JoinSet<()>,
     refused: Arc<AtomicU32>,
@@ -60,7 +60,7 @@ async fn log_in(api: &Api, from: &str, username: &str, password: &str) -> u16 {
 
 async fn a_flood_from_one_address_refuses_no_login_from_another_and_logs_little(setup: TestSetup) {
     let setup = setup.with("TRUSTED_PROXIES", "127.0.0.0/8");
-    // Two clients' worth of work is queued at most: 32 hashes of the flood, and one.
+    // At most 33 hashes are queued, for two clients: 32 of the flood, and one of the other client.
     let setup = setup.with_hash_time(Duration::from_millis(20)).await;
     let app: TestApp = setup.start().await;
     let ann: TestUser = app.user("ann").await;

@@ -1,4 +1,4 @@
-//! PostgreSQL waits for a synchronous standby that is lost: commits wait without an end.
+//! Tests a PostgreSQL server that has lost its synchronous standby, so that commits wait without end.
 
 use crate::failover::milliseconds;
 use e2e::{
@@ -17,9 +17,9 @@ use std::{
 use tokio::task::JoinSet;
 
 const WRITERS: usize = 20;
-/// The size of the pool, and one more.
+/// The most connections of the service: those of the pool, and one more.
 const MAX_CONNECTIONS: i64 = 11;
-/// The store's limit for a statement; a refusal at once takes much less.
+/// The store's time limit for a statement. An immediate refusal takes much less.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 const READ_ONLY: &str = "Service is temporarily read-only.";
 
@@ -50,7 +50,7 @@ async fn exists(server: &mut PgConnection, username: &str) -> bool {
         .expect("a boolean")
 }
 
-/// Registers users until `stop`; their names, the statuses and the details.
+/// Registers users until `stop` is set, and returns the name, the status and the detail of each.
 async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(String, u16, String)> {
     let mut responses = Vec::new();
     while !stop.load(Ordering::Relaxed) {
@@ -62,7 +62,7 @@ async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(Str
             .unwrap_or_default()
             .to_owned();
         responses.push((name, response.status, detail));
-        // Ordinary clients wait after a refusal.
+        // The pause is shorter than that of an ordinary client, which waits longer after a refusal.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     responses
@@ -109,7 +109,7 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     for writer in 0..WRITERS {
         writers.spawn(write_until(api.clone(), writer, Arc::clone(&stop)));
     }
-    // Long enough that each writer would occupy more than two connections.
+    // In this time, each writer would occupy more than two connections if a waiting commit kept its connection.
     let end = Instant::now() + 4 * STATEMENT_TIMEOUT;
     let (mut decisions, mut slowest) = (0, Duration::ZERO);
     while Instant::now() < end {
@@ -174,7 +174,7 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     for (name, status, detail) in responses {
         let is_stored = exists(&mut server, &name).await;
         match (status, detail.as_str()) {
-            // The server reloads its settings some time after it is told to.
+            // The server reloads its settings some time after the request, so commits before that are acknowledged.
             (200, "") if !is_stored => wrong.push(format!("{name} was acknowledged")),
             (200, "") | (503, "Service temporarily unavailable.") => {}
             (504, "Upstream timed out.") => unknown += usize::from(is_stored),
@@ -210,9 +210,9 @@ async fn write_whose_connection_is_dead_frees_its_place() {
         .await;
     let admin = app.admin().await;
     let api = app.bearer.with_token(&admin.token);
-    // Its connection is used again, because it was in use a moment ago.
+    // The pool uses this request's connection again without a check, because it was in use a moment ago.
     api.get("/admin").await.expect(200);
-    // Another session that looks like ours, as of a replica that migrates.
+    // This session looks like one of ours, such as that of a replica that migrates. It must not be ended.
     let busy: PgConnectOptions = app.database.url().parse().expect("a URL");
     let mut busy = busy
         .application_name("rolegate auth-service")
@@ -267,7 +267,7 @@ async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknow
         .await;
         proxy.cut();
     };
-    // The server reads its settings some time after it is told to; a commit before that is answered.
+    // The server reloads its settings some time after the request, so this is repeated until a commit is not answered.
     let (mut number, bearer) = (0, &app.bearer);
     let unanswered = eventually("a change without an answer", || {
         number += 1;

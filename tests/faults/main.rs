@@ -1,4 +1,4 @@
-//! Failures, starts, restarts and shutdowns.
+//! Tests how programs behave when something fails, and how they start, restart and shut down.
 
 #![expect(
     clippy::too_many_lines,

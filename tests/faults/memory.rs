@@ -1,4 +1,4 @@
-//! Strangers who try to take the memory of the gateway and of posts-service.
+//! Tests clients without credentials that try to exhaust the memory of the gateway and of posts-service.
 
 use e2e::{Api, Process, Store, TestApp, TestSetup, eventually, within_bounds};
 use futures_util::future::join_all;
@@ -12,7 +12,7 @@ use tokio::{
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Connects from this address of loopback and sends these bytes. The client can receive little.
+/// Connects from this loopback address and sends these bytes. The client's receive buffer is small.
 async fn send_from(source: &str, app: &TestApp, bytes: &[u8]) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     let _ = socket.set_recv_buffer_size(4096);
@@ -31,7 +31,7 @@ async fn status(stream: TcpStream) -> String {
     try_status(stream).await.expect("a status line")
 }
 
-/// `None` if the connection ends without an answer.
+/// Reads the status of the response, or returns `None` if the connection ends without one.
 async fn try_status(mut stream: TcpStream) -> Option<String> {
     let mut line = [0; 12];
     within_bounds("a response", stream.read_exact(&mut line))
@@ -40,7 +40,7 @@ async fn try_status(mut stream: TcpStream) -> Option<String> {
     Some(String::from_utf8_lossy(&line[9..]).into_owned())
 }
 
-/// The value of a metric.
+/// Returns the value of a metric.
 async fn metric(process: &Process, name: &str) -> f64 {
     let metrics = Api::at(&process.address("ops")).get("/metrics").await.body;
     let value = metrics.lines().find_map(|line| line.strip_prefix(name));
@@ -55,7 +55,7 @@ async fn resident(process: &Process) -> f64 {
     metric(process, "process_resident_memory_bytes").await / MIB
 }
 
-/// Waits until a process has returned what it took.
+/// Waits until a process has returned its memory to the system.
 async fn expect_returned(process: &Process, idle: f64) {
     let what = "memory to return";
     eventually(what, async || {
@@ -80,8 +80,8 @@ async fn bodies_that_never_end_take_no_more_than_their_budget() {
     let unfinished = [head.into_bytes(), vec![b' '; BODY]].concat();
     let strangers = (0..400).map(|_| send_from("127.0.0.1", &app, &unfinished));
     let strangers = join_all(strangers).await;
-    // 139 fit into half of the budget; each of the others waits, and is refused. A slow machine may
-    // give up the first bodies while the last ones still arrive.
+    // Half of the budget has room for 139 bodies. Each of the others waits and is refused. On a slow machine, the first
+    // bodies may time out while the last ones still arrive.
     let refused = app.gateway();
     let count = "rolegate_memory_refusals_total{budget=\"requests\"}";
     eventually("refusals", async || {
@@ -93,7 +93,7 @@ async fn bodies_that_never_end_take_no_more_than_their_budget() {
     let resident = resident(app.gateway()).await;
     assert!(resident < idle + 40.0, "{resident} MiB, idle {idle} MiB");
 
-    // Small bodies need no memory, and large ones of others find some.
+    // Small bodies need no memory of the budget, and there is still some for large bodies of other clients.
     app.try_log_in("admin", "wrong").await.expect(401);
     let finished = [&unfinished[..], b" "].concat();
     assert_eq!(
@@ -150,7 +150,7 @@ async fn readers_that_read_nothing_take_no_more_than_their_budget() {
         "{now:?} MiB, idle {idle:?} MiB"
     );
 
-    // Others are served beside them.
+    // Other clients are served meanwhile.
     app.bearer.get("/public").await.expect(200);
     app.try_log_in("admin", "wrong").await.expect(401);
     assert_eq!(

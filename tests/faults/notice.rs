@@ -1,4 +1,4 @@
-//! What programs print on stdout when they begin to serve.
+//! Tests what programs print on stdout when they start to serve.
 
 use e2e::{Process, Program, Store, TestDatabase, TestSetup};
 use serde_json::Value;

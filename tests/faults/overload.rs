@@ -1,4 +1,4 @@
-//! More passwords arrive than can be hashed in time.
+//! Tests an auth-service to which more passwords arrive than it can hash in time.
 
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_postgres_deployments,
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 for_split_deployments!(overload_is_503_and_does_not_count_as_an_attempt);
 for_postgres_deployments!(request_rejected_for_overload_costs_no_query);
 
-/// One hash at a time, each of a second or two.
+/// Lets the engine hash one password at a time, for one or two seconds each.
 async fn with_slow_hashes(setup: TestSetup) -> TestSetup {
     let setup = setup.with("BCRYPT_THREADS", "1").with("BCRYPT_LANES", "1");
     let setup = setup
@@ -21,7 +21,7 @@ async fn with_slow_hashes(setup: TestSetup) -> TestSetup {
     setup.with_hash_time(Duration::from_secs(1)).await
 }
 
-/// Logins that wait in the hashing engine.
+/// Logins that wait in the password engine, until this is dropped.
 struct FullEngine(JoinSet<TestResponse>);
 
 impl FullEngine {
@@ -32,7 +32,7 @@ impl FullEngine {
             let api = app.bearer.clone();
             let body = json!({ "username": format!("stranger {number}"), "password": "wrong" });
             logins.spawn(async move { api.post("/login", &body).await });
-            // Rejections come at once.
+            // Refusals come at once, so a login that is not answered soon waits in the engine.
             let response = tokio::time::timeout(Duration::from_millis(50), logins.join_next());
             let response = response
                 .await
@@ -47,7 +47,7 @@ impl FullEngine {
         panic!("the engine has no limit");
     }
 
-    /// Whether no hash has finished, which would have made room.
+    /// Returns whether no hash has finished, because a finished hash makes room in the engine.
     fn is_still_full(&mut self) -> bool {
         std::iter::from_fn(|| self.0.try_join_next())
             .all(|login| login.expect("a response").status == 503)
@@ -61,7 +61,7 @@ fn expect_busy(response: &TestResponse) {
     response.expect_retry_after();
 }
 
-/// Each of these once.
+/// Makes each kind of request that hashes a password once.
 async fn hash_passwords(app: &TestApp) -> [TestResponse; 5] {
     let basic = app.basic.with_basic("admin", ADMIN_PASSWORD);
     let responses = tokio::join!(
@@ -79,7 +79,7 @@ async fn overload_is_503_and_does_not_count_as_an_attempt(setup: TestSetup) {
     eventually("an engine that stays full", async || {
         let app = setup.clone().start().await;
         let mut engine = FullEngine::fill(&app).await;
-        // More than the limits of failures and registrations.
+        // This is more than the limits of failures and registrations allow, so refusals for overload must not count.
         let responses = join_all((0..5).map(|_| hash_passwords(&app)))
             .await
             .concat();
@@ -87,7 +87,7 @@ async fn overload_is_503_and_does_not_count_as_an_attempt(setup: TestSetup) {
             return None;
         }
         responses.iter().for_each(expect_busy);
-        // Cancelled logins leave the engine at once.
+        // Cancelled logins leave the engine at once, so the next login is served.
         drop(engine);
         until_served(async || app.try_log_in("admin", ADMIN_PASSWORD).await)
             .await
@@ -106,7 +106,7 @@ async fn request_rejected_for_overload_costs_no_query(setup: TestSetup) {
         let mut app = setup.clone().start().await;
         let mut engine = FullEngine::fill(&app).await;
         app.database_proxy().cut();
-        // Basic reads the user first, to look into its cache.
+        // HTTP Basic reads the user first, for a look into its cache.
         let responses: [TestResponse; 3] = tokio::join!(
             app.try_log_in("admin", ADMIN_PASSWORD),
             app.try_log_in("stranger", "wrong"),

@@ -1,5 +1,5 @@
-//! The PostgreSQL pool when callers are cancelled, when all connections are in use, and when the database has settings
-//! of its own for its sessions.
+//! Tests the PostgreSQL pool when callers are cancelled, when all connections are in use, and when the database has
+//! settings of its own for its sessions.
 
 use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestDatabase, TestSetup, TestUser};
 use futures_util::{future::join_all, poll};
@@ -63,7 +63,7 @@ async fn write_after_a_cancelled_transaction_is_committed() {
             let _transaction = connection.begin().await?;
             pending::<sqlx::Result<()>>().await
         })));
-        // BEGIN is sent, its response not read.
+        // `BEGIN` has been sent, but its response has not been read.
         assert!(poll!(&mut abandoned).is_pending());
     }
     execute(&connections, "INSERT INTO t VALUES (1)").await;
@@ -144,7 +144,7 @@ async fn failed_statement_keeps_its_connection_and_a_cancelled_one_does_not() {
     connections.close().await;
 }
 
-/// What somebody may have set for another application of the same database.
+/// Session settings that an operator may have made for another application of the same database.
 const SETTINGS_OF_THE_DATABASE: &str = "DO $$
     DECLARE setting text;
     BEGIN
@@ -188,7 +188,7 @@ async fn settings_of_the_database_for_its_sessions_fail_no_change() {
     for response in join_all(changes).await {
         response.expect(200);
     }
-    // What belongs to a user goes with the user, by the keys of the tables.
+    // Deleting a user also deletes everything that belongs to the user, by foreign keys.
     let ann = users.remove(0);
     ann.session(&api).await;
     admin

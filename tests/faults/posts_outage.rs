@@ -1,4 +1,4 @@
-//! posts-service or a dependency of it is unavailable: posts are 503, and nothing else.
+//! Tests a deployment whose posts-service, or a dependency of it, is unavailable: only requests for posts get a 503.
 
 use e2e::{
     Api, Process, Program, Store, TestApp, TestDatabase, TestResponse, TestSetup, eventually,
@@ -13,7 +13,7 @@ for_split_deployments!(
 );
 for_both_stores!(eight_posts_services_start_at_once_on_an_empty_database);
 
-/// A deployment with a post, the path of the post, and the API with its author's token.
+/// Returns a deployment with a post, the path of the post, and the API with its author's token.
 async fn with_a_post(setup: TestSetup) -> (TestApp, String, Api) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
@@ -60,7 +60,7 @@ async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_posts().await;
     expect_outage(&ask_everything(&api, &path).await);
-    // Authentication does not need posts-service.
+    // Refusals of missing or wrong credentials do not need posts-service.
     let draft = json!({ "title": "t", "content": "c" });
     app.bearer
         .post("/posts", &draft)
@@ -77,7 +77,7 @@ async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
 async fn posts_return_503_without_auth_service(setup: TestSetup) {
     let (mut app, path, api) = with_a_post(setup).await;
     app.kill_auth().await;
-    // An unknown author name is an outage, not a deleted author.
+    // If the author's name cannot be read, this is an outage and not a deleted author.
     expect_outage(&ask_everything(&api, &path).await);
     let ops = Api::at(&app.posts().address("ops"));
     ops.get("/readyz").await.expect(200);
@@ -100,7 +100,7 @@ async fn readiness_of_posts_service_follows_its_store() {
     is_read_again(&app, &path).await;
 }
 
-/// Together with auth-service, on PostgreSQL in the same database.
+/// Starts eight posts-services at once. On PostgreSQL, they share the database with auth-service.
 async fn eight_posts_services_start_at_once_on_an_empty_database(store: Store) {
     let setup = TestSetup::split(store);
     let (database, folder) = (TestDatabase::create(store).await, std::env::temp_dir());

@@ -1,12 +1,12 @@
-//! TLS between gateway and posts-service: without valid certificates on both ends posts are 503, and
-//! nothing else.
+//! Tests TLS between gateway and posts-service: without valid certificates on both sides, only requests for posts get a
+//! 503.
 
 use crate::tls_port::Certified;
 use e2e::{
     ADMIN_PASSWORD, Authority, Certificate, Store, TestApp, TestSetup, Validity, eventually,
 };
 
-/// A deployment whose posts-service has a certificate of its own.
+/// Returns the setup of a deployment whose posts-service has a certificate of its own.
 fn setup(certified: &Certified, posts: &Certificate) -> TestSetup {
     let setup = certified.of(TestSetup::split(Store::Sqlite));
     setup
@@ -74,7 +74,7 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
         only_posts_are_out(&app, why).await;
         app.gateway().logs(why, is_complaint).await;
 
-        // Repaired without a restart.
+        // A valid certificate is loaded without a restart.
         own.replace_with(&good);
         app.posts().reload();
         app.posts()

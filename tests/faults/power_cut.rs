@@ -1,4 +1,4 @@
-//! A power cut: what was not written to the disk by then is lost.
+//! Tests a power cut, which loses everything that was not synced to the disk by then.
 
 use crate::ended_sessions::EndedSessions;
 use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, postgres::OwnCluster, proof};
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// Builds the library that keeps what each sync wrote.
+/// Builds the preloaded library that copies each file when it is synced.
 fn build(folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults/power_cut/synced.c");
     let library = folder.join("synced.so");
@@ -50,7 +50,7 @@ async fn sessions_and_their_ends_survive_a_power_cut_on_sqlite() {
     let admin = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD).await;
     let sessions = EndedSessions::of_each_way(&bearer, &admin).await;
     process.kill().await;
-    // All that was not synced is gone.
+    // The program starts on the copies, so everything that was not synced is gone.
     let process = start(&setup, &synced).await;
     let [checked, wrong] = sessions.expect(&Api::at(&process.address("bearer"))).await;
     proof(
@@ -60,7 +60,7 @@ async fn sessions_and_their_ends_survive_a_power_cut_on_sqlite() {
     );
 }
 
-/// Of the server, whose buffers are lost.
+/// Crashes the PostgreSQL server, which loses its buffers.
 #[tokio::test]
 async fn sessions_and_their_ends_survive_a_crash_of_postgres() {
     let mut cluster = OwnCluster::start_durable();

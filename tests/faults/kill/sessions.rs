@@ -1,4 +1,4 @@
-//! Sessions, and ends of sessions.
+//! Checks that acknowledged sessions, and acknowledged ends of sessions, survive a SIGKILL.
 
 use crate::ended_sessions::EndedSessions;
 use e2e::{
@@ -33,7 +33,7 @@ async fn acknowledged_sessions_and_ends_of_sessions_survive(setup: TestSetup) {
     }
 }
 
-/// What was acknowledged of a session: its token, and whether it is good.
+/// What was last acknowledged about a session: its token, and whether it is valid.
 type Acknowledged = (String, bool);
 
 async fn sessions_that_were_made_and_ended_under_load_are_as_acknowledged(setup: TestSetup) {
@@ -70,8 +70,8 @@ async fn sessions_that_were_made_and_ended_under_load_are_as_acknowledged(setup:
     );
 }
 
-/// Makes sessions and ends every second one until the first request that is not answered or fails, and at
-/// most as many as a user may have.
+/// Creates sessions and ends every second one, until a request fails or gets no answer. It creates at most as many as a
+/// user may have.
 async fn make_and_end(api: Api, user: TestUser, acknowledged: UnboundedSender<Acknowledged>) {
     let body = json!({ "username": user.username, "password": user.password });
     for number in 0..80 {

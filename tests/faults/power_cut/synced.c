@@ -1,5 +1,5 @@
-/* What a power cut may leave: of each file in the folder SYNCED_FROM, the content at its last sync. Each
-   sync copies the file to the folder SYNCED_TO, and each removal removes the copy. To be preloaded. */
+/* Keeps what a power cut would leave: the content of each file in the folder SYNCED_FROM at its last sync. Each
+   sync copies the file to the folder SYNCED_TO, and each removal removes the copy. This library is preloaded. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static void copy(int from, const char *to) {
     if (got < 0 || close(copy) || rename(part, to)) abort();
 }
 
-/* The copy of a file; 0 for other files. */
+/* Writes the path of a file's copy to `copied`. Returns 0 for files outside SYNCED_FROM. */
 static int copy_of(const char *path, char *copied, size_t size) {
     const char *from = getenv("SYNCED_FROM"), *to = getenv("SYNCED_TO");
     size_t folder = from ? strlen(from) : 0;
