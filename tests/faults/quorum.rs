@@ -1,4 +1,4 @@
-//! `DATABASE_READS=quorum`: an answer counts only when a synchronous standby has acknowledged it.
+//! Tests `DATABASE_READS=quorum`, with which a read counts only when a synchronous standby has acknowledged it.
 
 use e2e::{
     Api, Exit, OpaqueToken, Process, Program, Store, TestApp, TestSetup, TestUser, eventually,
@@ -30,13 +30,13 @@ async fn start(setup: TestSetup, reads: &str) -> (OwnCluster, OwnCluster, TestAp
     (primary, standby, app)
 }
 
-/// The API by each credential of the user: an access token, a session and an API key.
+/// Returns the API with each credential of the user: an access token, a session and an API key.
 async fn by_each_credential(bearer: &Api, user: &TestUser) -> [Api; 3] {
     let (session, key) = (user.session(bearer).await, user.key(bearer).await);
     [&user.token, &session.token, &key.token].map(|token| bearer.with_token(token))
 }
 
-/// The standby takes over, as where the old primary is cut off from everybody but its clients.
+/// Promotes the standby while the old primary still answers its clients, as after a network split.
 async fn supersede(
     setup: TestSetup,
     reads: &str,
@@ -60,7 +60,7 @@ async fn superseded_primary_answers_no_request(setup: TestSetup) {
     }
     responses.push(basic.get("/protected").await);
     responses.push(app.try_log_in(&user.username, &user.password).await);
-    // Whether a name is taken is read too.
+    // A registration also reads whether the name is taken.
     responses.push(app.try_register(&user.username, "password").await);
     let refused = [503, 504];
     let asked = responses.len();
@@ -70,7 +70,8 @@ async fn superseded_primary_answers_no_request(setup: TestSetup) {
     let tried = [("superseded primaries", 1), ("requests to it", asked)];
     proof("quorum", &tried, &[("answered from it", responses.len())]);
 
-    // The primary's own word is not enough: this answers from what may be outdated.
+    // Without the quorum, the old primary answers from data that may be outdated. This shows that the test can find
+    // that.
     let (_primary, _standby, _app, _, apis) = supersede(setup, "primary").await;
     for api in apis {
         api.get("/author").await.expect(403);
@@ -135,7 +136,7 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
         opaque.push(user.session(&app.bearer).await.token);
         tokens.push(user.token);
     }
-    // Written behind the responses: the sign-ins above are not counted below.
+    // Sign-ins are recorded after their responses. This waits for them, so that they do not count as statements below.
     eventually("the record of the sign-ins", async || {
         let recorded = "SELECT 1 FROM audit WHERE event = 'session_created'";
         (app.database.count_rows(recorded).await == tokens.len()).then_some(())
@@ -161,7 +162,7 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
             .collect::<Vec<_>>()
     };
     for (credentials, statements) in [(&tokens, 1), (&opaque, 1), (&all, 2)] {
-        // A statement that the standby acknowledges is a transaction with an id; another read is none.
+        // A read that the standby acknowledges uses a transaction id, and other reads use none.
         let (started, before) = (Instant::now(), primary.next_transaction().await);
         for _ in 0..ROUNDS {
             for outcome in decide(credentials).await {
@@ -169,7 +170,7 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
             }
         }
         let spent = primary.next_transaction().await - before;
-        // The checks of both services, each second, and the times of use.
+        // Other transactions are the checks of both services, one each second, and the write of the times of use.
         let others = 2 * (2 + started.elapsed().as_secs()) + 1;
         let expected = ROUNDS * statements..=ROUNDS * statements + others;
         assert!(expected.contains(&spent), "{spent} instead of {expected:?}");
@@ -185,7 +186,7 @@ async fn deleted_key_and_session_are_refused_at_once(setup: TestSetup) {
         for (what, OpaqueToken { id, token }) in [("keys", key), ("sessions", session)] {
             let api = app.bearer.with_token(&token);
             api.get("/profile").await.expect(200);
-            // Others are decided all the time, so that statements are shared.
+            // Other decisions are made at the same time, so that they share statements.
             let path = format!("/profile/{what}/{id}");
             let others = || join_all((0..10).map(|_| own.get("/profile")));
             let (deleted, _) = tokio::join!(own.delete(&path), others());
@@ -199,7 +200,8 @@ async fn deleted_key_and_session_are_refused_at_once(setup: TestSetup) {
     }
 }
 
-/// Asserts exit 64 with one line of `DATABASE_READS`, and the same line from doctor.
+/// Asserts that a start ends with exit code 64 and one line about `DATABASE_READS`, and that doctor prints the same
+/// line.
 async fn expect_rejected(program: Program, setup: &TestSetup, url: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = setup.clone().with("RUST_LOG", "warn").auth_settings(url);

@@ -1,4 +1,4 @@
-//! Sessions while the store cannot write, neither when they were used nor new ones.
+//! Tests sessions while the store cannot write: neither new sessions nor times of use can be stored.
 
 use e2e::{
     Api, OpaqueToken, Process, SmallDisk, Store, TestDatabase, TestResponse, TestSetup, TestUser,
@@ -10,12 +10,12 @@ use std::ops::RangeInclusive;
 
 const READ_ONLY: &str = "Service is temporarily read-only.";
 
-/// As if the last use of ann's sessions that was written, and their creation, were a day ago.
+/// Moves the creation of ann's sessions, and the last use that was stored, a day into the past.
 const AGE: &str = r#"UPDATE api_key SET created_at = created_at - 86400,
     last_used_at = last_used_at - 86400
     WHERE session_user_id = (SELECT id FROM "user" WHERE username = 'ann')"#;
 
-/// ann has two sessions, bob has one.
+/// The sessions of a test: ann has a used and an unused one, and bob has a new one.
 struct Sessions {
     bearer: Api,
     users: [TestUser; 2],
@@ -61,7 +61,8 @@ impl Sessions {
         self.bearer.post("/sessions", &body).await
     }
 
-    /// Asserts what holds while the store refuses writes. `attempts` to make a session may have succeeded.
+    /// Asserts what holds while the store refuses writes. Up to `attempts` earlier requests for a session may have
+    /// succeeded.
     async fn expect_read_only(&self, is_aged: bool, attempts: usize) {
         for _ in 0..10 {
             self.use_once().await;
@@ -72,7 +73,7 @@ impl Sessions {
                 .expect_retry_after();
         }
         self.expect_listed(1..=1 + attempts).await;
-        // Its end cannot be stored, so nobody is told that it has ended.
+        // The end of the session cannot be stored, so the logout fails and the session stays valid.
         let own = self.bearer.with_token(&self.new.token);
         own.send(own.request(Method::POST, "/logout"))
             .await
@@ -80,7 +81,7 @@ impl Sessions {
         own.get("/profile").await.expect(200);
     }
 
-    /// The session that was not used since it idled out ends all the same.
+    /// Asserts that the unused session has expired by lack of use, although nothing can be written.
     async fn expect_idled_out(&self, is_aged: bool) {
         let unused = self
             .bearer
@@ -90,7 +91,7 @@ impl Sessions {
         assert_eq!(unused.status, if is_aged { 401 } else { 200 }, "{unused}");
     }
 
-    /// Asserts how many sessions bob has.
+    /// Asserts that the number of bob's sessions is within `counts`.
     async fn expect_listed(&self, counts: RangeInclusive<usize>) {
         let list = self
             .bearer
@@ -103,7 +104,7 @@ impl Sessions {
         assert!(counts.contains(&sessions), "{counts:?}: {list}");
     }
 
-    /// Waits until the store takes writes, and asserts that the session in use is good.
+    /// Waits until the store takes writes, and asserts that the session in use is still valid.
     async fn expect_recovery(&self, is_aged: bool, attempts: usize) {
         eventually("a session to be made", async || {
             let created = self.create().await;

@@ -1,4 +1,4 @@
-//! The SQLite file is deleted or replaced while rolegate uses it.
+//! Tests an SQLite file that is deleted or replaced while `rolegate` uses it.
 
 use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser};
 use serde_json::json;
@@ -12,7 +12,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{sync::mpsc, task::JoinSet};
 
-/// rolegate with a folder for its users, and clients that register without a pause.
+/// A `rolegate` with a folder for its database of users, and clients that register without a pause.
 struct Stage {
     folder: TempDir,
     process: Process,
@@ -78,7 +78,7 @@ impl Stage {
         self.folder.path().join("users").join(name)
     }
 
-    /// Waits until everything is refused, and the log says why.
+    /// Waits until every request is refused, and checks that the log says why.
     async fn expect_outage(&self, file: &str, advice: &str) {
         self.process.wait_for_readiness(503).await;
         let profile = self.bearer.with_token(&self.token).get("/profile").await;
@@ -91,7 +91,7 @@ impl Stage {
         assert!(lines[0].contains(&expected), "{log}");
     }
 
-    /// All answers, when many requests were sent after this moment and none of them succeeded.
+    /// Collects answers until many requests were sent after this moment, and asserts that none of these succeeded.
     async fn answers_if_none_after(&mut self, moment: Instant) -> Vec<Answer> {
         let (mut answers, mut late) = (Vec::new(), 0);
         while late < 20 {
@@ -105,7 +105,7 @@ impl Stage {
         answers
     }
 
-    /// Stops the clients; returns what they were answered.
+    /// Stops the clients, and returns the answers that they got.
     async fn answers(&mut self) -> Vec<Answer> {
         self.clients.shutdown().await;
         std::iter::from_fn(|| self.answers.try_recv().ok()).collect()

@@ -1,4 +1,4 @@
-//! The limit of login failures with three auth-services: one count for each name.
+//! Tests the limit of login failures with three auth-services, which keep one count for each name.
 
 use e2e::{Api, Process, Replicas, Store, TestSetup, TestUser, answered_calls, eventually};
 use serde_json::json;
@@ -31,7 +31,7 @@ impl Deployment {
         Api::at(&self.gateways[gateway % 2].address("bearer"))
     }
 
-    /// Waits until the gateway calls every auth-service about some name.
+    /// Waits until the gateway calls each auth-service about at least one name.
     async fn wait_until_connected(&self, gateway: usize) {
         let before = self.logins().await;
         let created = AtomicU32::new(0);
@@ -48,7 +48,7 @@ impl Deployment {
         .await;
     }
 
-    /// The logins that each auth-service answered.
+    /// Returns how many logins each auth-service has answered.
     async fn logins(&self) -> Vec<u64> {
         let mut logins = Vec::new();
         for auth in &self.replicas.auths {
@@ -57,7 +57,7 @@ impl Deployment {
         logins
     }
 
-    /// Registers a user and logs in: neither is a failure.
+    /// Registers a user and logs in, neither of which is a failure.
     async fn register(&self, gateway: usize, username: &str) -> TestUser {
         TestUser::register(&self.bearer(gateway), username).await
     }

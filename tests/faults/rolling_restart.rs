@@ -1,4 +1,4 @@
-//! An instance is replaced behind a load balancer that watches `/readyz`: no request fails.
+//! Checks that no request fails when a replica is replaced behind a load balancer that watches `/readyz`.
 
 use e2e::{
     Api, Process, TcpProxy, TestSetup, eventually, for_split_deployments, for_two_deployments,
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 for_two_deployments!(replacing_the_gateway_fails_no_request);
 for_split_deployments!(replacing_auth_service_fails_no_request);
 
-/// Time for the load balancer to notice; each test waits for its end.
+/// The lame-duck time, in which the load balancer notices. Each test waits until it is over.
 const LAME_DUCK_SECONDS: &str = "8";
 
 /// Clients that send one request after the other until they are stopped.
@@ -60,7 +60,7 @@ impl Clients {
         self.stop.store(true, Relaxed);
         let mut failed = 0;
         for task in self.tasks {
-            // Its panic is printed.
+            // The panic of a client is printed, so it is only counted here.
             failed += usize::from(task.await.is_err());
         }
         assert_eq!(failed, 0, "every request was answered with success");
@@ -72,7 +72,7 @@ impl Clients {
     }
 }
 
-/// What a load balancer and an orchestrator do.
+/// Replaces a program as an orchestrator and a load balancer do.
 async fn replace(old: Process, new: &Process, proxy: &TcpProxy, listener: &str) {
     new.wait_for_readiness(200).await;
     old.terminate();

@@ -1,4 +1,4 @@
-//! The keys that seal second factors: without one, replaced by another, and generated.
+//! Tests the keys that encrypt second factors: a missing key, its replacement, and a generated one.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, SECOND_FACTOR_KEY, SecondFactor, Store, TestDatabase,
@@ -19,7 +19,7 @@ const KEY: &str = "SECOND_FACTOR_KEY";
 const ACCEPTED: &str = "SECOND_FACTOR_KEYS_ACCEPTED";
 const NEW_KEY: &str = "the next key of second factors has more than 32 bytes";
 
-/// Processes on one database, with settings that differ from start to start.
+/// One database, on which processes start with different settings.
 struct Stage {
     store: Store,
     folder: TempDir,
@@ -36,7 +36,7 @@ impl Stage {
         }
     }
 
-    /// Settings without any of second factors, and with these.
+    /// Returns settings in which these replace all settings of second factors.
     fn settings(&self, setup: &TestSetup, with: &[(&str, &str)]) -> BTreeMap<String, String> {
         let mut settings = setup.auth_settings(&self.database.url());
         settings.remove(KEY);
@@ -47,7 +47,7 @@ impl Stage {
         settings
     }
 
-    /// `rolegate` with these.
+    /// Starts `rolegate` with these settings.
     async fn start(&self, with: &[(&str, &str)]) -> Process {
         let setup = TestSetup::all_in_one(self.store);
         let settings = self.settings(&setup, with);
@@ -56,7 +56,7 @@ impl Stage {
             .await
     }
 
-    /// `rolegate` with these refuses to start, for want of a key.
+    /// Asserts that `rolegate` does not start with these settings, because a key is missing.
     async fn expect_refused(&self, with: &[(&str, &str)]) {
         let setup = TestSetup::all_in_one(self.store);
         let settings = self.settings(&setup, with);
@@ -74,7 +74,7 @@ impl Stage {
         );
     }
 
-    /// A user whose second factor is on.
+    /// Registers a user and turns the second factor on.
     async fn enrol(&self, process: &Process, username: &str) -> (TestUser, SecondFactor) {
         let bearer = bearer(process);
         let user = TestUser::register(&bearer, username).await;
@@ -82,7 +82,7 @@ impl Stage {
         (user, factor)
     }
 
-    /// Logs in with the code of now.
+    /// Logs in with the current code.
     async fn log_in(&self, process: &Process, (user, factor): &(TestUser, SecondFactor)) {
         self.database.forget_codes().await;
         user.log_in_with_code(&bearer(process), &factor.code())
@@ -98,7 +98,7 @@ async fn without_a_key_a_service_starts_and_nobody_can_begin_a_second_factor(sto
     let stage = Stage::new(store).await;
     let setup = TestSetup::split(store);
     let folder = stage.folder.path();
-    // auth-service without a key, and with one that nobody may use.
+    // auth-service has no key, or has one while second factors are off.
     for with in [
         &[][..],
         &[(KEY, SECOND_FACTOR_KEY), ("SECOND_FACTOR", "off")],
@@ -153,10 +153,10 @@ async fn a_key_is_replaced_replica_by_replica_and_each_code_seals_anew(store: St
     ];
     let mut replicas = [stage.start(&steps[0]).await, stage.start(&steps[0]).await];
     let mut users = vec![stage.enrol(&replicas[0], "ann").await];
-    // A user who does not come.
+    // This user does not log in during the rotation.
     let eve = stage.enrol(&replicas[1], "eve").await;
     for (step, with) in steps.iter().enumerate().skip(1) {
-        // In the middle and at the end of the step.
+        // The users log in when one replica has the new settings, and again when both have them.
         for index in 0..2 {
             replicas[index].kill().await;
             replicas[index] = stage.start(with).await;
@@ -177,7 +177,7 @@ async fn a_key_is_replaced_replica_by_replica_and_each_code_seals_anew(store: St
     let process = stage.start(&steps[2]).await;
     stage.log_in(&process, &eve).await;
     drop(process);
-    // Now nobody needs the old one.
+    // No second factor needs the old key any more.
     let process = stage.start(&new).await;
     for user in users.iter().chain([&eve]) {
         stage.log_in(&process, user).await;
@@ -199,7 +199,7 @@ async fn rolegate_keeps_a_generated_key_across_restarts(store: Store) {
     assert_eq!(fs::read_to_string(&file).expect("the key"), key);
     assert!(!(process.stdout() + &process.stderr()).contains(key.trim_end()));
     process.kill().await;
-    // The same key as a setting.
+    // The generated key can also be given as a setting.
     process = stage.start(&[(KEY, key.trim_end())]).await;
     stage.log_in(&process, &ann).await;
 }

@@ -1,4 +1,4 @@
-//! Sessions at two replicas, which share nothing but the database.
+//! Tests sessions at two replicas, which share nothing but the database.
 
 use e2e::{
     ADMIN_PASSWORD, Api, OpaqueToken, Process, Store, TestDatabase, TestSetup, TestUser,
@@ -19,9 +19,9 @@ for_both_stores!(
 );
 
 const LANES: usize = 4;
-/// A thousand on both stores.
+/// How many sessions are tested on each store. Both stores together make a thousand.
 const SESSIONS: usize = 500;
-/// The shortest limit.
+/// The shortest idle limit that the setting allows.
 const IDLE_SECONDS: &str = "300";
 
 struct Replicas {
@@ -54,7 +54,7 @@ impl Replicas {
         [bearer(&self.a), bearer(&self.b)]
     }
 
-    /// Replaces A by another process; the one that ends writes which sessions were used.
+    /// Replaces A by another process. The old one stores when sessions were used before it ends.
     async fn restart_a(&mut self) {
         let a = start(&self.setup, &self.settings).await;
         let old = std::mem::replace(&mut self.a, a);
@@ -63,14 +63,15 @@ impl Replicas {
         assert_eq!(exit.code, Some(0), "{exit:?}");
     }
 
-    /// Makes all times of sessions 200 seconds older: less than the limit, and twice is more.
+    /// Moves all times of sessions 200 seconds into the past. Once is less than the idle limit, and twice is more.
     async fn age_sessions(&self) {
         let sql = "UPDATE api_key SET created_at = created_at - 200,
             last_used_at = last_used_at - 200 WHERE session_user_id IS NOT NULL";
         self.database.execute(sql).await;
     }
 
-    /// Makes all that is stored about the use of sessions 400 seconds older, as if the last write was then.
+    /// Moves everything that is stored about the use of sessions 400 seconds into the past, as if nothing had been
+    /// written since.
     async fn age_all_writes(&self) {
         let sql = "UPDATE api_key SET created_at = created_at - 400,
                 last_used_at = last_used_at - 400 WHERE session_user_id IS NOT NULL;
@@ -79,7 +80,7 @@ impl Replicas {
         self.database.execute(sql).await;
     }
 
-    /// From now on no process can write which sessions were used.
+    /// Makes every later write of the use of sessions fail.
     async fn break_writes(&self, store: Store) {
         let sql = match store {
             Store::Sqlite => {
@@ -112,7 +113,7 @@ impl Replicas {
         .await;
     }
 
-    /// Takes what [`Self::age_sessions`] did back twice.
+    /// Undoes two calls of [`Self::age_sessions`].
     async fn rejuvenate_sessions(&self) {
         let sql = "UPDATE api_key SET created_at = created_at + 400,
             last_used_at = last_used_at + 400 WHERE session_user_id IS NOT NULL";
@@ -197,11 +198,12 @@ async fn a_session_that_one_replica_ended_as_idle_lives_at_no_other(store: Store
     expect_ended(&b, &ended).await;
     replicas.rejuvenate_sessions().await;
     expect_ended(&a, &ended).await;
-    // It was the first request at B that ended it.
+    // This session got no request at B and is still valid. It was therefore the request at B that ended the other one.
     expect_good(&a, &idle).await;
 }
 
-/// Whichever comes first: the change ends the session, or refuses it.
+/// Creates sessions while a password is changed or a user is disabled. Whichever comes first, no session may be left:
+/// the change ends it or prevents it.
 async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(store: Store) {
     let replicas = Replicas::start(store).await;
     let [a, b] = replicas.apis();
@@ -247,7 +249,7 @@ async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(st
     assert!(count > 0, "no session was made before the change");
 }
 
-/// Waits until this process knows that uses cannot be written.
+/// Waits until this process has failed to write when sessions were used.
 async fn wait_for_failure(process: &Process) {
     eventually("a write of uses to fail", async || {
         process
@@ -268,11 +270,11 @@ async fn a_session_in_use_at_one_replica_ends_at_no_other_when_uses_could_not_be
     replicas.age_sessions().await;
     let in_use = user.session(&bearer(&replicas.a)).await;
     expect_good(&bearer(&replicas.a), &in_use).await;
-    // The outage begins, and only A sees what is used in it.
+    // The outage begins, and only A knows which sessions are used in it.
     replicas.age_all_writes().await;
     replicas.break_writes(store).await;
     expect_good(&bearer(&replicas.a), &in_use).await;
-    // B starts again meanwhile.
+    // B is restarted during the outage.
     replicas.b.kill().await;
     replicas.b = start(&replicas.setup, &replicas.settings).await;
     wait_for_failure(&replicas.b).await;
@@ -282,7 +284,8 @@ async fn a_session_in_use_at_one_replica_ends_at_no_other_when_uses_could_not_be
     replicas.mend_writes(store).await;
     expect_good(&bearer(&replicas.b), &in_use).await;
     replicas.wait_for_pauses().await;
-    // Whatever was noted is lost, and the stored time of the last use is older than the limit.
+    // The noted uses are lost, and the stored time of the last use is older than the idle limit. Only the recorded
+    // pause keeps the session alive.
     for process in [&mut replicas.a, &mut replicas.b] {
         process.kill().await;
     }
@@ -290,7 +293,7 @@ async fn a_session_in_use_at_one_replica_ends_at_no_other_when_uses_could_not_be
     let sql = "UPDATE api_key SET last_used_at = NULL WHERE session_user_id IS NOT NULL";
     replicas.database.execute(sql).await;
     expect_good(&bearer(&replicas.a), &in_use).await;
-    // One that nobody uses ends as ever, the time of the outage aside.
+    // A session that is not used after the outage expires as usual.
     let unused = user.session(&bearer(&replicas.a)).await;
     replicas.age_all_writes().await;
     expect_ended(&bearer(&replicas.a), &unused).await;

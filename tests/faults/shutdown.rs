@@ -1,4 +1,4 @@
-//! SIGTERM: no accepted request is lost.
+//! Checks that SIGTERM loses no accepted request.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, TestApp, TestResponse, TestSetup, eventually,
@@ -19,7 +19,7 @@ for_two_deployments!(
 for_split_deployments!(stopping_auth_service_finishes_the_calls_of_the_gateway);
 
 async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSetup) {
-    // Longer than the test, which kills what is left.
+    // The lame-duck time is longer than the test, which kills the processes at its end.
     let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let ann = app.user("ann").await;
     let ops = Api::at(&app.gateway().address("ops"));
@@ -51,7 +51,7 @@ async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSet
 }
 
 async fn second_signal_ends_the_lame_duck_time(setup: TestSetup) {
-    // Longer than a test waits.
+    // The lame-duck time is longer than a test waits, so only the second signal can end the programs in time.
     let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let (processes, _database) = app.into_processes();
     for process in processes.into_iter().rev() {
@@ -67,7 +67,7 @@ async fn second_signal_ends_the_lame_duck_time(setup: TestSetup) {
 
 const LOGINS: u8 = 4;
 
-/// Starts logins, and returns when auth-service is hashing or queueing all of them.
+/// Starts logins, and returns when auth-service has queued all of them or is hashing them.
 async fn logins_in_flight(setup: TestSetup) -> (TestApp, Vec<JoinHandle<TestResponse>>) {
     let app = setup
         .with_hash_time(Duration::from_secs(1))
@@ -100,7 +100,7 @@ async fn logins_in_flight(setup: TestSetup) -> (TestApp, Vec<JoinHandle<TestResp
     (app, logins)
 }
 
-/// Sends SIGTERM to the process in which `logins` are in flight.
+/// Sends SIGTERM to a process while `logins` are in flight, and checks that each of them is answered.
 async fn terminate(process: &Process, logins: Vec<JoinHandle<TestResponse>>) {
     process.terminate();
     for login in logins {
@@ -126,10 +126,10 @@ async fn stopping_auth_service_finishes_the_calls_of_the_gateway(setup: TestSetu
 }
 
 async fn idle_process_exits_with_0(setup: TestSetup) {
-    // A drain that waited for idle connections would take this long.
+    // A drain that waited for idle connections would take as long as this.
     const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
     let app = setup.start().await;
-    // These connections stay open and idle.
+    // The connections of these requests stay open and idle.
     app.bearer.get("/public").await.expect(200);
     app.admin().await;
     let _clients = (app.bearer.clone(), app.basic.clone());

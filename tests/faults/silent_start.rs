@@ -1,5 +1,5 @@
-//! A start beside a database that accepts connections and does not answer, or that another session
-//! locks: probes answer, every step is tried again, and the start succeeds once the fault is over.
+//! Tests a start while the database accepts connections but does not answer, or while another session locks it. Probes
+//! answer, every step is tried again, and the start succeeds once the fault is over.
 
 use e2e::{
     Api, Process, Program, Store, TcpProxy, TestDatabase, TestSetup, eventually, for_both_stores,
@@ -17,7 +17,7 @@ type Settings = BTreeMap<String, String>;
 
 const WAITS: &str = "waiting for the database";
 
-/// Programs that open databases, with their settings on this one.
+/// Returns the programs that open databases, with settings for this one.
 fn programs(store: Store, url: &str) -> [(Program, Settings); 3] {
     let (split, whole) = (TestSetup::split(store), TestSetup::all_in_one(store));
     let nowhere = "127.0.0.1:1".parse().expect("an address");
@@ -28,7 +28,7 @@ fn programs(store: Store, url: &str) -> [(Program, Settings); 3] {
     ]
 }
 
-/// Starts a server that logs the address of its probes, which it prints only once it is ready.
+/// Starts a program that logs the address of its probes, because it prints the address only once it is ready.
 fn start(program: Program, mut settings: Settings, folder: &Path) -> Process {
     let log = "info,rolegate_http_server=debug";
     settings.insert("RUST_LOG".to_owned(), log.to_owned());
@@ -81,7 +81,7 @@ async fn start_beside_a_silent_server_is_live_and_succeeds_on_a_new_connection()
     for process in servers.iter().chain(&migrations) {
         expect_lines(process, "cannot connect: no answer within 5 seconds").await;
     }
-    // What is connected stays silent, as behind a machine that was replaced.
+    // Open connections stay silent, as if the machine behind them had been replaced.
     proxy.freeze_connections();
     proxy.open();
     for migration in migrations {
@@ -200,7 +200,7 @@ async fn start_beside_a_program_that_locks_the_file_tries_again() {
         .connect()
         .await
         .expect("opened");
-    // Not yet in WAL mode, to which the start has to switch it.
+    // The file is not in WAL mode yet, so the start has to switch it.
     sqlx::raw_sql("BEGIN IMMEDIATE")
         .execute(&mut holder)
         .await

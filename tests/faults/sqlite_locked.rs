@@ -1,4 +1,4 @@
-//! Writes while another process locks the file.
+//! Tests writes while another process locks the SQLite file.
 
 use e2e::{Store, TestSetup};
 use serde_json::json;
@@ -38,7 +38,7 @@ async fn write_reported_as_failed_is_not_applied_later() {
     for other in others {
         other.close().await.expect("unlocked");
     }
-    // Writes are serialized: a leftover write would be applied before these.
+    // Writes are serialized, so a leftover write would be applied before these.
     app.bearer.post("/register", &user("bob")).await.expect(200);
     api.post("/posts", &draft("Third")).await.expect(201);
     assert_eq!(app.database.user("ann").await, None);

@@ -1,4 +1,4 @@
-//! Connections that lead to a standby, which must not be read because it lags.
+//! Tests connections that lead to a standby, which must not be read because it lags.
 
 mod moving_proxy;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 for_postgres_deployments!(connection_to_a_standby_answers_no_request);
 
-/// A primary, and a standby of it that has stopped to follow.
+/// A primary and its standby, whose replay a test can pause.
 struct Servers {
     primary: OwnCluster,
     standby: OwnCluster,
@@ -25,7 +25,7 @@ impl Servers {
         Self { primary, standby }
     }
 
-    /// Makes the standby outdated: it has the user, and will not get the user's new role.
+    /// Waits until the standby has the user, and then pauses its replay, so that it does not get the user's next role.
     async fn pause_replay_after(&self, app: &TestApp, user: &TestUser) {
         let url = app.database.url_through(self.standby.address());
         eventually("the standby to have the user", async || {
@@ -38,7 +38,7 @@ impl Servers {
     }
 }
 
-/// Concurrent requests, each of which needs the stored user.
+/// Makes concurrent requests, each of which reads the stored user.
 async fn read_role(app: &TestApp, user: &TestUser, session: &str) -> Vec<TestResponse> {
     let (bearer, basic) = (
         app.bearer.with_token(&user.token),
@@ -84,7 +84,7 @@ async fn connection_to_a_standby_answers_no_request(setup: TestSetup) {
     app.posts().wait_for_readiness(503).await;
     let new = json!({ "username": "new", "password": "pw" });
     app.bearer.post("/register", &new).await.expect(503);
-    // An address that moves on, to the server that was promoted.
+    // The address now leads to the primary, as when an address follows a promotion.
     app.database_proxy().retarget(servers.primary.address());
     eventually("decisions by the primary", async || {
         let response = app.bearer.with_token(&user.token).get("/author").await;
@@ -102,7 +102,7 @@ async fn session_that_a_pooler_continues_on_a_standby_answers_no_request() {
     let app = setup.clone().start().await;
     let user = app.user("reader").await;
     let proxy = MovingProxy::start(servers.primary.address(), servers.standby.address()).await;
-    // Another auth-service, whose sessions the proxy keeps.
+    // This auth-service reaches PostgreSQL through the proxy, which can move its sessions.
     let url = format!(
         "{}?sslmode=disable",
         app.database.url_through(proxy.address())
@@ -126,7 +126,7 @@ async fn session_that_a_pooler_continues_on_a_standby_answers_no_request() {
 
     proxy.move_sessions().await;
     let after = join_all((0..20).map(|_| api.get("/profile"))).await;
-    // The first statement on the standby fails; the connections after it are to the primary.
+    // The first statement on the standby fails, and later connections lead to the primary.
     assert!(
         after.iter().any(|response| response.status == 503),
         "{after:?}"

@@ -1,4 +1,4 @@
-//! Concurrent starts, and a start before the database.
+//! Tests concurrent starts, and a start before the database is available.
 
 use e2e::{
     ADMIN_PASSWORD, Process, Store, TcpProxy, TestDatabase, TestSetup, for_both_stores,

@@ -1,4 +1,4 @@
-//! Programs on a terminal: their log has colours there, and only there, and commands ask.
+//! Tests programs on a terminal: only there, their log is colored, and commands ask for what they need.
 
 use e2e::{Process, Program, Store, TestDatabase, TestSetup, within_bounds};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -12,12 +12,12 @@ use std::{
 };
 use tokio::process::Command;
 
-/// `O_NOCTTY` of Linux: the terminal must not become that of the test.
+/// `O_NOCTTY` of Linux, so that the terminal does not become the controlling terminal of the test.
 const NO_CONTROLLING_TERMINAL: i32 = 0o400;
 
 const ESCAPE: char = '\x1b';
 
-/// Both ends of a new pseudo-terminal: the user's and the program's.
+/// Opens a pseudo-terminal, and returns the user's end and the program's end.
 fn terminal() -> (File, File) {
     let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&user)
@@ -35,7 +35,7 @@ fn terminal() -> (File, File) {
     (File::from(user), program)
 }
 
-/// Runs a program on a terminal until it logs `line`, and returns what the user has seen then.
+/// Runs a program on a terminal until it logs `line`, and returns what the user has seen by then.
 async fn run(program: Program, settings: &BTreeMap<String, String>, line: &'static str) -> String {
     let (mut user, terminal) = terminal();
     let stdio = || Stdio::from(terminal.try_clone().expect("cloned"));
@@ -181,7 +181,7 @@ async fn converse(
     (child.wait().await.expect("ended").code(), seen)
 }
 
-/// A database with the user ann, and the settings of commands on it.
+/// Creates a database with the user ann, and returns it with settings for commands on it.
 async fn with_ann() -> (TestDatabase, BTreeMap<String, String>) {
     let database = TestDatabase::create(Store::Sqlite).await;
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);

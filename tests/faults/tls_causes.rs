@@ -1,11 +1,11 @@
-//! What both sides log where gateway and auth-service do not agree about TLS.
+//! Tests what both sides log if gateway and auth-service do not agree about TLS.
 
 use crate::tls_port::Certified;
 use e2e::{ADMIN_PASSWORD, Process, Program, Store, TestApp, TestSetup, Validity, eventually};
 use std::collections::BTreeMap;
 
-/// The line with both texts, which the process logs as a warning, and not again while the gateway
-/// tries again and again.
+/// Waits until the process logs a warning with both texts, and asserts that it is logged once, although the gateway
+/// keeps trying.
 pub(crate) async fn expect_once(process: &Process, text: &str, cause: &str) {
     let is_it = |line: &str| line.contains("WARN") && line.contains(text) && line.contains(cause);
     process.logs(cause, is_it).await;
@@ -17,7 +17,7 @@ pub(crate) async fn expect_once(process: &Process, text: &str, cause: &str) {
     );
 }
 
-/// A gateway of its own, which calls this URL. Waits until it has tried several times.
+/// Starts another gateway that calls this URL, and waits until it has tried several times.
 async fn gateway(app: &TestApp, url: &str, tls: &[(&str, String)]) -> (Process, String) {
     let mut settings: BTreeMap<_, _> = ["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
@@ -117,7 +117,7 @@ async fn an_auth_service_that_is_not_up_yet_is_connection_refused_also_with_tls(
     }
 }
 
-/// Each program names the settings that it read, and the files.
+/// Checks that each program names the settings and the files that it has read again.
 #[tokio::test]
 async fn a_reload_names_the_settings_and_their_files() {
     let certified = Certified::new();

@@ -1,4 +1,4 @@
-//! The gRPC ports of a deployment with mutual TLS, for the tests of TLS.
+//! Helpers for the tests of TLS: deployments with mutual TLS, and calls of their gRPC ports.
 
 use e2e::{ADMIN_PASSWORD, Authority, Certificate, Process, TestApp, TestSetup, Validity};
 use rolegate_proto::{
@@ -17,12 +17,12 @@ use tonic_reflection::pb::v1::{
 };
 use tonic_types::StatusExt as _;
 
-/// An authority, and certificates for servers and clients.
+/// A certificate authority, and its certificates for servers and clients.
 pub(crate) struct Certified {
     pub(crate) authority: Authority,
-    /// Of the servers.
+    /// The certificate of the servers.
     pub(crate) own: Certificate,
-    /// Of the clients.
+    /// The certificate of the clients.
     pub(crate) caller: Certificate,
 }
 
@@ -62,7 +62,7 @@ impl Port {
         }
     }
 
-    /// Its URL.
+    /// Returns the URL of the port.
     pub(crate) fn address(self, app: &TestApp) -> String {
         match self {
             Self::Auth => app.auth().address("grpc"),
@@ -70,7 +70,7 @@ impl Port {
         }
     }
 
-    /// A call that needs no token.
+    /// Makes a call that needs no token.
     async fn call(self, channel: Channel) -> Result<(), Status> {
         match self {
             Self::Auth => {
@@ -87,8 +87,8 @@ impl Port {
         }
     }
 
-    /// Calls everything that the port serves: in TLS 1.3 a client is connected before the server has
-    /// verified its certificate, so that only a response is proof.
+    /// Calls every service of the port. In TLS 1.3, a client is connected before the server has verified its
+    /// certificate, so only a response proves that it is accepted.
     async fn everything(self, channel: &Channel) -> [Result<(), Status>; 3] {
         let call = self.call(channel.clone()).await;
         let health = HealthClient::new(channel.clone())
@@ -141,7 +141,7 @@ pub(crate) fn login_request(password: &str) -> LoginRequest {
     }
 }
 
-/// A connection of a generated client.
+/// Opens a connection for a generated client.
 pub(crate) async fn channel(
     address: &str,
     tls: Option<ClientTlsConfig>,

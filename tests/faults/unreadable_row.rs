@@ -1,11 +1,11 @@
-//! A row that cannot be decoded, read in one statement with the rows of others.
+//! Tests a row that cannot be decoded, and that is read in one statement with the rows of other users.
 
 use e2e::{TestDatabase, TestSetup, for_two_deployments};
 use futures_util::future::join_all;
 
 for_two_deployments!(row_that_cannot_be_decoded_fails_only_the_requests_of_its_user);
 
-/// Requests at once, so that most share statements.
+/// How many requests are made at once, so that most of them share statements.
 const REQUESTS: usize = 32;
 
 async fn row_that_cannot_be_decoded_fails_only_the_requests_of_its_user(setup: TestSetup) {

@@ -1,8 +1,8 @@
-//! Peers that report client addresses without being trusted: a setting was forgotten.
+//! Tests callers that report client addresses but are not trusted, because an operator forgot a setting.
 
 use e2e::{Api, Process, Program, Store, TestSetup};
 
-/// No test has an address of this network.
+/// A network in which no test has an address.
 const OTHER_NETWORK: &str = "192.0.2.0/24";
 
 #[tokio::test]

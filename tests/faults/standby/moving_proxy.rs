@@ -1,4 +1,4 @@
-//! A pooler that continues sessions of PostgreSQL on another server.
+//! A proxy that moves open sessions of PostgreSQL to another server, as some poolers do.
 
 use std::{
     net::SocketAddr,
@@ -13,16 +13,16 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-/// Ends a request of a client: Sync, and Query.
+/// The types of messages that end a request of a client: Sync and Query.
 const REQUEST_ENDS: [u8; 2] = [b'S', b'Q'];
-/// Ends each answer of a server, and its greeting.
+/// The type of message that ends each answer of a server, and its greeting.
 const READY_FOR_QUERY: u8 = b'Z';
 
-/// Relays sessions without TLS and password to one server, and on demand moves those that are open to
-/// another one. New sessions always begin on the first.
+/// Relays sessions without TLS and password to one server, and moves the open ones to another server on demand. New
+/// sessions always begin on the first server.
 pub(super) struct MovingProxy {
     address: SocketAddr,
-    /// Whether open sessions have to move.
+    /// Set to true when open sessions have to move.
     moves: watch::Sender<bool>,
     done: Arc<AtomicUsize>,
 }
@@ -51,7 +51,7 @@ impl MovingProxy {
         self.address
     }
 
-    /// Moves the open sessions, each when it waits for its next request; returns after the first.
+    /// Moves each open session once it waits for its next request, and returns after the first move.
     pub(super) async fn move_sessions(&self) {
         self.moves.send_replace(true);
         e2e::eventually("a session to move", async || {
@@ -95,7 +95,7 @@ async fn relay(
                 }
             }
             Ok(()) = moves.changed(), if unanswered == 0 => {
-                // The other server gets the whole session so far; its answers are discarded.
+                // The other server gets all messages of the session so far, and its answers are discarded.
                 let server = TcpStream::connect(second).await.expect("the second server listens");
                 let (server_reader, writer) = server.into_split();
                 (from_server, to_server) = (messages(server_reader, false), writer);
@@ -109,8 +109,8 @@ async fn relay(
     }
 }
 
-/// The messages of a peer: a type, a length that includes itself, the content. The first message of a
-/// client has no type.
+/// Reads the messages of a peer. Each has a type, a length that includes itself, and the content. The first message of
+/// a client has no type.
 fn messages(mut peer: OwnedReadHalf, is_client: bool) -> mpsc::UnboundedReceiver<Vec<u8>> {
     let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
