@@ -191,7 +191,8 @@ async fn get_key(
     responses(
         (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented an API key other than the one to delete. \
-                                      Use an access token, a session, or that API key.",
+                                      With an access token or a session, any `user`, `author` or \
+                                      `admin` may delete the key.",
             body = ErrorBody, example = "Insufficient privileges."),
         OwnKeyNotFound
     )
