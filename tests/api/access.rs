@@ -1,9 +1,10 @@
-//! Who may call what: every operation of both `/openapi.json`, called by every kind of caller.
+//! Checks access control: every operation of both `/openapi.json` documents is called by every kind
+//! of caller.
 //!
-//! The documents decide what is called and what is expected: an operation without `security` is
-//! public, the 403 of a protected one names in backticks the roles that it admits, and the 2xx is the
-//! status of success. [`samples`] adds what a document cannot know: ids and bodies. An operation
-//! without a sample, and a sample without an operation, fail the test.
+//! The documents decide what is called and what is expected. An operation without `security` is
+//! public. The 403 of a protected operation names in backticks the roles that it admits, and its
+//! 2xx is the status of success. [`samples`] adds what a document cannot know: ids and bodies. The
+//! test fails if an operation has no sample or a sample has no operation.
 
 mod caller;
 mod samples;
@@ -17,7 +18,8 @@ use std::collections::BTreeSet;
 
 for_all_deployments!(each_documented_operation_admits_exactly_its_documented_callers);
 
-/// No caller has a second factor that is on, so that 400 is the status of callers who are admitted.
+/// Operations that answer 400 even to callers who are admitted, because no caller has turned on a
+/// second factor.
 const NEEDS_A_SECOND_FACTOR: [&str; 2] = [
     "PUT /profile/second-factor",
     "DELETE /profile/second-factor",
@@ -29,14 +31,14 @@ enum Variant {
     Basic,
 }
 
-/// An operation of a document, and what the document says of access.
+/// An operation of an OpenAPI document, and what the document says about access to it.
 struct Operation {
-    /// Such as `GET /users/{user_id}`.
+    /// The method and the path template, such as `GET /users/{user_id}`.
     name: String,
     is_protected: bool,
-    /// `None` where any authenticated user is admitted.
+    /// The roles that are admitted. `None` where any authenticated user is admitted.
     roles: Option<BTreeSet<String>>,
-    /// Whether the 403 is also for API keys.
+    /// Whether the 403 also applies to API keys.
     needs_person: bool,
     success: u16,
 }
@@ -50,7 +52,8 @@ impl Operation {
             .find_map(|status| status.strip_prefix('2')?.parse().ok());
         let success: u16 = success.unwrap_or_else(|| panic!("{name} has no 2xx response"));
         let is_protected = operation["security"] != json!([]);
-        // A closed registration is a 403 too, of a public operation.
+        // Public operations can answer 403, too: that is the answer to a registration while
+        // registration is closed.
         let roles = responses
             .get("403")
             .filter(|_| is_protected)
@@ -104,7 +107,8 @@ impl Operation {
             .roles
             .as_ref()
             .is_none_or(|roles| roles.contains(kind.role()));
-        // An author may change only their own posts: documented, but in prose.
+        // An author may change only their own posts. The document says so in prose, which this test
+        // does not read.
         let is_others = self.is_protected && matches!(id, Id::OthersPost) && kind == Kind::Author;
         let is_key = variant == Variant::Bearer && kind == Kind::AdminKey;
         if self.is_protected && (!has_role || is_others || (self.needs_person && is_key)) {
@@ -116,7 +120,7 @@ impl Operation {
     }
 }
 
-/// What the document of this address describes.
+/// Returns the operations that the OpenAPI document of this address describes.
 async fn documented(api: &Api, variant: Variant) -> Vec<Operation> {
     let document = api.get("/openapi.json").await.expect(200).json();
     let scheme = if variant == Variant::Bearer {
@@ -135,7 +139,7 @@ async fn documented(api: &Api, variant: Variant) -> Vec<Operation> {
                 .map(|(method, it)| Operation::parse(method, path, it)),
         );
     }
-    // These end the callers' tokens: after everything else, each with callers of its own.
+    // Operations that end the caller's tokens come last, and each of them gets callers of its own.
     operations.sort_by_key(Operation::ends_tokens);
     operations
 }

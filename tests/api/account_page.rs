@@ -1,4 +1,4 @@
-//! `/account`, and the way of people and programs at `/` and `/console/`.
+//! The account page at `/account`, and where `/` and `/console/` lead people and programs.
 
 use crate::sign_in::{HTTPS, OWN_PAGE, cookie_of, form_of, get, submit};
 use e2e::{TestSetup, for_two_deployments};
@@ -42,7 +42,7 @@ async fn a_person_looks_after_the_account_with_the_cookie_of_this_host(setup: Te
         "/profile/audit",
     ] {
         get(&app.bearer, path, &with_cookie).await.expect(200);
-        // Only scripts of the page may use the cookie, no link that leads there.
+        // Only scripts of the page may use the cookie. A link that leads here must not.
         let by_link = [&with_cookie[..], &NAVIGATION].concat();
         get(&app.bearer, path, &by_link)
             .await
@@ -65,7 +65,7 @@ async fn a_person_looks_after_the_account_with_the_cookie_of_this_host(setup: Te
     send(Method::PUT, "/profile/password", &passwords.to_string())
         .await
         .expect_message("Password updated successfully.");
-    // Nobody but admins administers with it.
+    // The cookie of a user who is no admin must not open the endpoints of admins.
     for path in ["/users", "/audit", "/roles"] {
         get(&app.bearer, path, &with_cookie)
             .await

@@ -1,4 +1,5 @@
-//! API keys, sessions and second factors of a user: how many are made in a minute, seen in the record.
+//! The limit on how many API keys, sessions and second factors of a user are created within a
+//! minute. Without it a user could fill the record, so these tests count the rows of the record.
 
 use crate::{metrics::scrape, second_factor::two_replicas};
 use e2e::{
@@ -12,10 +13,10 @@ for_both_stores!(
 );
 for_two_deployments!(what_is_added_is_limited_together_and_what_ends_is_not);
 
-/// Of all kinds, in a minute.
+/// The limit on new keys, sessions and second factors of a user together, within a minute.
 const MAX_ADDITIONS: usize = 140;
 
-/// Rows of keys, whether they are sealed or not.
+/// Selects the rows about keys, whether they are sealed or not.
 const ROWS_OF_KEYS: &str =
     "SELECT 1 FROM audit WHERE event IN ('api_key_created', 'api_key_deleted')
     UNION ALL SELECT 1 FROM audit_pending WHERE event IN ('api_key_created', 'api_key_deleted')";
@@ -37,7 +38,7 @@ fn expect_too_many(response: &TestResponse) {
     response.expect_retry_after();
 }
 
-/// Makes a key and deletes it again; whether it was made.
+/// Creates a key and deletes it again. Returns whether it was created.
 async fn make_and_delete(api: &Api) -> bool {
     let response = try_key(api).await;
     if response.status == 201 {
@@ -48,7 +49,7 @@ async fn make_and_delete(api: &Api) -> bool {
     false
 }
 
-/// As many as may be.
+/// Creates as many keys as the limit allows.
 async fn fill(api: &Api) {
     for _ in 0..MAX_ADDITIONS {
         assert!(make_and_delete(api).await);
@@ -56,7 +57,7 @@ async fn fill(api: &Api) {
     expect_too_many(&try_key(api).await);
 }
 
-/// Lets a minute pass for the limit.
+/// Makes all additions a minute older, so that the limit no longer counts them.
 async fn pass_a_minute(app: &TestApp) {
     app.database
         .execute("UPDATE addition SET at = at - 60")
@@ -101,7 +102,8 @@ async fn additions_at_once_at_two_replicas_are_as_many_as_one_after_the_other(st
                 let response = try_key(&api).await;
                 match response.status {
                     201 => made += 1,
-                    // Fifty keys, which other lanes delete.
+                    // The user has fifty keys, which is the maximum, until another lane deletes
+                    // them.
                     400 => {}
                     _ => expect_too_many(&response),
                 }
@@ -141,7 +143,7 @@ async fn what_is_added_is_limited_together_and_what_ends_is_not(setup: TestSetup
     expect_too_many(&as_admin.post(&keys, &key).await);
     try_key(&as_admin).await.expect(201);
 
-    // What is wrong is refused as it was before.
+    // Wrong input still gets its own error instead of the error of the limit.
     try_session(&app.bearer, &ann, "wrong")
         .await
         .expect_detail(401, "Invalid username or password.");
@@ -156,7 +158,7 @@ async fn what_is_added_is_limited_together_and_what_ends_is_not(setup: TestSetup
     let refused = r#"rolegate_limit_refusals_total{limit="additions"} 4"#;
     assert!(metrics.contains(refused), "{metrics}");
 
-    // Whoever fears a thief can always end what there is.
+    // A user who fears a thief can always end credentials, whatever the limit says.
     own.delete(&format!("/profile/sessions/{}", session.id))
         .await
         .expect(200);

@@ -69,7 +69,7 @@ async fn key_is_accepted_wherever_a_token_is(setup: TestSetup) {
     let path = format!("/posts/{}", made["id"]);
     api.put(&path, &post).await.expect(200);
     delete(&api, &path).await.expect(200);
-    // Not a password.
+    // An API key is not accepted as a password.
     app.basic
         .with_basic("ann", &key)
         .get("/protected")
@@ -277,7 +277,7 @@ async fn key_cannot_do_what_only_a_person_may(setup: TestSetup) {
         api.send(api.request(Method::POST, "/logout")).await,
         api.post("/profile/keys", &json!({ "name": "another" }))
             .await,
-        // Refused before the body is read.
+        // The key is refused before the body is read.
         api.post("/profile/keys", &json!({})).await,
         api.put("/profile/password", &password).await,
         api.put(&format!("/users/{}/password", ann.id), &set).await,
@@ -385,7 +385,7 @@ async fn keys_are_listed_and_deleted_by_their_user_and_by_admins(setup: TestSetu
         .get("/profile")
         .await
         .expect(401);
-    // Keys outlive a logout and a new password; deleting all is a request of its own.
+    // Keys outlive a logout and a new password. Deleting all keys is a request of its own.
     let (three, _) = create_key(&own, &json!({ "name": "three" })).await;
     own.send(own.request(Method::POST, "/logout"))
         .await

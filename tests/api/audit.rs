@@ -18,10 +18,10 @@ for_two_deployments!(
 );
 for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 
-/// Waits for this many audit lines with events of this prefix; without fields that differ from run
-/// to run.
+/// Waits until the audit log has this many lines whose events begin with `kind`. Returns them
+/// without the fields that differ from run to run.
 pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
-    // Seals are of the service, not of a request.
+    // Seals belong to the service and not to a request, so they are left out.
     let is_meant = |line: &Value| {
         let event = line["event"]
             .as_str()
@@ -53,7 +53,8 @@ pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Va
     lines
 }
 
-/// Cancels a call of this method while its statement waits for the table, and then unlocks it.
+/// Cancels a call of this method while its statement waits for the table lock, and then unlocks the
+/// table.
 pub(crate) async fn cancel_while_writing<T: Send + 'static>(
     database: &TestDatabase,
     table: &'static str,
@@ -83,7 +84,7 @@ pub(crate) async fn cancel_while_writing<T: Send + 'static>(
 
 async fn every_audited_event_is_logged(setup: TestSetup) {
     let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
-    // In one process, the denial is among the events.
+    // In one process, this log also has the denial, which otherwise the gateway logs.
     let events = if setup.is_all_in_one() { 17 } else { 16 };
     let app = setup.start().await;
     let ann = app.user("ann").await;
@@ -146,7 +147,7 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
             "reason": "wrong_password",
         }),
         json!({ "event": "login_failed", "method": "login", "reason": "unknown_user" }),
-        // The second request was answered from the cache.
+        // The second request was answered from the Basic cache, so it is not logged.
         json!({ "event": "login_ok", "user_id": admin.id, "username": "admin", "method": "basic" }),
         json!({
             "event": "login_ok", "user_id": ann.id, "username": "ann", "method": "password_change",
@@ -191,7 +192,7 @@ async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetu
         app.try_log_in("admin", "wrong").await.status,
     ];
     assert_eq!(statuses, [401, 401, 429, 429]);
-    // A last event, so that no earlier one can be missing.
+    // A registration comes last: once it is logged, all earlier events are logged, too.
     app.try_register("ann", "a password").await.expect(200);
     let lines = audit(app.auth(), "", 4).await;
     let reasons: Vec<&str> = lines
@@ -343,7 +344,7 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
 
 type Call = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A call whose response is dropped.
+/// Boxes a call whose response nobody reads.
 fn box_up<T>(call: impl Future<Output = T> + Send + 'static) -> Call {
     Box::pin(async { drop(call.await) })
 }

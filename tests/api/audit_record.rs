@@ -1,4 +1,5 @@
-//! The record of what happened: each change with its actor, for admins, and one's own for everybody.
+//! The record in the database: admins read every change with its actor, and every user reads their
+//! own entries.
 
 use crate::{api_keys::create_key, sessions::sign_in};
 use e2e::{Api, TestSetup, eventually, for_all_deployments, for_two_deployments};

@@ -1,4 +1,4 @@
-//! Forms of the `Authorization` header for both schemes (RFC 6750, RFC 7617).
+//! The forms of the `Authorization` header that both schemes accept or refuse (RFC 6750, RFC 7617).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{

@@ -1,4 +1,4 @@
-//! The HTTP Basic variant, and the users that it shares with the bearer variant.
+//! The HTTP Basic address, and the users that it shares with the bearer address.
 
 use e2e::{
     ADMIN_PASSWORD, TestSetup, for_all_deployments, for_one_deployment, for_two_deployments,
@@ -100,7 +100,7 @@ async fn user_deleted_by_sql_is_rejected_at_once(setup: TestSetup) {
     api.get("/protected")
         .await
         .expect_detail(401, "Invalid username or password.");
-    // The old password is not valid for a new user of that name.
+    // The old password is not valid for a new user with the same name.
     let body = json!({ "username": "ann", "password": "another password" });
     app.basic.post("/register", &body).await.expect(200);
     api.get("/protected")

@@ -1,4 +1,4 @@
-//! Concurrent requests: no response is stale, and none belongs to another request.
+//! Under concurrent requests, no response is stale, and none belongs to another request.
 
 use e2e::{SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, for_two_deployments, token};
 use serde_json::json;
@@ -12,8 +12,9 @@ for_two_deployments!(concurrent_requests_do_not_affect_each_other);
 
 const ROLES: [&str; 3] = ["user", "author", "admin"];
 
-/// The epoch is odd while a change is in flight, and even when it is acknowledged: a request within
-/// one even epoch can have seen only one role.
+/// Compares each response with the epoch of its request. The epoch is odd while a change is in
+/// flight and even once it is acknowledged, so a request within one even epoch can have seen only
+/// one role.
 async fn no_response_shows_a_role_older_than_its_request(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -47,7 +48,7 @@ async fn no_response_shows_a_role_older_than_its_request(setup: TestSetup) {
             app.set_role(&admin, &ann, role).await.expect(200);
         }
         epoch.fetch_add(1, SeqCst);
-        // At least one read between two changes.
+        // Reads at least once between two changes.
         let response = app.bearer.with_token(&ann.token).get("/profile").await;
         response.expect_json(200, &json!({ "message": "Welcome ann!", "role": role }));
     }

@@ -1,5 +1,5 @@
-//! Admins who act on each other concurrently: one comes first, and the other is then no admin or no
-//! user.
+//! Admins who act on each other concurrently. One request comes first, and the other is then
+//! refused because its sender is no longer an admin or no longer exists.
 
 use e2e::{
     TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments, proof,

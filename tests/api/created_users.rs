@@ -1,4 +1,4 @@
-//! `POST /users`: an admin creates users.
+//! `POST /users`, with which an admin creates users.
 
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_one_deployment,
@@ -113,7 +113,8 @@ async fn invalid_user_is_refused_and_nothing_is_created(setup: TestSetup) {
     assert_eq!(app.database.count_users().await, 1);
 }
 
-/// Each request also fails every check after the expected one.
+/// Sends requests that fail the expected check and every check after it, which shows the order of
+/// the checks.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -1,4 +1,4 @@
-//! The audit of logouts and API keys.
+//! The audit log of logouts and API keys.
 
 use crate::{api_keys::create_key, audit::audit};
 use e2e::{Process, TestSetup, TestUser, eventually, for_two_deployments, grpc};
@@ -161,7 +161,7 @@ async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_us
             .await
             .expect(401);
     }
-    // The last line, so that no earlier one can be missing.
+    // A role change comes last: once it is logged, all earlier events are logged, too.
     let promoted = api
         .put(
             &format!("/users/{}/role", ann.id),
@@ -194,7 +194,7 @@ async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_us
     assert_eq!(refused[0]["reason"], "unknown");
 }
 
-/// Waits until events of this kind have exactly these client addresses.
+/// Waits until the events of this kind name exactly these client addresses.
 async fn expect_addresses(auth: &Process, event: &str, expected: &[&str]) {
     let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
     eventually(&format!("{event} from {expected:?}"), async || {
@@ -221,7 +221,7 @@ async fn decisions_about_api_keys_are_audited_with_each_client_address(setup: Te
     let unknown = app.bearer.with_token(&format!("rgk_{}", "A".repeat(43)));
     let clients = ["192.0.2.1", "192.0.2.2", "2001:db8::3"];
     let uses = clients.map(async |client| {
-        // Some of them share calls.
+        // Some of these requests share a call to auth-service.
         let use_one = || async {
             let refused = unknown.send_from(client, unknown.request(Method::GET, "/profile"));
             refused.await.expect(401);
@@ -255,7 +255,7 @@ async fn untrusted_and_malformed_client_addresses_of_decisions_are_ignored(setup
         } else {
             "198.51.100.0/24"
         };
-        // `rolegate` trusts its own gateway only.
+        // `rolegate` trusts only its own gateway.
         let is_believed = trusted && !setup.is_all_in_one();
         let setup = setup
             .clone()

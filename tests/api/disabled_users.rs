@@ -1,4 +1,4 @@
-//! `PATCH /users/{user_id}`: an account is shut and opened again.
+//! `PATCH /users/{user_id}`, with which an admin disables and enables an account.
 
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
@@ -40,7 +40,7 @@ async fn every_credential_of_a_disabled_user_is_refused_at_once(setup: TestSetup
         app.basic.with_basic("ann", &ann.password),
     );
     api.get("/admin").await.expect(200);
-    // Fills the cache.
+    // This request fills the Basic cache.
     basic.get("/protected").await.expect(200);
     let post = json!({ "title": "Title", "content": "Content." });
     let path = api
@@ -102,7 +102,7 @@ async fn every_credential_of_a_disabled_user_is_refused_at_once(setup: TestSetup
         .expect_json(200, &shown);
     let list = as_admin.get("/users?username=ann").await;
     assert_eq!(list.expect(200).json()["users"], json!([shown]));
-    // What she wrote keeps its author.
+    // A post keeps its author while the author is disabled.
     let read = app.bearer.get(&path.expect("a location")).await;
     assert_eq!(read.expect(200).json()["author"], "ann");
     app.try_register("ann", "pw")
@@ -114,7 +114,7 @@ async fn enabled_user_logs_in_again_and_old_tokens_stay_revoked(setup: TestSetup
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let shown = json!({ "id": ann.id, "username": "ann", "role": "user", "disabled": false });
-    // Enabling who is enabled changes nothing.
+    // Enabling a user who is enabled changes nothing.
     set_disabled(&app, &admin, ann.id, false)
         .await
         .expect_json(200, &shown);
@@ -149,7 +149,7 @@ async fn last_admin_cannot_be_disabled_demoted_or_deleted(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user_with_role("ann", "admin").await);
     set_disabled(&app, &admin, ann.id, true).await.expect(200);
-    // A disabled admin is none who is left.
+    // A disabled admin does not count as a remaining admin.
     set_disabled(&app, &admin, admin.id, true)
         .await
         .expect_detail(400, LAST);

@@ -1,4 +1,4 @@
-//! `rolegate` as in a fresh clone: no settings, all data in `./data`.
+//! `rolegate` as in a fresh clone: without settings, and with all data in `./data`.
 
 use e2e::{Api, Process, Program, for_two_deployments, until_served};
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
         .expect(200);
 }
 
-/// The ports only, because tests run in parallel.
+/// Sets only the ports, because tests run in parallel.
 fn settings() -> BTreeMap<String, String> {
     ["BEARER", "BASIC", "FORWARD_AUTH", "AUTH", "POSTS", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
@@ -107,7 +107,7 @@ async fn second_start_keeps_the_data_of_the_first() {
     assert_eq!(unchanged, password);
 }
 
-/// The API with a token of this user.
+/// Returns a client of the API with an access token of this user.
 async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
     let body = json!({ "username": username, "password": password });
     let response = bearer.post("/login", &body).await;
@@ -144,7 +144,7 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     admin.put("/profile/password", &own).await.expect(200);
     assert!(!file.exists(), "a password that is good for nothing");
 
-    // A stale file, as another process would leave it, is removed at the next start.
+    // A stale password file, as another process could leave it, is removed at the next start.
     process.kill().await;
     std::fs::write(&file, password).expect("written");
     std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("changed");
@@ -184,7 +184,8 @@ async fn generated_admin_password_file_survives_logouts_and_restarts() {
     .await;
     process.kill().await;
 
-    // With another database, whose admin has another password, and then with its own again.
+    // The program starts with another database, whose admin has another password, and then with its
+    // own again.
     let mut other = settings();
     other.insert("DATABASE_URL".to_owned(), "sqlite://other.db".to_owned());
     let elsewhere = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! What ends sessions beside their own logout, and that none lives again.
+//! What ends sessions other than their own logout. A session that has ended never becomes valid
+//! again.
 
 use crate::{
     api_keys::create_key,
@@ -52,7 +53,7 @@ async fn bad_sessions_of_every_kind_get_one_response(setup: TestSetup) {
         let other = app.bearer.with_token(bad).get("/profile").await;
         assert_eq!(other.comparable(), first.comparable(), "{bad}");
     }
-    // Whatever the clock says later, what was idle has ended.
+    // A session that idled out stays ended, even if the clock is set back afterwards.
     app.database
         .execute("UPDATE api_key SET created_at = created_at + 43200")
         .await;
@@ -79,7 +80,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it(setup: TestSe
             ended.get("/profile").await.expect_detail(401, ENDED);
         }
     }
-    // By an access token and by an admin none is spared.
+    // When an access token or an admin sets the password, no session survives.
     let by_token = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
     let body = json!({ "current_password": ann.password, "new_password": "by a token" });
     app.bearer

@@ -1,4 +1,4 @@
-//! `envoy.service.auth.v3.Authorization`, with Envoy's own messages.
+//! Envoy's service `envoy.service.auth.v3.Authorization`, called with Envoy's own messages.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
@@ -76,7 +76,7 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
         .await;
     let log = app.auth().stderr();
     assert!(!log.contains("month=5"), "the query is in the log");
-    // Of nine denials, one for each requirement.
+    // There were nine denials, and the log has at most one line a minute for each requirement.
     let minutes = 1 + started.elapsed().as_secs() / 60;
     assert!(
         log.matches("access_denied").count() as u64 <= 4 * minutes,
@@ -165,7 +165,7 @@ async fn a_route_without_a_valid_requirement_admits_no_request_and_is_in_the_log
 }
 
 async fn guesses_count_for_the_client_that_a_trusted_envoy_reports(setup: TestSetup) {
-    // rolegate trusts no caller but itself.
+    // `rolegate` trusts only its own gateway.
     let is_trusted = !setup.is_all_in_one();
     let app = setup.with("LOGIN_FAILURE_LIMIT", "2").start().await;
     let client = client(&app).await;
@@ -197,7 +197,8 @@ async fn guesses_count_for_the_client_that_a_trusted_envoy_reports(setup: TestSe
     }
 }
 
-/// A gRPC error would let the request pass where `failure_mode_allow` is set.
+/// Large headers must not cause a gRPC error, because Envoy would let the request pass where
+/// `failure_mode_allow` is set.
 async fn a_request_with_large_headers_gets_an_answer(setup: TestSetup) {
     let app = setup.start().await;
     let client = client(&app).await;
@@ -221,7 +222,7 @@ async fn an_outage_is_closed_and_never_a_denial(setup: TestSetup) {
     }
     app.database_proxy().open();
     app.auth().wait_for_readiness(200).await;
-    // A database that does not answer at all: Envoy gets its answer before its own timeout.
+    // If the database does not answer at all, Envoy still gets its answer before its own timeout.
     app.database_proxy().silence();
     for authorization in &credentials {
         let mut request = tonic::Request::new(check(Some("*"), Some(authorization)));

@@ -1,4 +1,5 @@
-//! `EXTRA_ROLES`: roles of the operator's own, from their assignment to every kind of requirement.
+//! `EXTRA_ROLES`: roles that the operator defines, from their assignment to every kind of
+//! requirement.
 
 use crate::api_keys::create_key;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -125,7 +126,7 @@ async fn an_extra_role_is_assigned_listed_and_required_everywhere(setup: TestSet
                 .into_inner()
                 .user
                 .expect("a user");
-            // A client of the version before reads what any user may do.
+            // A client of the previous version does not know the role, so it reads the role `user`.
             assert_eq!((&*user.role_name, user.role()), ("editor", Role::User));
         } else {
             grpc::expect_error(outcome, tonic::Code::PermissionDenied, "ROLE_INSUFFICIENT");
@@ -301,7 +302,7 @@ async fn a_stored_role_that_does_not_exist_grants_what_any_user_may(setup: TestS
     let user = user.into_inner().user.expect("a user");
     let told = (&*user.role_name, &*user.unknown_role_name, user.role());
     assert_eq!(told, ("user", "removed", Role::User));
-    // Admins see what is stored, and can change it.
+    // Admins see the stored role and can change it.
     let as_admin = app.bearer.with_token(&admin.token);
     for (path, pointer) in [
         (format!("/users/{}", ann.id), "/role"),

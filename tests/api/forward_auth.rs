@@ -1,4 +1,4 @@
-//! The address of proxies: `/authorize` and `/introspect`.
+//! The address of proxies, with `/authorize` and `/introspect`.
 
 use crate::{api_keys::create_key, audit::audit};
 use e2e::{
@@ -85,7 +85,7 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
             .expect_detail(401, "Not authenticated.");
     }
     let is_mistake = |line: &str| line.contains("WARN") && line.contains("names unknown roles");
-    // That of the last URL, which has no name.
+    // Waits for the warning about the last URL, whose list of roles is empty.
     app.gateway()
         .logs("names", |line| is_mistake(line) && line.contains("\"\""))
         .await;
@@ -123,7 +123,7 @@ async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetu
         proxy.with_token(&ann.token),
         proxy.with_basic("bob", &bob.password),
     ];
-    // Invented methods count as one.
+    // All methods that HTTP does not define count as one in the limit of the log.
     for method in [&b"GET"[..], b"AAAA", b"AAAB", b"GET"] {
         for caller in &callers {
             let method = Method::from_bytes(method).expect("a method");
@@ -217,7 +217,7 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
             .await
             .expect_json(200, &json!({ "active": false }));
     }
-    // The token of a caller that does not exist any more is no authentication.
+    // A caller must authenticate for `/introspect`, and the token of a deleted user does not.
     introspect(&proxy.with_token(&ann.token), &admin.token)
         .await
         .expect(401);

@@ -1,9 +1,9 @@
-//! The kinds of callers.
+//! The kinds of callers, and how each of them authenticates.
 
 use crate::{api_keys::create_key, sessions::create_session, sign_in_cookie::browser::new_session};
 use e2e::{Api, TestApp, token};
 
-/// The kinds of callers; the last five have a role.
+/// A kind of caller. The last five have a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     NoCredentials,
@@ -11,9 +11,9 @@ pub(super) enum Kind {
     User,
     Author,
     Admin,
-    /// With a session in place of an access token.
+    /// An admin who sends a session instead of an access token.
     AdminSession,
-    /// A program with the API key of an admin.
+    /// A program that sends the API key of an admin.
     AdminKey,
 }
 
@@ -30,16 +30,17 @@ impl Kind {
 
 pub(super) struct Caller {
     pub(super) kind: Kind,
-    /// With this caller's credentials.
+    /// A client of the bearer address with this caller's credentials.
     pub(super) bearer: Api,
     pub(super) basic: Api,
     pub(super) username: String,
     pub(super) password: String,
-    /// With an access token of the user, if there is one: what an API key cannot create.
+    /// A client with the user's access token, for what an API key cannot create. `None` if the
+    /// caller is no user.
     pub(super) person: Option<Api>,
 }
 
-/// One caller of each kind. `names` is part of the users' names.
+/// Creates the callers: one or two of each kind. `names` becomes part of the usernames.
 pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
     let claims = token::claims_of(app.admin().await.id);
     let forged = token::signed(
@@ -58,8 +59,8 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
             person: None,
         }
     };
-    // Good, but in a cookie only.
-    // With mutual TLS only the services can ask for one.
+    // A session for a domain is valid, but only in a cookie. With mutual TLS only the services can
+    // ask for one, so an invented session takes its place.
     let of_domain = if app.auth().address("grpc").starts_with("https") {
         format!("rgd_{}", "A".repeat(43))
     } else {

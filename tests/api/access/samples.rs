@@ -6,14 +6,14 @@ use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the parameter in a path stands for.
+/// The object that the parameter in a path identifies.
 #[derive(Clone, Copy)]
 pub(super) enum Id {
     None,
     User,
-    /// A user who is created for the call.
+    /// A new user for each call.
     NewUser,
-    /// The same, with a second factor.
+    /// A new user for each call, with a second factor.
     Enrolled,
     /// A new API key of the caller, or of another user if the caller has no account.
     OwnKey,
@@ -47,7 +47,8 @@ pub(super) enum Body {
     Post,
 }
 
-/// Operations with valid ids and bodies. Where there is more than one sample, each is called.
+/// The operations with valid ids and bodies. An operation with several samples is called with each
+/// of them.
 pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /", Id::None, Body::None),
     ("GET /public", Id::None, Body::None),
@@ -131,7 +132,7 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("DELETE /posts/{id}", Id::OthersPost, Body::None),
 ];
 
-/// Users and authors that the calls are about; none is a caller.
+/// Users and authors that the calls are about. None of them is a caller.
 pub(super) struct Others {
     user_id: i64,
     author_id: i64,
@@ -155,7 +156,7 @@ impl Others {
 }
 
 impl Id {
-    /// Creates what the id stands for; the texts for the path, separated by spaces.
+    /// Creates the object and returns its ids for the path, separated by spaces.
     pub(super) async fn create(self, app: &TestApp, caller: &Caller, others: &Others) -> String {
         let author = match (self, caller.kind) {
             (Self::None, _) => return String::new(),
