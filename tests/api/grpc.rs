@@ -1,4 +1,4 @@
-//! The gRPC API of auth-service, with the generated client.
+//! The gRPC API of auth-service, called by the generated client.
 
 mod api_keys;
 mod credentials;
@@ -168,7 +168,8 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());
     }
-    // Each request also fails every check after the expected one.
+    // Each request also fails every check after the expected one, which shows the order of the
+    // checks.
     for (actor, user_id, role, code, reason) in [
         ("nonsense", 999, 0, Code::Unauthenticated, "TOKEN_INVALID"),
         (
@@ -256,7 +257,8 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
     }
 }
 
-/// Neither has a reason: the service did not look at the call, so no client reads it as an answer.
+/// The service refuses these calls without looking at them. The error has no reason, so that no
+/// client takes it for an answer.
 async fn compressed_messages_and_large_metadata_are_refused_by_their_codes(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;

@@ -1,4 +1,4 @@
-//! Guesses of passwords by one client, seen beside the requests of others.
+//! One client guesses passwords while others send ordinary requests.
 
 use crate::metrics::{scrape, value};
 use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_two_deployments};
@@ -72,7 +72,7 @@ async fn requests_that_share_calls_are_counted_and_limited_as_if_alone(setup: Te
             accepted += 1.0;
         }
     }
-    // The same guess twice would be one attempt.
+    // The two guesses differ, because the same guess sent twice would count as one attempt.
     let guesses = [
         (HOME, ADMIN_PASSWORD),
         (GUESSER, "wrong"),
@@ -126,7 +126,7 @@ async fn a_remembered_password_is_audited_once_for_each_address(setup: TestSetup
             basic(&app, from, ADMIN_PASSWORD).await.expect(200);
         }
     }
-    // A last event, so that no earlier one can be missing.
+    // A registration comes last: once it is logged, all earlier events are logged, too.
     app.user("ann").await;
     let events = eventually("the audit", async || {
         let log = app.auth().stderr();
@@ -157,7 +157,7 @@ async fn a_remembered_password_is_audited_once_for_each_address(setup: TestSetup
 async fn a_refused_client_stays_refused_and_others_do_not(setup: TestSetup) {
     let app = start(setup).await;
     app.user("ann").await;
-    // Fifteen times the limit for an address.
+    // Thirty failures are fifteen times the limit for an address.
     for number in 0..30 {
         log_in(&app, GUESSER, &format!("stranger {number}"), "wrong")
             .await

@@ -1,4 +1,4 @@
-//! The admin server, gRPC health and reflection.
+//! The operations listener with its probes, gRPC health checks and reflection.
 
 use e2e::{
     Api, Store, TestSetup, eventually, for_all_deployments, for_one_deployment,
@@ -33,7 +33,8 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
 #[tokio::test]
 async fn health_checks_write_no_sqlite_file() {
     let app = TestSetup::split(Store::Sqlite).start().await;
-    // The start reads by the clock, which is therefore written, and creates a user, whose row is sealed.
+    // The start writes to the database: it reads the time, which stores the clock, and it creates a
+    // user, whose row is sealed.
     for rows in [
         "SELECT 1 FROM clock WHERE latest > 0",
         "SELECT 1 FROM audit_seal WHERE revision > 0",
@@ -49,7 +50,7 @@ async fn health_checks_write_no_sqlite_file() {
         connect(app.database.url()).await,
         connect(app.database.posts_url()).await,
     ];
-    // It changes with each commit of another connection.
+    // `data_version` changes with each commit by another connection.
     let versions = async |files: &mut [SqliteConnection; 2]| {
         let [users, posts] = files
             .each_mut()
@@ -66,7 +67,8 @@ async fn health_checks_write_no_sqlite_file() {
             ops.get("/livez").await.expect(200);
             ops.get("/readyz").await.expect(200);
         }
-        // The check that notices the file again is a whole one.
+        // To notice that the file is back, the service runs a complete check, which must not write
+        // either.
         let elsewhere = file.with_extension("elsewhere");
         std::fs::rename(&file, &elsewhere).expect("renamed");
         process.wait_for_readiness(503).await;
@@ -117,7 +119,8 @@ async fn grpc_health_reports_serving(setup: TestSetup) {
     assert_eq!(refusal.code(), tonic::Code::NotFound);
 }
 
-/// The two versions have the same messages in two packages.
+/// Lists the services by either version of the reflection API, which has the same messages in two
+/// packages.
 macro_rules! listed {
     ($version:ident, $app:expr) => {{
         use $version::{

@@ -1,4 +1,4 @@
-//! Floods of refusals, and whether the record still has those of others.
+//! A flood of refusals must not keep the refusals of other clients out of the record.
 
 use e2e::{Store, TestApp, TestResponse, TestSetup, eventually, for_both_stores};
 use reqwest::Method;
@@ -12,7 +12,7 @@ for_both_stores!(
 
 const STRANGER: &str = "198.51.100.7";
 
-/// The row with this number, whether it is sealed or not.
+/// Selects the row that says how many refusals have no row, whether it is sealed or not.
 macro_rules! number_row {
     ($count:literal) => {
         concat!(
@@ -47,7 +47,8 @@ async fn refused(app: &TestApp) -> Vec<Value> {
     body["entries"].as_array().expect("entries").clone()
 }
 
-/// Waits for the row of a refusal of this user from the stranger's address.
+/// Waits until the record has a refusal of this user from the stranger's address. Returns how many
+/// refusals the record has.
 async fn expect_row_of_stranger(app: &TestApp, username: &str) -> usize {
     eventually("the refusal of the stranger", async || {
         let refused = refused(app).await;
@@ -59,7 +60,7 @@ async fn expect_row_of_stranger(app: &TestApp, username: &str) -> usize {
     .await
 }
 
-/// Stops the service, which then notes how many refusals have no row.
+/// Stops the service, which then records how many refusals have no row.
 async fn expect_number(app: TestApp, row: &'static str) {
     let (processes, database) = app.into_processes();
     for process in processes {
@@ -112,7 +113,8 @@ async fn unknown_keys_and_names_hide_no_refusal_of_a_user(store: Store) {
         log_in(&app, &from, "stranger", "wrong").await.expect(401);
     }
     log_in(&app, STRANGER, "ann", "wrong").await.expect(401);
-    // Of 140 refusals of nobody, 60 have a row: two of each of 20 addresses, then one of each of 20 that are new.
+    // These 140 refusals concern no user, so only 60 have a row: two for each of 20 addresses, then
+    // one for each of 20 new addresses.
     expect_row_of_stranger(&app, "ann").await;
     expect_number(app, number_row!("80")).await;
 }

@@ -1,4 +1,4 @@
-//! Requests whose `Host` is ambiguous.
+//! Requests whose `Host` header is ambiguous.
 
 use e2e::{Store, TestSetup, raw_http::exchange};
 

@@ -1,4 +1,5 @@
-//! The examples of `docs/http-api.md`, pasted into bash in their order.
+//! Runs the examples of `docs/http-api.md` in bash, in their order, and compares the output with
+//! the page.
 
 mod comparison;
 
@@ -10,7 +11,8 @@ use tokio::process::Command;
 
 for_two_deployments!(every_endpoint_has_an_example_that_works);
 
-/// What `oathtool --totp -b SECRET` prints: the code of now (RFC 6238).
+/// A shell function in place of `oathtool --totp -b SECRET`, which prints the current code (RFC
+/// 6238).
 const OATHTOOL: &str = r#"oathtool() {
   key=$(base32 -d <<< "$3" | od -An -v -tx1 | tr -d ' \n')
   mac=$(printf "$(printf %016x $(($(date +%s) / 30)) | sed 's/../\\x&/g')" |
@@ -19,7 +21,7 @@ const OATHTOOL: &str = r#"oathtool() {
 }
 "#;
 
-/// Commands, and what the page says that they print.
+/// The commands of an example, and the output that the page shows for them.
 #[derive(Default)]
 struct Example {
     commands: String,
@@ -31,7 +33,7 @@ fn page() -> String {
     fs::read_to_string(path).expect("the page")
 }
 
-/// Lines that begin with `# ` are output, and end an example.
+/// Splits the page into examples. A line that begins with `# ` is output and ends an example.
 fn examples(page: &str) -> Vec<Example> {
     let blocks = page
         .split("```sh\n")
@@ -59,7 +61,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// Runs them in one shell against `app`, and returns what each prints.
+/// Runs all examples in one shell against `app`. Returns what each prints.
 async fn run(examples: &[Example], app: &TestApp) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("data")).expect("a folder");
@@ -90,7 +92,7 @@ async fn run(examples: &[Example], app: &TestApp) -> Vec<String> {
         .collect()
 }
 
-/// Body and status of the output of `api` and `basic`.
+/// Splits the output of `api` and `basic` into the body and the status.
 fn body_and_status(output: &str) -> Option<(Value, &str)> {
     let (body, status) = output.rsplit_once(' ')?;
     Some((serde_json::from_str(body).ok()?, status))
@@ -103,7 +105,7 @@ struct Request<'a> {
     roles: &'a str,
 }
 
-/// The request whose response is shown: the last command.
+/// Returns the request whose response the page shows, which is the last command of the example.
 fn request<'a>(function: &str, commands: &'a str) -> Option<Request<'a>> {
     let line = commands.lines().last()?.strip_prefix(function)?;
     let (request, roles) = line.split_once("    # ").expect("roles behind a request");
@@ -117,7 +119,7 @@ fn request<'a>(function: &str, commands: &'a str) -> Option<Request<'a>> {
     })
 }
 
-/// The roles that the document names: those in the description of 403.
+/// Returns the roles that the document names in the description of the 403.
 fn documented_roles(operation: &Value) -> String {
     let refusal = operation["responses"]["403"]["description"]
         .as_str()
@@ -147,8 +149,8 @@ fn matches(template: &str, path: &str) -> bool {
     template.len() == path.len() && template.iter().zip(&path).all(is_match)
 }
 
-/// Asserts that the requests of `function` are exactly the operations of `api`, and that their responses
-/// have the fields of their schemas.
+/// Asserts that the requests of `function` are exactly the operations of `api`, and that their
+/// responses have the fields of their schemas.
 async fn check_operations(function: &str, examples: &[Example], api: &Api) {
     let document = api.get("/openapi.json").await.expect(200).json();
     let mut undocumented = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Invalid, unexpected and too large JSON at every endpoint that reads a body.
+//! Invalid, unexpected and too large JSON, sent to every endpoint that reads a body.
 
 use e2e::{
     Api, TestApp, TestResponse, TestSetup, for_one_deployment, for_two_deployments, raw_http,
@@ -24,13 +24,13 @@ struct Endpoint {
     api: Api,
     method: Method,
     path: &'static str,
-    /// The required fields.
+    /// The names of the required fields.
     fields: &'static [&'static str],
-    /// A body that it accepts.
+    /// A body that the endpoint accepts.
     good: &'static str,
 }
 
-/// Every kind of endpoint that reads a body, with sufficient credentials.
+/// Returns an endpoint of each kind that reads a body, with sufficient credentials.
 async fn endpoints(app: &TestApp) -> [Endpoint; 4] {
     let admin = app.bearer.with_token(&app.admin().await.token);
     let user = &["username", "password"];
@@ -168,7 +168,8 @@ async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
                 .send(JSON, body.to_string())
                 .await
                 .expect_error(400);
-            // Parsers disagree on which of two equal fields counts.
+            // A field that is sent twice is refused, because parsers disagree on which of the two
+            // counts.
             let twice = endpoint
                 .good
                 .replacen('{', &format!("{{\"{field}\":\"x\","), 1);
@@ -277,7 +278,7 @@ async fn a_coded_body_is_rejected(setup: TestSetup) {
                 .body(endpoint.good);
             endpoint.api.send(request).await.expect_error(415);
         }
-        // A stranger learns nothing of it: credentials are checked first.
+        // Credentials are checked first, so a stranger learns nothing about the body.
         if endpoint.path.starts_with("/users/") {
             let request = app
                 .bearer
@@ -329,7 +330,8 @@ async fn client_that_sends_5_megabytes_receives_413(setup: TestSetup) {
             .await
             .expect(200);
     }
-    // A client that does not announce the length, and one that reads only after it has sent all.
+    // One client does not announce the length, and one reads the response only after it has sent
+    // the whole body.
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x1_0000));
     let chunked = format!("{}0\r\n\r\n", chunk.repeat(80));
     let length = format!("Content-Length: {}", huge.len());

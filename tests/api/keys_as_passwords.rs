@@ -24,7 +24,7 @@ fn proxy_address(app: &TestApp) -> Api {
     Api::at(&app.gateway().address("forward"))
 }
 
-/// A user who is an author, with a key that is bound to the role `user`.
+/// Creates an author with an API key that is limited to the role `user`.
 async fn user_with_key(app: &TestApp, name: &str) -> (TestUser, String, Value) {
     let user = app.user_with_role(name, "author").await;
     let body = json!({ "name": "git", "role": "user" });
@@ -56,7 +56,7 @@ async fn a_key_is_the_password_of_its_user_until_it_is_deleted(setup: TestSetup)
             .expect_header("rolegate-username", Some("ann"));
         passed.expect_header("rolegate-role", Some("user"));
     }
-    // The role of the key bounds that of the user.
+    // The key acts with its own role, although its user has a higher one.
     program
         .get("/authorize?roles=author")
         .await
@@ -78,7 +78,7 @@ async fn a_key_is_the_password_of_its_user_until_it_is_deleted(setup: TestSetup)
     let checked = r#"rolegate_logins_total{method="basic",outcome="OK"}"#;
     assert!(!metrics.contains(checked), "{metrics}");
 
-    // Its contract knows the stored hash only.
+    // The Basic address accepts only the password, because its contract knows only the stored hash.
     app.basic
         .with_basic("ann", &key)
         .get("/protected")
@@ -112,7 +112,7 @@ async fn a_key_passes_in_a_full_window_in_which_the_password_does_not(setup: Tes
     let password = proxy.with_basic("ann", &ann.password);
     password.get("/authorize").await.expect(429);
     let program = proxy.with_basic("ann", &key);
-    // One alone, and many that may share calls.
+    // Sends one request alone, and then many that may share calls to auth-service.
     program.get("/authorize").await.expect(200);
     let many = (0..32).map(|_| program.get("/authorize"));
     for passed in futures_util::future::join_all(many).await {

@@ -1,4 +1,4 @@
-//! API keys that admins create for other users, such as those of services.
+//! API keys that admins create for other users, such as the users of services.
 
 use crate::sessions::create_session;
 use e2e::{Api, TestResponse, TestSetup, for_all_deployments, for_one_deployment};
@@ -11,7 +11,7 @@ for_one_deployment!(
     invalid_keys_of_others_are_refused_when_they_are_made,
 );
 
-/// The key, and the response without it.
+/// Returns the new key, and the rest of the response.
 fn of_creation(response: &TestResponse, path: &str) -> (String, Value) {
     let mut stored = response.expect(201).json();
     response.expect_header("location", Some(&format!("{path}/{}", stored["id"])));
@@ -78,7 +78,7 @@ async fn an_admin_creates_lists_and_deletes_keys_of_another_user(setup: TestSetu
     let as_admin = app.bearer.with_token(&session);
     let body = json!({ "name": "last", "role": "author" });
     let (key, stored) = of_creation(&as_admin.post(&path, &body).await, &path);
-    // Its user may end it, too, and the admin's end does not.
+    // The key has no higher role than its user has now, and the user may delete it, too.
     let role = json!({ "role": "user" });
     app.set_role(&admin, &ann, "user").await.expect(200);
     assert_eq!(
@@ -113,7 +113,7 @@ async fn only_an_admin_in_person_creates_keys_of_others(setup: TestSetup) {
     let key = key["key"].as_str().expect("a key").to_owned();
     for credential in [&bob.token, &ann.token, &key] {
         let api = app.bearer.with_token(credential);
-        // Before path and body are read.
+        // The credential is refused before the path and the body are read.
         for (path, body) in [(path.as_str(), &body), ("/users/x/keys", &json!({}))] {
             api.post(path, body)
                 .await
@@ -172,7 +172,7 @@ async fn invalid_keys_of_others_are_refused_when_they_are_made(setup: TestSetup)
     ] {
         as_admin.post(&path, &body).await.expect_detail(400, detail);
     }
-    // What a key may do must be said.
+    // An admin must say which role the key gets.
     let detail = as_admin
         .post(&path, &json!({ "name": "a" }))
         .await

@@ -1,4 +1,4 @@
-//! `GET /users`: pages of users.
+//! `GET /users`, which lists users in pages.
 
 use e2e::{
     Api, TestApp, TestResponse, TestSetup, for_all_deployments, for_one_deployment,

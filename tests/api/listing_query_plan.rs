@@ -1,4 +1,5 @@
-//! The query plan of a page of users on PostgreSQL: an index scan from the end of the page before.
+//! The query plan for a page of users on PostgreSQL must be an index scan that begins where the
+//! previous page ended.
 
 use e2e::{Api, TestApp, TestDatabase, TestSetup, for_postgres_deployments};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -16,8 +17,9 @@ async fn connect(app: &TestApp) -> PgConnection {
         .expect("connected")
 }
 
-/// The statement of auth-service for this page, as PostgreSQL received it. A connection shows only its
-/// last statement, which may already be another one: a read of the admin, or a health check.
+/// Returns the statement that auth-service sends for this page, as PostgreSQL received it. A
+/// connection shows only its last statement, which may already be another one: a read of the admin,
+/// or a health check.
 async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> String {
     let find = r#"SELECT query FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'rolegate auth-service' AND query LIKE '%FROM "user"%ORDER BY id LIMIT $%'
@@ -39,7 +41,8 @@ async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> S
     panic!("auth-service always runs another statement after a page");
 }
 
-/// The plan of the statement with these values: generic, which ignores them, or custom.
+/// Returns the plan of the statement with these values. A generic plan ignores the values, a custom
+/// plan uses them.
 async fn plan_of(
     connection: &mut PgConnection,
     mode: &str,
@@ -117,8 +120,8 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         ),
     ] {
         let statement = statement(&mut connection, &admin, query).await;
-        // With a role only the custom plan is checked: a generic one assumes that a third of all users
-        // have the role. PostgreSQL uses custom plans while they are estimated to be cheaper.
+        // With a role only the custom plan is checked: a generic one assumes that a third of all
+        // users have the role. PostgreSQL uses custom plans while they are estimated to be cheaper.
         let modes = ["force_custom_plan", "force_generic_plan"];
         for mode in &modes[..if query.contains("role") { 1 } else { 2 }] {
             let plan = plan_of(&mut connection, mode, &statement, types, values).await;
@@ -132,7 +135,7 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
             }
         }
     }
-    // A prefix is a range of names, not a scan with a pattern.
+    // A search by prefix reads a range of names in the index instead of matching a pattern.
     let prefix = statement(&mut connection, &admin, "username=user%2012345").await;
     let (types, values) = (
         "bigint, text, text, bigint",
@@ -143,7 +146,8 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         plan.contains("user_username_key") && !plan.contains("Seq Scan"),
         "{plan}"
     );
-    // A step of a search, which fills the page. The next one is refused while it runs.
+    // This is one step of a search, enough to fill the page. Another search is refused while one
+    // runs.
     let search = statement(&mut connection, &admin, "search=USER%2019").await;
     let (types, values) = (
         "bigint, bigint, text, bigint",

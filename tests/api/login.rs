@@ -1,4 +1,4 @@
-//! `POST /login`.
+//! `POST /login`, with which users get access tokens.
 
 use e2e::{
     Api, TestSetup, eventually, for_all_deployments, for_two_deployments, program::HASH_COST, token,
@@ -90,7 +90,7 @@ async fn new_login_carries_the_new_role(setup: TestSetup) {
 }
 
 async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
-    // "sesame" at cost 5; the fast-hash programs use cost 4.
+    // The hash of "sesame" at cost 5. The fast-hash programs use cost 4.
     const OLD: &str = "$2b$05$abcdefghijklmnopqrstuuKcS.CYWVYVaLiiCKrrc0A5s3mGesJ9O";
     let app = setup.start().await;
     app.user("ann").await;
@@ -109,8 +109,8 @@ async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
 async fn unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered(setup: TestSetup) {
     let mut app = setup.with_hash_cost(8).start().await;
     app.user("ann").await;
-    // Cost 4 has a 16th of the work. The service learns the old cost at start, because no user with such a
-    // hash logs in.
+    // Cost 4 takes a sixteenth of the work. The service learns about the old cost when it starts,
+    // because no user with such a hash logs in.
     app.kill_auth().await;
     app.start_auth(Some((HASH_COST, "4"))).await;
     let ops = Api::at(&app.auth().address("ops"));

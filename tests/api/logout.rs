@@ -1,4 +1,4 @@
-//! The end of access tokens: `POST /logout`, `DELETE /users/{user_id}/tokens` and `RevokeTokens`.
+//! How access tokens end: by `POST /logout`, `DELETE /users/{user_id}/tokens` and `RevokeTokens`.
 
 use e2e::{
     TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments,
@@ -30,7 +30,7 @@ async fn log_out(app: &TestApp, token: &str) -> TestResponse {
 async fn logout_ends_every_token_of_the_user_and_a_login_after_it_is_good(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    // Of several devices, mostly issued in the second of the next logout.
+    // Tokens of several devices. Most are issued within the same second as the next logout.
     let mut issued = vec![ann.token.clone()];
     for _ in 0..3 {
         let other = TestUser::log_in(&app.bearer, "ann", &ann.password)
@@ -149,7 +149,8 @@ async fn many_revocations_by_an_admin_do_not_keep_the_user_out(setup: TestSetup)
     let started = token::now();
     let api = app.bearer.with_token(&admin.token);
     let path = format!("/users/{}/tokens", ann.id);
-    // More than seconds pass, by more than what is accepted of other clocks.
+    // Revokes more often than seconds pass, by more than the accepted difference between clocks. If
+    // each revocation moved `tokens_not_before` on by a second, the user could no longer log in.
     let mut revoked = 0;
     while revoked < 120 + token::now() - started {
         api.send(api.request(Method::DELETE, &path))

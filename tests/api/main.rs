@@ -1,4 +1,4 @@
-//! What clients of the API see: the same cases in every deployment.
+//! What clients of the API see. The same cases run in every deployment.
 
 #![expect(
     clippy::too_many_lines,

@@ -1,4 +1,4 @@
-//! `GET /me`: who is signed in, and by which kind of credential.
+//! `GET /me`, which says who is signed in and by which kind of credential.
 
 use crate::{api_keys::create_key, sessions::create_session};
 use e2e::{TestSetup, for_all_deployments, for_one_deployment, token};

@@ -1,4 +1,4 @@
-//! Prometheus metrics: values, format, documentation and dashboard.
+//! The Prometheus metrics: their values, their format, their documentation and the dashboard.
 
 use e2e::{
     ADMIN_PASSWORD, Api, Process, Program, Store, TestApp, TestSetup, for_all_deployments,
@@ -16,7 +16,8 @@ use std::{
 for_all_deployments!(requests_and_logins_are_counted);
 for_two_deployments!(post_operations_are_counted, no_label_holds_client_input);
 
-/// If set, the test fails without promtool instead of skipping.
+/// An environment variable. If it is set, the test fails where promtool is missing instead of
+/// skipping.
 const DEMANDED: &str = "PROMTOOL";
 
 pub(crate) async fn scrape(process: &Process) -> String {
@@ -32,7 +33,7 @@ pub(crate) async fn scrape(process: &Process) -> String {
     response.body
 }
 
-/// The value of a series, written as in the exposition format.
+/// Returns the value of a series, which is written as in the exposition format.
 #[track_caller]
 pub(crate) fn value(metrics: &str, series: &str) -> f64 {
     let line = metrics
@@ -43,7 +44,7 @@ pub(crate) fn value(metrics: &str, series: &str) -> f64 {
         .expect("a number")
 }
 
-/// Sends requests that every metric counts.
+/// Sends requests so that every metric counts something.
 async fn use_everything(app: &TestApp) {
     let ann = app.user("ann").await;
     app.try_log_in("ann", "wrong").await.expect(401);
@@ -101,12 +102,13 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
             "{series} is not {expected}:\n{auth}"
         );
     }
-    // Seed, registration, two logins, one Basic check.
+    // Besides the password of the seeded admin, at least four were hashed: at the registration, at
+    // two logins, and at the first check of HTTP Basic.
     assert!(
         value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9,
         "{auth}"
     );
-    // A lane is released shortly after the response.
+    // A lane is released shortly after the response, so it may still count as busy.
     let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
     assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
     assert!(
@@ -116,7 +118,7 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
     expect_pool(&auth, "users");
 }
 
-/// The pool of this store is open and within its limit.
+/// Asserts that the pool of this store is open and within its limit.
 #[track_caller]
 fn expect_pool(metrics: &str, store: &str) {
     let pool = if metrics.contains(r#"pool="main""#) {
@@ -151,7 +153,8 @@ async fn post_operations_are_counted(setup: TestSetup) {
 
     let front = scrape(app.gateway()).await;
     assert!((value(&front, "rolegate_client_batch_size_posts_count") - 1.0).abs() < 0.1);
-    // The gateway authorizes before it reads the body, posts-service before it writes.
+    // The gateway authorizes before it reads the body, and posts-service authorizes again before it
+    // writes.
     let decisions = "rolegate_client_batch_size_decisions_count";
     let posts = scrape(app.posts()).await;
     let expected = if app.processes().count() == 1 {
@@ -165,7 +168,7 @@ async fn post_operations_are_counted(setup: TestSetup) {
             "{metrics}"
         );
     }
-    // One post and one page.
+    // The two lookups are for one post and for one page.
     let names = value(&posts, "rolegate_client_batch_size_usernames_count");
     assert!((names - 2.0).abs() < 0.1, "{posts}");
     let reads = value(
@@ -222,7 +225,7 @@ async fn no_label_holds_client_input(setup: TestSetup) {
     assert!(value(&auth, other) > 0.9, "{auth}");
 }
 
-/// The names of metric families.
+/// Returns the names of the metric families.
 fn families(metrics: &str) -> BTreeSet<String> {
     let types = metrics
         .lines()
@@ -301,7 +304,8 @@ async fn the_version_with_the_commit_is_the_same_in_metrics_documents_and_on_the
     }
 }
 
-/// Every metric of ours is named and no other is; of the standard process metrics, some may be.
+/// Asserts that `place` names every metric of Rolegate and no unknown one. It may leave out
+/// standard process metrics.
 fn expect_all_named(named: &BTreeSet<String>, exported: &BTreeSet<String>, place: &str) {
     let ours = |names: &BTreeSet<String>| -> BTreeSet<String> {
         names
@@ -321,7 +325,7 @@ fn expect_all_named(named: &BTreeSet<String>, exported: &BTreeSet<String>, place
     );
 }
 
-/// The metrics of this program in `docs/metrics.md`.
+/// Returns the metrics of this program that `docs/metrics.md` names.
 fn documented(program: &str) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
     let text = fs::read_to_string(&file).expect("the document");

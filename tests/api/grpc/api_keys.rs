@@ -1,4 +1,4 @@
-//! The calls about API keys.
+//! The gRPC calls about API keys.
 
 use super::client;
 use crate::api_keys::create_key;
@@ -21,7 +21,7 @@ async fn calls_about_keys_say_what_the_contract_says(setup: TestSetup) {
     )
     .await;
     let mut client = client(&app).await;
-    // Which keys is left out: none is deleted.
+    // The request does not say which keys to delete, so none is deleted.
     let nothing = DeleteApiKeysRequest {
         user_id: None,
         keys: None,

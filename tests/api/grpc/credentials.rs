@@ -1,4 +1,4 @@
-//! `BatchVerifyCredentials`.
+//! The gRPC call `BatchVerifyCredentials`.
 
 use super::client;
 use crate::{
@@ -41,7 +41,7 @@ async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_call
         } else {
             "198.51.100.0/24"
         };
-        // `rolegate` trusts its own gateway only.
+        // `rolegate` trusts only its own gateway.
         let is_trusted = is_trusted && !setup.is_all_in_one();
         let app = setup
             .clone()
@@ -119,7 +119,7 @@ async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_call
 async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_is_right(
     setup: TestSetup,
 ) {
-    // `rolegate` trusts its own gateway only, so there nothing is told to this caller.
+    // `rolegate` trusts only its own gateway, so it tells this caller nothing from the cache.
     let is_told = !setup.is_all_in_one();
     let setup = setup.with("TRUSTED_GATEWAYS", "127.0.0.0/8");
     let app = setup.with("LOGIN_FAILURE_LIMIT", "3").start().await;
@@ -150,7 +150,7 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
         recall(&mut client, &right, home).await,
         usize::from(is_told)
     );
-    // The count is that of the name, whatever the addresses.
+    // The guesses are counted for the username, whatever address they come from.
     for guess in 0..20 {
         let address = format!("198.51.100.{guess}");
         assert_eq!(recall(&mut client, &["wrong"; 5], &address).await, 0);
@@ -168,7 +168,7 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
         );
     }
     for _ in 0..3 {
-        // No guess was an attempt, so nobody is refused.
+        // The guesses did not count as attempts to log in, so the user is not refused.
         verify(&mut client).await;
         assert_eq!(
             recall(&mut client, &right, home).await,
@@ -186,7 +186,7 @@ async fn a_batch_has_the_users_of_live_keys_at_first_sight_for_trusted_callers_o
     setup: TestSetup,
 ) {
     for network in ["127.0.0.0/8", "198.51.100.0/24"] {
-        // `rolegate` trusts its own gateway only.
+        // `rolegate` trusts only its own gateway.
         let is_trusted = network == "127.0.0.0/8" && !setup.is_all_in_one();
         let setup = setup.clone().with("TRUSTED_GATEWAYS", network);
         let app = setup.with("LOG_FORMAT", "json").start().await;
@@ -223,7 +223,7 @@ async fn a_batch_has_the_users_of_live_keys_at_first_sight_for_trusted_callers_o
             };
             app.auth().logs("the use of the key", is_use).await;
         }
-        // Alone, a caller needs no trust.
+        // Outside of a batch, a caller needs no trust.
         let alone = accepting("ann", &key);
         let alone = client.verify_credentials(alone).await.expect("a live key");
         assert_eq!(alone.into_inner().user.expect("a user").role_name, "user");

@@ -1,4 +1,4 @@
-//! `Authorize` and `BatchAuthorize`.
+//! The gRPC calls `Authorize` and `BatchAuthorize`.
 
 use super::{ADMIN, AUTHOR, any_user, authorize, client};
 use e2e::{
@@ -37,7 +37,7 @@ async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {
         .into_iter()
         .chain([None])
     {
-        // Checked before the token.
+        // The requirement is checked before the token.
         for token in [admin.as_str(), "nonsense", ""] {
             let outcome = client
                 .authorize(authorize(token, requirement.clone()))

@@ -1,4 +1,4 @@
-//! User management calls, and how they identify the actor.
+//! The gRPC calls that manage users, and how they identify the actor.
 
 use super::{ADMIN, any_user, authorize, client};
 use e2e::{
@@ -108,7 +108,8 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     assert_eq!(app.database.user("ann").await, None);
 }
 
-/// Each request also fails every check after the expected one.
+/// Sends requests that fail the expected check and every check after it, which shows the order of
+/// the checks.
 async fn user_management_calls_check_in_the_order_of_the_contract(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;

@@ -1,8 +1,9 @@
-//! Compares output with what a page shows: times differ, and `…` stands for any text.
+//! Compares real output with the output that a page shows. Times may differ, and `…` stands for any
+//! text.
 
 use serde_json::{Number, Value};
 
-/// Whether `shown` is an abbreviation of `real`.
+/// Returns whether `shown` is an abbreviation of `real`.
 pub(super) fn abbreviates(shown: &str, real: &str) -> bool {
     let mut pieces = shown.split('…');
     let mut rest = pieces.next().and_then(|start| real.strip_prefix(start));
@@ -14,7 +15,7 @@ pub(super) fn abbreviates(shown: &str, real: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || shown.ends_with('…'))
 }
 
-/// Whether `shown` is `real` at another time.
+/// Returns whether `shown` equals `real` apart from times and abbreviations.
 pub(super) fn stands_for(shown: &Value, real: &Value) -> bool {
     match (shown, real) {
         (Value::Object(shown), Value::Object(real)) => {
@@ -37,7 +38,7 @@ pub(super) fn stands_for(shown: &Value, real: &Value) -> bool {
     }
 }
 
-/// The fields of the schema of a body: all, and those that are required.
+/// Returns the fields of a body's schema: all of them, and those that are required.
 pub(super) fn fields<'a>(document: &'a Value, schema: &'a Value) -> [Vec<&'a str>; 2] {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = document
