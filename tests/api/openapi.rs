@@ -1,4 +1,4 @@
-//! The OpenAPI document of each variant describes the running service.
+//! The OpenAPI document of each address describes the running service.
 
 use e2e::{Api, TestSetup, for_one_deployment};
 use reqwest::Method;
@@ -13,7 +13,7 @@ async fn document(api: &Api) -> Value {
     api.get("/openapi.json").await.expect(200).json()
 }
 
-/// A path that the template matches.
+/// Fills in the parameters of a path template.
 fn concrete(template: &str) -> String {
     let segment = |segment: &str| {
         if segment.starts_with('{') {

@@ -1,4 +1,4 @@
-//! Some of the other cases with mutual TLS between the services.
+//! Runs some of the other cases with mutual TLS between the services.
 
 use e2e::{Authority, Store, TestSetup, Validity};
 

@@ -1,4 +1,4 @@
-//! Links by which users choose their passwords: how they are made, used and ended.
+//! Links at which users choose their passwords: how they are created, used and ended.
 
 mod ends;
 mod new_users;
@@ -25,7 +25,7 @@ pub(crate) async fn try_link(api: &Api, id: i64) -> TestResponse {
         .await
 }
 
-/// The token in the `url` of a link that begins with this.
+/// Returns the token in the `url` of a link, which must begin with `start`.
 #[track_caller]
 pub(crate) fn token_in(link: &Value, start: &str) -> String {
     let url = link["url"].as_str().expect("a URL");
@@ -47,7 +47,7 @@ pub(crate) fn token_in(link: &Value, start: &str) -> String {
     token
 }
 
-/// The token of a new link.
+/// Creates a link and returns its token.
 pub(crate) async fn new_link(app: &TestApp, admin: &TestUser, id: i64) -> String {
     let made = try_link(&app.bearer.with_token(&admin.token), id).await;
     let link = made.expect(201).json();
@@ -67,7 +67,7 @@ pub(crate) async fn redeem(api: &Api, token: &str, password: &str) -> TestRespon
     .await
 }
 
-/// Asks whose link it is.
+/// Asks which user a link belongs to.
 async fn look_up(api: &Api, token: &str) -> TestResponse {
     api.post("/password-link", &json!({ "token": token })).await
 }
@@ -88,10 +88,10 @@ async fn a_user_chooses_a_password_by_a_link_that_is_good_once(setup: TestSetup)
     let key = app.bearer.with_token(&ann.key(&app.bearer).await.token);
     let (session, _) = sign_in(&app, &ann).await;
     let basic = app.basic.with_basic("ann", &ann.password);
-    // Cached from now on.
+    // The password is in the Basic cache from now on.
     basic.get("/protected").await.expect(200);
     let token = new_link(&app, &admin, ann.id).await;
-    // Nothing has changed yet, and the token of a link is no credential.
+    // Creating a link changes nothing yet, and its token is no credential.
     app.try_log_in("ann", &ann.password).await.expect(200);
     app.bearer
         .with_token(&token)

@@ -1,4 +1,4 @@
-//! What is checked again when a password is written, after it was hashed.
+//! What is checked again when a password is written, because hashing it takes time.
 
 use e2e::{Store, TestSetup, TestUser, token};
 use serde_json::json;
@@ -17,7 +17,8 @@ async fn slow_password_change_revokes_tokens_issued_meanwhile() {
     while !locked.has_waiters().await {
         assert!(!change.is_finished(), "answered before it wrote");
     }
-    // Token times have seconds: longer than their margin, shorter than the statement timeout.
+    // Token times are in seconds. The wait is longer than their margin and shorter than the
+    // statement timeout.
     while token::now() < asked + 2 {
         sleep(Duration::from_millis(20)).await;
     }

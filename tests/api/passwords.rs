@@ -1,4 +1,5 @@
-//! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change revokes.
+//! `PUT /profile/password` and `PUT /users/{user_id}/password`, and what a change of the password
+//! revokes.
 
 use e2e::{
     ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
@@ -64,7 +65,7 @@ async fn change_revokes_old_credentials_at_once_and_the_next_login_works(setup: 
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let old_basic = app.basic.with_basic("ann", &ann.password);
-    // Cached from now on.
+    // The password is in the Basic cache from now on.
     old_basic.get("/protected").await.expect(200);
     let before = token::now();
     change(&app, &ann.token, &ann.password, "new password")
@@ -93,7 +94,7 @@ async fn change_revokes_old_credentials_at_once_and_the_next_login_works(setup: 
         bounds.contains(&exp),
         "{exp} is not 30 minutes from {bounds:?}"
     );
-    // Setting the same password is a change, too.
+    // Setting the same password again counts as a change, too.
     change(&app, &new.token, "new password", "new password")
         .await
         .expect_message(DONE);
@@ -212,7 +213,7 @@ async fn rule_of_the_new_password_is_checked_before_the_current_password(setup: 
         (&*too_long, "Password must have at most 72 bytes."),
         ("12345678\0", "Password must not contain NUL."),
     ] {
-        // Not counted as a login failure, however often.
+        // However often this happens, it does not count as a failed login.
         change(&app, &ann.token, "wrong", new)
             .await
             .expect_detail(400, rule);
@@ -236,7 +237,7 @@ async fn wrong_current_passwords_count_towards_the_login_rate_limit(setup: TestS
     let too_many = "Too many attempts, try again later.";
     let mut token = bob.token;
     for _ in 0..5 {
-        // Successes are refunded.
+        // An attempt with the right password is not counted against the limit.
         change(&app, &token, &bob.password, &bob.password)
             .await
             .expect_message(DONE);
@@ -339,7 +340,8 @@ async fn login_racing_a_password_change_gets_no_valid_token(setup: TestSetup) {
     }
 }
 
-/// Each request also fails every check after the expected one.
+/// Sends requests that fail the expected check and every check after it, which shows the order of
+/// the checks.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -1,4 +1,4 @@
-//! Posts over HTTP: authors write, everyone reads.
+//! Posts over HTTP, which authors write and everyone reads.
 
 use e2e::{
     Api, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_one_deployment,
@@ -35,7 +35,7 @@ fn draft(title: &str, content: &str) -> Value {
     json!({ "title": title, "content": content })
 }
 
-/// Writes a post and returns its path and itself.
+/// Creates a post. Returns its path and the post.
 async fn write(api: &Api, title: &str) -> (String, Value) {
     let response = api.post("/posts", &draft(title, "content")).await;
     let post = response.expect(201).json();
@@ -49,7 +49,7 @@ async fn delete(api: &Api, path: &str) -> TestResponse {
     api.send(api.request(Method::DELETE, path)).await
 }
 
-/// `2026-11-21T06:00:00.000Z`
+/// Returns whether a value has the form `2026-11-21T06:00:00.000Z`.
 fn is_time(value: &Value) -> bool {
     let form = "dddd-dd-ddTdd:dd:dd.dddZ";
     value.as_str().is_some_and(|text| {

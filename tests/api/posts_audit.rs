@@ -1,4 +1,4 @@
-//! The audit log of posts: who changed which post, never its content.
+//! The audit log of posts, which says who changed which post and never what the post says.
 
 use crate::audit::{audit, cancel_while_writing};
 use e2e::{
@@ -42,7 +42,7 @@ async fn every_change_of_a_post_is_logged(setup: TestSetup) {
     let id = created.expect(201).json()["id"].clone();
     let path = format!("/posts/{id}");
     let changed = as_ann.put(&path, &draft("two")).await;
-    // Rejected calls and reads are not audited.
+    // Refused calls and reads are not audited.
     as_user.post("/posts", &draft("t")).await.expect(403);
     as_bob.put(&path, &draft("t")).await.expect(403);
     delete(&as_bob, &path).await.expect(403);
@@ -163,10 +163,11 @@ async fn no_log_line_contains_post_content(setup: TestSetup) {
         let app = setup.clone().with("LOG_FORMAT", format).start().await;
         let ann = app.user_with_role("ann", "author").await;
         let session = ann.session(&app.bearer).await;
-        // Cannot be registered, but the log must not depend on that.
+        // This name cannot be registered, but the safety of the log must not depend on that.
         let name = "ann\nforged  INFO audit: event=\"post_deleted\" actor=\"admin\"\u{1b}[2K\r";
         app.database.rename("ann", name).await;
-        // An access token names its user, and would be refused.
+        // A session is used here, because an access token names its user and would be refused after
+        // the renaming.
         let api = app.bearer.with_token(&session.token);
         let body = json!({ "title": "planted title", "content": "planted\ncontent" });
         let response = api.post("/posts", &body).await;

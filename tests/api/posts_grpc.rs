@@ -1,4 +1,4 @@
-//! The gRPC API of posts-service, with the generated client.
+//! The gRPC API of posts-service, called by the generated client.
 
 use e2e::{
     TestApp, TestSetup, eventually, for_all_deployments, for_one_deployment, for_two_deployments,
@@ -111,7 +111,7 @@ async fn every_error_carries_its_reason_in_the_order_of_the_checks(setup: TestSe
     let mut client = client(&app).await;
     let post = create(&mut client, &ann.token).await;
 
-    // Access to the internal network is no authentication.
+    // Access to the internal network does not authenticate a caller.
     let unsigned = client.create_post(Request::new(new_post(""))).await;
     expect_error(unsigned, Code::Unauthenticated, "TOKEN_INVALID");
     let unsigned = client

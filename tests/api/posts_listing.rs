@@ -1,4 +1,4 @@
-//! `GET /posts`: pages of posts.
+//! `GET /posts`, which lists posts in pages.
 
 use e2e::{Api, TestApp, TestSetup, for_one_deployment, for_two_deployments};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn ids(page: &Value) -> Vec<i64> {
         .collect()
 }
 
-/// The ids on every page of this query.
+/// Returns the ids on every page of this query.
 async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     let (mut pages, mut after) = (Vec::new(), String::new());
     loop {

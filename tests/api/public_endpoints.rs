@@ -1,4 +1,4 @@
-//! Endpoints that need no credentials.
+//! The endpoints that need no credentials.
 
 use e2e::{TestSetup, for_one_deployment};
 

@@ -1,4 +1,4 @@
-//! Login rate limits.
+//! The rate limits on failed logins.
 
 use e2e::{
     ADMIN_PASSWORD, Api, TestResponse, TestSetup, eventually, for_all_deployments,
@@ -35,7 +35,7 @@ async fn correct_password_is_limited_after_too_many_failures(setup: TestSetup) {
         expect_too_many(&app.try_log_in(name, "wrong").await);
     }
     expect_too_many(&app.try_log_in("admin", ADMIN_PASSWORD).await);
-    // Other users and tokens are not affected.
+    // Other users and existing tokens are not affected.
     app.try_log_in("ann", &ann.password).await.expect(200);
     app.bearer
         .with_token(&ann.token)

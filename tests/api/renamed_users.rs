@@ -1,4 +1,4 @@
-//! `PATCH /users/{user_id}` with `username`: what ends with a name, and what goes on.
+//! `PATCH /users/{user_id}` with `username`: what ends with the old name, and what stays valid.
 
 use e2e::{
     Process, Program, TestApp, TestResponse, TestSetup, TestUser, for_all_deployments,
@@ -34,7 +34,7 @@ async fn sessions_keys_and_posts_go_on_under_the_new_name(setup: TestSetup) {
     let post = json!({ "title": "Title", "content": "Content." });
     let post = old.post("/posts", &post).await.expect(201).json()["id"].clone();
     let old_basic = app.basic.with_basic("ann", &ann.password);
-    // Fills the cache.
+    // These requests fill the Basic cache.
     for _ in 0..2 {
         old_basic.get("/protected").await.expect(200);
     }
@@ -65,7 +65,8 @@ async fn sessions_keys_and_posts_go_on_under_the_new_name(setup: TestSetup) {
     let again = TestUser::log_in(&app.bearer, "eve é", &ann.password).await;
     assert_eq!(again.id, ann.id);
 
-    // Whoever gets the old name gets nothing of before, and a name that comes back revives no token.
+    // A new user with the old name inherits nothing, and a name that returns to its first user
+    // revives no token.
     let next = app.user("ann").await;
     assert_ne!(next.id, ann.id);
     old.get("/profile").await.expect(401);
@@ -97,7 +98,7 @@ async fn a_renaming_is_in_the_log_and_in_the_record_with_both_names(setup: TestS
         .await
         .expect_json(200, &shown);
     app.try_log_in("eve", &ann.password).await.expect(401);
-    // Neither is a change.
+    // Neither the refused login nor a renaming to the present name is a change.
     update(&app, &admin, ann.id, json!({ "username": "eve" }))
         .await
         .expect_json(200, &shown);
@@ -233,7 +234,8 @@ async fn names_that_are_refused_change_nothing(setup: TestSetup) {
     update(&app, &by_key, ann.id, json!({ "username": "eve" }))
         .await
         .expect(200);
-    // The password of the first admin opens nothing under another name.
+    // The user `admin` still has its name. Otherwise the next start would create another admin with
+    // the initial password.
     assert_eq!(
         app.database.user("admin").await.expect("stored").id,
         admin.id
@@ -296,7 +298,8 @@ async fn the_operator_renames_users_and_not_admin(setup: TestSetup) {
 async fn an_erasure_removes_both_names_and_the_record_is_still_good(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann first").await);
-    // Sign-ins are recorded behind the answer, and one after the erasure would have the name.
+    // Sign-ins are recorded after the response. A sign-in that is recorded after the erasure would
+    // still contain the name.
     e2e::eventually("the sign-in", async || {
         let api = app.bearer.with_token(&admin.token);
         let listed = api
@@ -330,7 +333,7 @@ async fn an_erasure_removes_both_names_and_the_record_is_still_good(setup: TestS
     api.send(api.request(Method::DELETE, &path))
         .await
         .expect(200);
-    // Also by the name that the user had before.
+    // The erasure also finds the user by an earlier name.
     let erased = command(&app, &["user", "erase-audit", "ann first"]).await;
     assert_eq!(erased.code, Some(0), "{erased:?}");
     for arguments in [["audit", "export"], ["audit", "list"]] {

@@ -1,4 +1,4 @@
-//! Request ids, in the response and in the log lines of both services.
+//! Request ids, which are in the response and in the log lines of both services.
 
 use e2e::{
     TestApp, TestSetup, eventually, for_all_deployments, for_one_deployment,
@@ -64,7 +64,7 @@ async fn only_a_trusted_proxy_may_set_the_request_id(setup: TestSetup) {
 }
 
 async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup: TestSetup) {
-    // At the default level the first of a second has a line.
+    // At the default level, only the first failure of a second is logged.
     let setup = setup
         .with("LOG_FORMAT", "json")
         .with("RUST_LOG", "rolegate=debug");
@@ -99,7 +99,7 @@ async fn failed_batch_is_logged_by_both_services_with_all_its_request_ids(setup:
     }
 }
 
-/// The request ids of all lines with this message.
+/// Returns the request ids of all lines with this message.
 fn ids_of(log: &str, message: &str) -> HashSet<String> {
     let lines = log.lines().map(|line| -> Value {
         serde_json::from_str(line).unwrap_or_else(|_| panic!("a line is no JSON: {line}"))

@@ -80,7 +80,7 @@ async fn user_deleted_by_sql_is_not_found(setup: TestSetup) {
     app.set_role(&admin, &ann, "user")
         .await
         .expect_detail(404, "User not found.");
-    // A new user of that name does not inherit the token.
+    // A new user with that name does not inherit the token.
     let successor = app.user("ann").await;
     assert_ne!(successor.id, ann.id, "ids are never given out twice");
     app.bearer
@@ -137,7 +137,8 @@ async fn unknown_role_is_rejected(setup: TestSetup) {
     profile_says(&app, &ann, "user").await;
 }
 
-/// Each request also fails every check after the expected one.
+/// Sends requests that fail the expected check and every check after it, which shows the order of
+/// the checks.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

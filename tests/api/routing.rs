@@ -84,7 +84,7 @@ async fn each_variant_serves_its_own_endpoints_only(setup: TestSetup) {
     }
     let login = app.basic.request(Method::POST, "/login");
     app.basic.send(login).await.expect_detail(404, "Not Found");
-    // The same path, with the scheme of the other variant.
+    // The path exists, but the request has the scheme of the other address.
     let basic = app
         .bearer
         .with_basic("admin", ADMIN_PASSWORD)

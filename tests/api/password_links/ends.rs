@@ -1,4 +1,4 @@
-//! What ends a link, and what does not.
+//! What ends a password link, and what does not.
 
 use super::{DONE, expect_invalid, new_link, redeem};
 use e2e::{TestSetup, TestUser, for_two_deployments};
@@ -31,7 +31,7 @@ async fn a_newer_link_and_a_new_password_end_a_link(setup: TestSetup) {
     let own = app.bearer.with_token(&ann.token);
     let wrong = json!({ "current_password": "wrong", "new_password": "x" });
     own.put("/profile/password", &wrong).await.expect(400);
-    // The same password is a new one, too.
+    // Setting the same password again counts as a change, too.
     let change = json!({ "current_password": ann.password, "new_password": ann.password });
     own.put("/profile/password", &change)
         .await
@@ -48,7 +48,7 @@ async fn a_newer_link_and_a_new_password_end_a_link(setup: TestSetup) {
         .expect_message(DONE);
     expect_invalid(&redeem(&app.bearer, &third, "x").await);
     app.try_log_in("ann", "set by the admin").await.expect(200);
-    // That of another user was none of them.
+    // The link of another user has not ended.
     redeem(&app.bearer, &of_bob, "chosen by bob")
         .await
         .expect_message(DONE);
@@ -72,7 +72,7 @@ async fn a_link_ends_when_its_user_is_disabled_or_deleted(setup: TestSetup) {
     let token = new_link(&app, &admin, ann.id).await;
     as_admin.delete(&path).await.expect(200);
     expect_invalid(&redeem(&app.bearer, &token, "x").await);
-    // Nor is it that of a successor.
+    // The link is not valid for a new user of the same name either.
     let ann = app.user("ann").await;
     expect_invalid(&redeem(&app.bearer, &token, "x").await);
     app.try_log_in("ann", &ann.password).await.expect(200);
@@ -109,7 +109,7 @@ async fn a_link_ends_after_a_day(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for (sql, is_good) in [
-        // Ten minutes are left.
+        // After this statement, ten minutes are left.
         (
             "UPDATE password_link SET expires_at = expires_at - 85800",
             true,

@@ -1,4 +1,4 @@
-//! `POST /users` without a password: the new user chooses one by the link in the response.
+//! `POST /users` without a password: the new user chooses one at the link in the response.
 
 use super::{DONE, WRONG_PASSWORD, expect_invalid, new_link, redeem, token_in};
 use crate::api_keys::create_key;
@@ -12,7 +12,7 @@ async fn a_user_without_a_password_cannot_log_in_before_choosing_one(setup: Test
     let app = setup.with("REGISTRATION", "closed").start().await;
     let admin = app.admin().await;
     let key = admin.key(&app.bearer).await.token;
-    // A program may: it makes users whose passwords it would know otherwise.
+    // An API key may create users this way, too: otherwise it would have to know their passwords.
     for (credential, name, role) in [
         (&admin.token, "ann", None),
         (&admin.token, "bob", Some("author")),
@@ -69,7 +69,8 @@ async fn a_user_without_a_password_cannot_log_in_before_choosing_one(setup: Test
             .await
             .expect(status);
     }
-    // The link is that of its user, who may get another one.
+    // A link of the response is like any other of its user: an admin may create another one, which
+    // replaces it.
     let body = json!({ "username": "carl" });
     let created = app
         .bearer
@@ -127,6 +128,6 @@ async fn an_invalid_user_gets_no_link_and_nothing_is_created(setup: TestSetup) {
         app.database.count_rows("SELECT 1 FROM password_link").await,
         0
     );
-    // A name that is taken leaves its user's password.
+    // If the name is taken, the password of its user stays as it was.
     app.try_log_in("ann", &ann.password).await.expect(200);
 }

@@ -1,4 +1,5 @@
-//! Where links lead: whoever chose it would get the tokens of others.
+//! Where links lead. A client must not be able to choose the host, because it would get the tokens
+//! of other users.
 
 use super::token_in;
 use e2e::{TestSetup, for_one_deployment, for_two_deployments};

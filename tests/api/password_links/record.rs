@@ -1,4 +1,4 @@
-//! What the record and the log say of links: who and when, and never the token.
+//! What the record and the log say about links: the user and the time, and never the token.
 
 use super::{DONE, expect_invalid, new_link, redeem};
 use crate::audit::audit;
@@ -149,7 +149,7 @@ async fn refused_links_are_in_the_record_and_the_audit_with_the_reason_that_no_c
             of_nobody("too_many_attempts"),
         ]
     );
-    // Rows are bounded: those about nobody may be one.
+    // The number of rows is limited, so the refusals that concern no user may share one row.
     let rows = eventually("the rows", async || {
         let shown = as_admin.get("/audit?event=password_link_refused").await;
         let shown = shown.expect(200).json();

@@ -1,4 +1,4 @@
-//! Links at replicas, which share nothing but the database, and across restarts.
+//! Links at several replicas, which share nothing but the database, and across restarts.
 
 use super::{DONE, expect_invalid, new_link, redeem};
 use crate::second_factor::two_replicas;

@@ -1,4 +1,4 @@
-//! Who makes links, which passwords and tokens are refused, and how often.
+//! Who may create links, which passwords and tokens are refused, and how often links can be tried.
 
 use super::{DONE, expect_invalid, look_up, new_link, redeem, try_link};
 use e2e::{TestSetup, for_one_deployment, for_two_deployments};
@@ -47,7 +47,7 @@ async fn links_are_made_by_admins_in_person_for_others(setup: TestSetup) {
         app.database.count_rows("SELECT 1 FROM password_link").await,
         0
     );
-    // By a session, and by another admin for the first.
+    // A session may create a link, and another admin may create one for the user `admin`.
     let session = app
         .bearer
         .with_token(&admin.session(&app.bearer).await.token);
@@ -83,7 +83,7 @@ async fn a_refused_password_leaves_the_link_good(setup: TestSetup) {
         let refused = redeem(&app.bearer, &token, password).await;
         refused.expect_detail(400, rule);
         refused.expect_header("rolegate-reason", Some("PASSWORD_INVALID"));
-        // Who has no link learns no rule.
+        // A client without a valid link learns nothing about the rules for passwords.
         expect_invalid(&redeem(&app.bearer, "rgl_x", password).await);
     }
     app.bearer
@@ -116,7 +116,7 @@ async fn bad_tokens_are_limited_for_each_client_address(setup: TestSetup) {
     };
     let unknown = format!("rgl_{}", "A".repeat(43));
     let token = new_link(&app, &admin, ann.id).await;
-    // What a good token is refused for does not count.
+    // A refusal of the new password does not count as a failure, because the token is valid.
     for _ in 0..5 {
         from(GUESSER, &token, "").await.expect_error(400);
     }
@@ -128,7 +128,7 @@ async fn bad_tokens_are_limited_for_each_client_address(setup: TestSetup) {
     for _ in 0..5 {
         look_up_from(GUESSER, &token).await.expect(200);
     }
-    // Both uses of a token share the limit.
+    // Setting a password and looking up a link share the limit.
     expect_invalid(&from(GUESSER, &unknown, "x").await);
     expect_invalid(&look_up_from(GUESSER, "").await);
     expect_invalid(&from(GUESSER, "rgl_x", "x").await);
@@ -148,7 +148,7 @@ async fn bad_tokens_are_limited_for_each_client_address(setup: TestSetup) {
             .await
             .expect_message(DONE);
     }
-    // Neither are these attempts at passwords.
+    // The failures with links do not count as attempts to log in.
     app.try_log_in("ann", "chosen 4").await.expect(200);
 }
 
@@ -206,7 +206,7 @@ async fn every_bad_token_gets_the_same_response(setup: TestSetup) {
         let detail = put("application/json", body).await.expect_error(400);
         assert!(detail.contains(&format!("{field:?}")), "{detail}");
     }
-    // It needs no credential, and a bad one changes nothing.
+    // The request needs no credential, and an invalid one changes nothing.
     redeem(&app.bearer.with_token("bad"), &token, "chosen")
         .await
         .expect_message(DONE);
@@ -224,20 +224,20 @@ async fn admins_set_no_passwords_where_links_are_the_only_way(setup: TestSetup) 
             .put(&path, &json!({ "password": "known to the admin" }))
             .await,
         as_admin.post("/users", &new).await,
-        // Whatever the password is.
+        // The refusal does not depend on the password.
         as_admin.put(&path, &json!({ "password": "" })).await,
     ] {
         refused.expect_detail(403, "Users choose their passwords by a link.");
         refused.expect_header("rolegate-reason", Some("PASSWORD_LINK_REQUIRED"));
     }
-    // Who may not, learns nothing of it.
+    // A user who is no admin learns nothing about the setting.
     let own = app.bearer.with_token(&ann.token);
     own.post("/users", &new)
         .await
         .expect_detail(403, "Insufficient privileges.");
     assert_eq!(app.database.count_users().await, 2);
     app.try_log_in("ann", &ann.password).await.expect(200);
-    // One's own is nobody else's.
+    // Users may still change their own passwords, which nobody else then knows.
     let change = json!({ "current_password": ann.password, "new_password": "own" });
     own.put("/profile/password", &change)
         .await
