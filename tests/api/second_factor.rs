@@ -1,4 +1,4 @@
-//! Second factors: how users turn them on and off, and what is asked for at which door.
+//! Second factors: how users turn them on and off, and which endpoints ask for a code.
 
 mod admins;
 mod basic;
@@ -35,7 +35,7 @@ const INCORRECT: &str = "One-time code is incorrect.";
 const WRONG_PASSWORD: &str = "Invalid username or password.";
 const ENDED: &str = "Invalid or expired token.";
 
-/// Two processes that share nothing but the database: the running one, and another.
+/// Starts a second process on the database of the first one. The two share nothing else.
 pub(crate) async fn two_replicas(setup: TestSetup) -> (TestApp, Process, [Api; 2]) {
     let mut app = setup.start().await;
     let here = app.bearer.clone();
@@ -44,7 +44,7 @@ pub(crate) async fn two_replicas(setup: TestSetup) -> (TestApp, Process, [Api; 2
     (app, other, [here, there])
 }
 
-/// Asserts a right password that did not sign in.
+/// Asserts that the password was right and did not sign the user in.
 #[track_caller]
 fn expect_no_entry(response: &TestResponse, detail: &str) {
     response.expect_detail(401, detail);
@@ -61,7 +61,7 @@ async fn confirm(api: &Api, otp: &str) -> TestResponse {
     api.put(PATH, &json!({ "otp": otp })).await
 }
 
-/// Sends `{"otp": …}` to turn it off.
+/// Sends `{"otp": …}` to turn a second factor off.
 async fn turn_off(api: &Api, otp: &str) -> TestResponse {
     api.send(
         api.request(reqwest::Method::DELETE, PATH)
@@ -74,7 +74,7 @@ fn state(is_on: bool, recovery_codes: usize) -> Value {
     json!({ "enabled": is_on, "recovery_codes": recovery_codes })
 }
 
-/// A session that is made with a code.
+/// Tries to create a session with a code.
 async fn try_session(api: &Api, user: &TestUser, otp: &str) -> TestResponse {
     let body = json!({ "username": user.username, "password": user.password, "otp": otp });
     api.post("/sessions", &body).await
@@ -99,7 +99,8 @@ async fn a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one(setup: Tes
         assert_eq!(groups, [5, 5, 5, 5, 6], "{code}");
     }
 
-    // Begun, it asks for nothing, and what is sent has no effect.
+    // A second factor that was only begun asks for nothing, and a code that is sent anyway has no
+    // effect.
     own.get(PATH).await.expect_json(200, &state(false, 0));
     app.try_log_in(&ann.username, &ann.password)
         .await
@@ -117,7 +118,7 @@ async fn a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one(setup: Tes
     refused
         .expect_detail(400, INCORRECT)
         .expect_header("rolegate-reason", Some("OTP_WRONG"));
-    // A recovery code proves no phone.
+    // A recovery code does not prove that the user has the secret on a phone.
     confirm(&own, &factor.recovery_codes[0])
         .await
         .expect_detail(400, INCORRECT);
@@ -154,7 +155,7 @@ async fn older_tokens_and_other_sessions_end_and_api_keys_stay(setup: TestSetup)
     let (session, _) = sign_in(&app, &ann).await;
     let (other_session, _) = sign_in(&app, &ann).await;
     let other = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    // By a session, which goes on.
+    // A session turns on the second factor and stays valid.
     let begun = session
         .post(PATH, &json!({ "current_password": ann.password }))
         .await;
@@ -172,7 +173,7 @@ async fn older_tokens_and_other_sessions_end_and_api_keys_stay(setup: TestSetup)
         .expect(200);
     app.try_log_in("bob", &bob.password).await.expect(200);
 
-    // A key goes on, shows the state and changes nothing of it.
+    // An API key stays valid. It shows the state of the second factor and cannot change it.
     key.get("/profile").await.expect(200);
     key.get(PATH).await.expect_json(200, &state(true, 10));
     app.database.forget_codes().await;
@@ -242,7 +243,7 @@ async fn what_a_wrong_password_says_does_not_depend_on_a_second_factor(setup: Te
             }
         }
     }
-    // None of them used the code, or counted as a wrong one.
+    // None of these requests used up the code or counted as a wrong one.
     let counted = "SELECT 1 FROM second_factor WHERE wrong_codes + wrong_recovery_codes > 0";
     assert_eq!(app.database.count_rows(counted).await, 0);
     ann.log_in_with_code(&app.bearer, &good).await;

@@ -1,4 +1,5 @@
-//! `SECOND_FACTOR=admins`: who has no second factor is no admin, but can become one.
+//! `SECOND_FACTOR=admins`: an admin without a second factor has no rights of an admin, but can turn
+//! one on.
 
 use super::{OFF, REQUIRED as CODE_REQUIRED, state, try_session, turn_off};
 use crate::sessions::of_creation;
@@ -14,7 +15,7 @@ for_two_deployments!(other_roles_need_no_second_factor);
 
 const REQUIRED: &str = "Second factor required.";
 
-/// Restarts with the setting: credentials are from before.
+/// Restarts auth-service with the setting, so that all credentials so far are older than it.
 async fn require(app: &mut TestApp) {
     app.kill_auth().await;
     app.start_auth(Some(("SECOND_FACTOR", "admins"))).await;
@@ -29,7 +30,7 @@ fn expect_required(response: &TestResponse) {
     response.expect_header("rolegate-reason", Some("SECOND_FACTOR_REQUIRED"));
 }
 
-/// The answers to a credential at the endpoints of admins.
+/// Returns the responses to a credential at the endpoints of admins.
 async fn at_admin_endpoints(app: &TestApp, credential: &str) -> Vec<TestResponse> {
     let api = app.bearer.with_token(credential);
     vec![
@@ -61,7 +62,7 @@ async fn expect_no_admin(app: &TestApp, boss: &TestUser, credential: &str) {
     );
     let post = json!({ "title": "by the boss", "content": "some content" });
     expect_required(&until_served(async || api.post("/posts", &post).await).await);
-    // The role is still there, and what any user may do.
+    // The user still has the role, and may do what any user may.
     let profile = json!({ "message": "Welcome boss!", "role": "admin" });
     api.get("/profile").await.expect_json(200, &profile);
     api.get("/me").await.expect(200);
@@ -110,7 +111,7 @@ async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_
     let key = boss.key(&app.bearer).await.token;
     let session = boss.session(&app.bearer).await.token;
     require(&mut app).await;
-    // New ones are no better than those of before.
+    // Credentials that are created now grant no more than older ones.
     let new = TestUser::log_in(&app.bearer, "boss", &boss.password).await;
     let new_session = boss.session(&app.bearer).await.token;
     for credential in [&key, &boss.token, &session, &new.token, &new_session] {
@@ -121,7 +122,7 @@ async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_
     let proxy = Api::at(&app.gateway().address("forward"));
     let by_password = proxy.with_basic("boss", &boss.password);
     by_password.get("/authorize?roles=admin").await.expect(403);
-    // A key that is made now is not one of an admin either.
+    // An API key that is created now does not grant the rights of an admin either.
     let weak = new.key(&app.bearer).await.token;
     app.bearer.with_token(&weak).get("/admin").await.expect(403);
 
@@ -141,7 +142,8 @@ async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_
         .get("/authorize?roles=admin")
         .await
         .expect_detail(401, CODE_REQUIRED);
-    // And without it, again none, from the next request on.
+    // Without the second factor, the credentials lose the rights of an admin from the next request
+    // on.
     let off = turn_off(
         &app.bearer.with_token(&boss.token),
         &factor.recovery_codes[1],
@@ -174,7 +176,7 @@ async fn other_roles_need_no_second_factor(setup: TestSetup) {
         assert_eq!(own.get("/profile").await.expect(200).json()["role"], role);
         own.get(PATH).await.expect_json(200, &state(false, 0));
     }
-    // They may turn one on all the same.
+    // Users with other roles may turn on a second factor, too.
     let factor = ann.turn_on_second_factor(&app.bearer).await;
     let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let own = app.bearer.with_token(&ann.token);

@@ -1,4 +1,4 @@
-//! HTTP Basic, which has no second step: it refuses who has a second factor.
+//! HTTP Basic has no second step, so it refuses users with a second factor.
 
 use super::{OFF, ON, REQUIRED, WRONG_PASSWORD, confirm, turn_off, two_replicas};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -22,7 +22,7 @@ async fn basic_refuses_the_right_password_of_who_has_a_second_factor(setup: Test
     );
     let proxy = Api::at(&app.gateway().address("forward"));
     let by_proxy = proxy.with_basic("ann", &ann.password);
-    // Begun, nothing is refused, and the password is remembered.
+    // A second factor that was only begun refuses nothing, and the password is cached.
     let factor = ann.begin_second_factor(&app.bearer).await;
     for _ in 0..2 {
         right.get("/protected").await.expect(200);
@@ -38,7 +38,7 @@ async fn basic_refuses_the_right_password_of_who_has_a_second_factor(setup: Test
         refused.expect_detail(401, WRONG_PASSWORD);
         assert_eq!(refused.comparable(), of_bob.comparable());
     }
-    // A code in place of the password, or behind it, is none.
+    // A code in place of the password, or appended to it, is not accepted.
     for password in [
         factor.next_code(),
         format!("{}{}", ann.password, factor.next_code()),
@@ -72,13 +72,13 @@ async fn basic_refuses_the_right_password_of_who_has_a_second_factor(setup: Test
 
 async fn a_password_that_a_replica_remembers_is_refused_from_the_next_request_on(store: Store) {
     let (app, other, [here, there]) = two_replicas(TestSetup::all_in_one(store)).await;
-    // One is used by programs with Basic only, the other by people.
+    // Programs use one replica, only with HTTP Basic. People use the other one.
     let basic = Api::at(&other.address("basic"));
     assert_eq!(here.base(), other.address("bearer"));
     for round in 0..5 {
         let user = app.user(&format!("user {round}")).await;
         let remembered = basic.with_basic(&user.username, &user.password);
-        // The second answer is from the cache.
+        // The second response is from the Basic cache.
         for _ in 0..2 {
             remembered.get("/protected").await.expect(200);
         }

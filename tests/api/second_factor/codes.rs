@@ -1,4 +1,4 @@
-//! Which codes are good, and when.
+//! Which one-time codes are valid, and when.
 
 use super::{INCORRECT, INVALID, ON, confirm, expect_no_entry, try_session, turn_off};
 use e2e::{
@@ -13,8 +13,9 @@ for_two_deployments!(
     a_code_is_read_however_it_is_typed,
 );
 
-/// The statuses of logins with the codes at these distances from now in seconds, each as if it was
-/// the first one; all of them in one step, as far from its ends as clocks may differ.
+/// Returns the statuses of logins with the codes of these moments, in seconds from now, each sent
+/// as if it were the first one. All logins fall into one step, and stay away from its ends because
+/// clocks may differ.
 async fn statuses(app: &TestApp, user: &TestUser, factor: &SecondFactor) -> Vec<(i64, u16)> {
     const DISTANCES: [i64; 7] = [-90, -60, -30, 0, 30, 60, 90];
     eventually("logins within one step", async || {
@@ -56,7 +57,7 @@ async fn a_code_is_good_once_and_those_before_it_are_not_good_any_more(setup: Te
     let own = app.bearer.with_token(&ann.token);
     let first = factor.code();
     confirm(&own, &first).await.expect_message(ON);
-    // The code that turned it on is used, wherever it is sent.
+    // The code that turned on the second factor is used up, wherever it is sent.
     expect_no_entry(&ann.try_code(&app.bearer, &first).await, INVALID);
     expect_no_entry(&try_session(&app.bearer, &ann, &first).await, INVALID);
     let next = factor.next_code();
@@ -67,7 +68,7 @@ async fn a_code_is_good_once_and_those_before_it_are_not_good_any_more(setup: Te
         expect_no_entry(&try_session(&app.bearer, &ann, used).await, INVALID);
         turn_off(&own, used).await.expect_detail(400, INCORRECT);
     }
-    // As if that was long ago.
+    // From here on, all earlier codes count as used long ago.
     app.database.forget_codes().await;
     try_session(&app.bearer, &ann, &factor.code())
         .await
@@ -97,7 +98,7 @@ async fn a_code_is_read_however_it_is_typed(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let factor = ann.turn_on_second_factor(&app.bearer).await;
-    // The digits of other scripts stand in a row, from this zero on.
+    // Unicode has the ten digits of each script in a row, which begins with this zero.
     let in_script = |zero: u32, code: &str| -> String {
         let digit = |it: char| char::from_u32(u32::from(it) - u32::from('0') + zero);
         code.chars().filter_map(digit).collect()

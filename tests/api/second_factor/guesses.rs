@@ -1,5 +1,6 @@
-//! Guesses of codes by somebody who knows the password or has a session: ten an hour, wherever they are sent from, and a
-//! hundred of recovery codes. Each purpose and kind of code has its own count.
+//! Guesses of codes by a client that knows the password or has a session. It gets ten guesses an
+//! hour, wherever they are sent from, and a hundred for recovery codes. Each purpose and each kind
+//! of code has its own count.
 
 use super::{
     INCORRECT, INVALID, OFF, ON, REQUIRED, confirm, expect_no_entry, turn_off, two_replicas,
@@ -23,7 +24,7 @@ for_two_deployments!(
 );
 
 const AN_HOUR_LATER: &str = "UPDATE second_factor SET wrong_since = wrong_since - 3600";
-/// Leaves the count of wrong ones.
+/// Makes used codes valid again and leaves the count of wrong ones.
 const NO_CODE_WAS_USED: &str = "UPDATE second_factor SET last_step = 0";
 
 #[track_caller]
@@ -40,8 +41,8 @@ fn expect_too_many(response: &TestResponse) {
     );
 }
 
-/// Sends more wrong codes than are tried, all at once, each from another address. Returns how many
-/// were tried.
+/// Sends more wrong codes than may be tried, all at once and each from another address. Returns how
+/// many were tried.
 async fn guess(apis: &[Api; 2], user: &TestUser, factor: &SecondFactor) -> usize {
     let guesses = (0..30).map(|number| {
         let (api, otp) = (apis[number % 2].clone(), factor.totp.wrong());
@@ -77,10 +78,10 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
         assert_eq!(guess(&apis, &ann, &factor).await, 10, "hour {hour}");
         app.database.execute(NO_CODE_WAS_USED).await;
         for api in &apis {
-            // Now the right one neither.
+            // Now the right code is refused, too.
             expect_too_many(&ann.try_code(api, &factor.code()).await);
             expect_too_many(&ann.try_code(api, "nonsense").await);
-            // Without a code, the answer is as ever, as is that to a wrong password.
+            // The responses to a missing code and to a wrong password stay the same.
             let body = json!({ "username": "ann", "password": ann.password });
             expect_no_entry(&api.post("/login", &body).await, REQUIRED);
             let body = json!({ "username": "ann", "password": "wrong", "otp": "000000" });
@@ -91,12 +92,12 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
         // Recovery codes are not blocked.
         ann.log_in_with_code(&apis[hour], &factor.recovery_codes[1 + hour])
             .await;
-        // Nothing of that prolonged it.
+        // None of these requests prolonged the block.
         app.database.execute(AN_HOUR_LATER).await;
         ann.log_in_with_code(&apis[hour], &factor.code()).await;
         app.database.execute(NO_CODE_WAS_USED).await;
     }
-    // Nor does it block the code of a change by somebody who is signed in.
+    // The block does not apply to the code with which a signed-in user confirms a change.
     assert_eq!(guess(&apis, &ann, &factor).await, 10);
     app.database.execute(NO_CODE_WAS_USED).await;
     expect_too_many(&ann.try_code(&app.bearer, &factor.code()).await);
@@ -105,7 +106,8 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
         .expect_message(OFF);
 }
 
-/// Sends more wrong codes than are tried, all at once, by a session at two replicas. Returns how many were tried.
+/// Sends more wrong codes than may be tried, all at once, by a session at two replicas. Returns how
+/// many were tried.
 async fn guess_by_session(apis: &[Api; 2], token: &str, wrong: &str, guesses: usize) -> usize {
     let guesses = (0..guesses).map(|number| {
         let (api, wrong) = (apis[number % 2].with_token(token), wrong.to_owned());
@@ -124,7 +126,7 @@ async fn guess_by_session(apis: &[Api; 2], token: &str, wrong: &str, guesses: us
     tried
 }
 
-/// A code of the form of a recovery code.
+/// A wrong code in the form of a recovery code.
 const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
 
 async fn a_stolen_session_blocks_no_code_of_its_user_at_sign_in(store: Store) {
@@ -143,7 +145,8 @@ async fn a_stolen_session_blocks_no_code_of_its_user_at_sign_in(store: Store) {
     app.database.execute(NO_CODE_WAS_USED).await;
     let codes = &factor.recovery_codes;
     for (api, recovery_code) in apis.iter().zip([&codes[1], &codes[2]]) {
-        // The owner signs in by either kind of code; the session tries no more of them.
+        // The owner signs in with either kind of code, and the stolen session cannot try any more
+        // codes.
         ann.log_in_with_code(api, recovery_code).await;
         for code in [&factor.code(), &codes[3]] {
             expect_too_many(&turn_off(&api.with_token(&stolen), code).await);
@@ -151,7 +154,7 @@ async fn a_stolen_session_blocks_no_code_of_its_user_at_sign_in(store: Store) {
         ann.log_in_with_code(api, &factor.code()).await;
         app.database.execute(NO_CODE_WAS_USED).await;
     }
-    // A restart forgets nothing.
+    // A restart does not reset the counts.
     app.restart_gateway().await;
     for code in [&factor.code(), &codes[3]] {
         let stolen = app.bearer.with_token(&stolen);
@@ -193,13 +196,13 @@ async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
     for _ in 0..3 {
         confirm(&own, &wrong).await.expect_detail(400, INCORRECT);
     }
-    // A new beginning is no new count.
+    // Beginning again does not reset the count.
     let factor = ann.begin_second_factor(&app.bearer).await;
     let wrong = factor.totp.wrong();
     confirm(&own, &factor.code()).await.expect_message(ON);
     let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let own = app.bearer.with_token(&ann.token);
-    // Good codes do not take them back.
+    // Right codes do not reduce the count.
     for _ in 0..3 {
         turn_off(&own, &wrong).await.expect_detail(400, INCORRECT);
     }
@@ -209,7 +212,7 @@ async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
     for bad in [&*wrong, "nonsense", "-"].repeat(3) {
         expect_no_entry(&ann.try_code(&app.bearer, bad).await, INVALID);
     }
-    // A used one is a wrong one.
+    // A code that was already used counts as a wrong one.
     let used = factor.next_code();
     expect_no_entry(&ann.try_code(&app.bearer, &used).await, INVALID);
     expect_too_many(&ann.try_code(&app.bearer, &wrong).await);
@@ -240,7 +243,7 @@ async fn wrong_codes_of_one_user_lock_out_no_other(setup: TestSetup) {
     expect_too_many(&ann.try_code(&app.bearer, &factor.next_code()).await);
     bob.log_in_with_code(&app.bearer, &of_bob.next_code()).await;
     app.try_log_in("eve", &eve.password).await.expect(200);
-    // An admin helps who cannot wait: the count goes with the second factor.
+    // A user who cannot wait asks an admin, because the count disappears with the second factor.
     let admin = app.admin().await;
     let path = format!("/users/{}/second-factor", ann.id);
     let removed = app.bearer.with_token(&admin.token).delete(&path).await;

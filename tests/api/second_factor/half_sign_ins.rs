@@ -1,4 +1,5 @@
-//! Half sign-ins, whose password was right and whose code is missing: what they are good for, where, and until when.
+//! Pending sign-ins, whose password was right and whose code is still missing: what they are good
+//! for, at which host, and until when.
 
 use super::{
     ENDED as TOKEN_ENDED, INVALID, OFF, confirm,
@@ -34,7 +35,7 @@ for_one_deployment!(
 
 const ROUNDS: usize = 5;
 
-/// How many sessions of applications and of the API there are.
+/// Returns how many sessions there are, for applications and for the API.
 async fn count_sessions(app: &TestApp) -> usize {
     let sessions = "SELECT 1 FROM api_key WHERE session_user_id IS NOT NULL";
     app.database.count_rows(sessions).await
@@ -45,7 +46,7 @@ async fn a_half_sign_in_goes_on_at_another_replica_and_is_used_up_at_all(store: 
     let ann = app.user("ann").await;
     let factor = ann.turn_on_second_factor(&here).await;
     for (number, (first, second)) in [(&here, &there), (&there, &here)].into_iter().enumerate() {
-        // The page has the address of the proxy in front of both.
+        // Both replicas are behind one proxy, so the page has the same address at each.
         let host = &HTTPS[..];
         let page = send_password(first, "ann", &ann.password, host).await;
         let pending = pending_of(&page);
@@ -78,12 +79,13 @@ async fn of_two_right_codes_for_a_half_sign_in_at_the_same_moment_one_counts(sto
         };
         cookie_of(&good);
         expect_refused(&refused, "TOKEN_INVALID", ENDED);
-        // One sign-in makes two.
+        // One sign-in creates two sessions.
         assert_eq!(count_sessions(&app).await, before + 2, "round {round}");
     }
 }
 
-/// Sends more wrong codes than are tried, all at once at two replicas. Returns how many were tried.
+/// Sends more wrong codes than may be tried, all at once at two replicas. Returns how many were
+/// tried.
 async fn guess(apis: &[Api; 2], pending: &[String; 2], factor: &SecondFactor) -> usize {
     let guesses = (0..30).map(|number| {
         let (api, otp) = (apis[number % 2].clone(), factor.totp.wrong());
@@ -112,7 +114,7 @@ async fn wrong_codes_for_half_sign_ins_at_two_replicas_at_once_have_one_count(st
     let begin = async |api| pending_of(&send_password(api, "ann", &ann.password, &HTTPS).await);
     let pending = [begin(&apis[0]).await, begin(&apis[1]).await];
     assert_eq!(guess(&apis, &pending, &factor).await, 10);
-    // It is the count of every other sign-in.
+    // All other sign-ins of the user share this count.
     let full = ann.try_code(&app.bearer, &factor.next_code()).await;
     full.expect_detail(429, "Too many attempts, try again later.");
     let full = send_code(&apis[0], &pending[0], &factor.next_code(), &HTTPS).await;
@@ -128,7 +130,7 @@ async fn a_half_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(sto
         begin(&app.bearer, &ann).await,
         begin(&app.bearer, &ann).await,
     ];
-    // Four minutes later.
+    // After this statement, four minutes have passed.
     let wait = "UPDATE pending_sign_in SET expires_at = expires_at - 240";
     app.database.execute(wait).await;
     cookie_of(&send_code(&app.bearer, &first, &factor.recovery_codes[0], &[]).await);
@@ -256,7 +258,7 @@ async fn a_half_sign_in_is_no_credential(setup: TestSetup) {
         let refused = send_code(&app.bearer, garbage, &otp, &[]).await;
         expect_refused(&refused, "TOKEN_INVALID", ENDED);
     }
-    // None of them used the code, or the half sign-in.
+    // None of these requests used up the code or the pending sign-in.
     cookie_of(&send_code(&app.bearer, &pending, &otp, &[]).await);
 }
 
@@ -301,7 +303,7 @@ async fn a_half_sign_in_takes_only_codes_of_its_user(setup: TestSetup) {
     let of_ann = ann.turn_on_second_factor(&app.bearer).await;
     let of_bob = bob.turn_on_second_factor(&app.bearer).await;
     let pending = begin(&app.bearer, &bob).await;
-    // The form names ann, but the half sign-in is bob's.
+    // The form names ann, but the pending sign-in belongs to bob.
     for code in [of_ann.next_code(), of_ann.recovery_codes[0].clone()] {
         let refused = send_code(&app.bearer, &pending, &code, &[]).await;
         expect_refused(&refused, "OTP_INVALID", INVALID);
@@ -333,7 +335,7 @@ async fn somebody_who_is_signed_in_stays_so_until_another_has_signed_in(setup: T
     let of_ann = cookie_of(&done);
     assert_eq!(name(&of_ann).await.as_deref(), Some("ann"));
     assert_eq!(name(&of_bob).await, None, "the session before has ended");
-    // Without a cookie nothing was to end, and the code cannot be sent again.
+    // Without a cookie there was no session to end, and the code cannot be sent again.
     let again = send_code(&app.bearer, &pending, &factor.recovery_codes[0], &[]).await;
     expect_refused(&again, "TOKEN_INVALID", ENDED);
     confirm(&app.bearer.with_token(&pending), "000000")

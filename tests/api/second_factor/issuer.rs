@@ -1,4 +1,4 @@
-//! What authenticator applications show beside the username.
+//! The issuer, which authenticator applications show beside the username.
 
 use crate::grpc::client;
 use e2e::{
@@ -61,7 +61,7 @@ async fn a_caller_names_the_issuer_and_a_bad_one_is_refused_before_anything_else
             expect_error(refused, Code::InvalidArgument, "REQUEST_INVALID");
         }
     }
-    // No client of the HTTP API chooses it.
+    // A client of the HTTP API cannot choose the issuer.
     let body = json!({ "current_password": ann.password, "issuer": "evil" });
     let begun = app.bearer.with_token(&ann.token).post(PATH, &body).await;
     let url = begun.expect(201).json()["otpauth_url"].to_string();

@@ -1,4 +1,4 @@
-//! What the record, the log and a copy of the database have of second factors.
+//! What the record, the log and a copy of the database contain about second factors.
 
 use super::{INVALID, OFF, ON, REQUIRED, confirm, expect_no_entry, turn_off};
 use crate::audit::audit;
@@ -12,7 +12,8 @@ for_two_deployments!(
     a_copy_of_the_database_has_no_secret,
 );
 
-/// Of the record, the newest first: fields of the entries about this user whose events begin so.
+/// Returns these fields of the record's entries about the user, the newest first, if the event
+/// begins with one of `starts`.
 async fn rows(api: &Api, user: &TestUser, fields: &[&str], starts: &[&str]) -> Vec<Value> {
     let path = format!("/audit?limit=200&user_id={}", user.id);
     let body = api.get(&path).await.expect(200).json();
@@ -39,7 +40,7 @@ async fn each_change_of_a_second_factor_is_in_the_record_and_the_audit(setup: Te
     let as_admin = app.bearer.with_token(&admin.token);
     let factor = ann.begin_second_factor(&app.bearer).await;
     let own = app.bearer.with_token(&ann.token);
-    // What was refused is no change.
+    // A refused code is not recorded as a change.
     confirm(&own, &factor.totp.wrong()).await.expect(400);
     confirm(&own, &factor.code()).await.expect_message(ON);
     let ann = ann
@@ -146,7 +147,8 @@ async fn a_refused_sign_in_says_what_was_missing(setup: TestSetup) {
         json!(["login", "wrong_password"]),
     ]);
     assert_eq!(refused, expected);
-    // A password alone is no sign-in: one for the registration, one for each that was made.
+    // A right password alone does not count as a sign-in. The log has one line for the registration
+    // and one for each completed sign-in.
     let ok = audit(app.auth(), "login_ok", 4).await;
     let of_ann = ok.iter().filter(|line| line["username"] == "ann");
     let methods: Vec<_> = of_ann.map(|line| line["method"].clone()).collect();
@@ -177,7 +179,7 @@ async fn a_refused_sign_in_says_what_was_missing(setup: TestSetup) {
 async fn a_copy_of_the_database_has_no_secret(setup: TestSetup) {
     let app = setup.with("LOG_FORMAT", "json").start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
-    // One that was confirmed and used, and one that was only begun.
+    // One second factor was confirmed and used, the other was only begun.
     let on = ann.turn_on_second_factor(&app.bearer).await;
     ann.log_in_with_code(&app.bearer, &on.recovery_codes[0])
         .await;
@@ -185,7 +187,7 @@ async fn a_copy_of_the_database_has_no_secret(setup: TestSetup) {
     let begun = bob.begin_second_factor(&app.bearer).await;
     let copy = app.database.copy_of_users().await;
     let contains = |bytes: &[u8]| copy.windows(bytes.len()).any(|window| window == bytes);
-    // That it is a copy at all.
+    // Without this check, an empty copy would pass the test.
     assert!(contains(b"second_factor_begun") && contains(b"otp:$2b$"));
     let said = [&*app.auth().stderr(), &*app.gateway().stderr()].concat();
     for factor in [on, begun] {

@@ -1,4 +1,4 @@
-//! Recovery codes, for those who lost the phone.
+//! Recovery codes, for users who have lost their phone.
 
 use super::{INVALID, OFF, expect_no_entry, state, try_session, turn_off};
 use e2e::{TestSetup, TestUser, for_two_deployments, second_factor::PATH};
@@ -32,11 +32,11 @@ async fn each_recovery_code_is_good_once_however_it_is_typed(setup: TestSetup) {
         own.get(PATH)
             .await
             .expect_json(200, &state(true, 9 - index));
-        // Ten wrong codes would be too many.
+        // The wrong codes are forgotten, because ten of them would be too many.
         app.database.forget_codes().await;
         expect_no_entry(&ann.try_code(&app.bearer, code).await, INVALID);
     }
-    // The last one turns it off.
+    // The last recovery code turns off the second factor.
     let own = app.bearer.with_token(&token);
     turn_off(&own, &codes[9]).await.expect_message(OFF);
     own.get(PATH).await.expect_json(200, &state(false, 0));

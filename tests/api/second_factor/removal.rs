@@ -1,4 +1,5 @@
-//! `DELETE /users/{user_id}/second-factor`: an admin helps a user who lost the phone.
+//! `DELETE /users/{user_id}/second-factor`, with which an admin helps a user who has lost the
+//! phone.
 
 use super::{OFF, state};
 use e2e::{TestSetup, TestUser, for_two_deployments, second_factor::PATH};
@@ -42,7 +43,7 @@ async fn an_admin_in_person_removes_the_second_factor_of_another_user(setup: Tes
     let not_on = as_admin.delete(&path(bob.id)).await;
     not_on.expect_detail(400, "Second factor is not on.");
     not_on.expect_header("rolegate-reason", Some("SECOND_FACTOR_STATE"));
-    // One that was only begun is none.
+    // A second factor that was only begun cannot be removed.
     bob.begin_second_factor(&app.bearer).await;
     as_admin
         .delete(&path(bob.id))
@@ -66,13 +67,13 @@ async fn an_admin_in_person_removes_the_second_factor_of_another_user(setup: Tes
         .get("/protected")
         .await
         .expect(200);
-    // The user may begin anew, with other codes.
+    // The user may turn on a second factor again, and gets other codes.
     let second = ann.turn_on_second_factor(&app.bearer).await;
     ann.try_code(&app.bearer, &factor.recovery_codes[0])
         .await
         .expect(401);
     let ann = ann.log_in_with_code(&app.bearer, &second.next_code()).await;
-    // Neither may an admin who is none any more.
+    // A former admin may not remove a second factor either.
     app.set_role(&admin, &ann, "author").await.expect(200);
     app.set_role(&admin, &bob, "admin").await.expect(200);
     app.bearer

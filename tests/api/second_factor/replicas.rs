@@ -1,5 +1,5 @@
-//! Codes at replicas, which share nothing but the database: wherever one is seen first, it is good
-//! once.
+//! Codes at several replicas, which share nothing but the database. A code is good once, whichever
+//! replica sees it first.
 
 use super::{INCORRECT, INVALID, OFF, expect_no_entry, try_session, turn_off, two_replicas};
 use e2e::{Api, Store, TestResponse, TestSetup, TestUser, for_both_stores};
@@ -45,7 +45,7 @@ fn expect_one(responses: [TestResponse; 2]) {
     expect_no_entry(&refused, INVALID);
 }
 
-/// Both at the same moment.
+/// Sends the same code to both addresses at the same moment.
 async fn twice(user: &TestUser, apis: [&Api; 2], code: &str) -> [TestResponse; 2] {
     tokio::join!(user.try_code(apis[0], code), user.try_code(apis[1], code)).into()
 }
@@ -97,7 +97,8 @@ async fn of_a_login_and_an_end_by_one_code_at_the_same_moment_one_counts(store: 
         let (entry, end) = tokio::join!(ann.try_code(&here, &code), turn_off(&own, &code));
         if end.status == 200 {
             end.expect_message(OFF);
-            // Once it is off, a login needs no code: then both are good.
+            // If the second factor was turned off first, the login needs no code, and both requests
+            // succeed.
             if entry.status != 200 {
                 expect_no_entry(&entry, INVALID);
             }

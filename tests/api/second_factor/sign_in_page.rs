@@ -1,4 +1,5 @@
-//! The page where people sign in, and who has a second factor: the right password leads to a page with the code alone.
+//! The sign-in page for users with a second factor: the right password leads to a page that asks
+//! only for the code.
 
 use super::{INVALID, ON, REQUIRED, WRONG_PASSWORD, confirm};
 use crate::sign_in::{OWN_PAGE, cookie_of, form_of, get, submit};
@@ -10,7 +11,7 @@ for_all_deployments!(the_page_asks_for_a_code_only_who_knows_the_password);
 const BACK: &str = "/console/#/posts";
 pub(super) const ENDED: &str = "This sign-in has ended. Sign in again.";
 
-/// Sends the first page with this password.
+/// Sends the form of the first page, with this password.
 pub(super) async fn send_password(
     api: &Api,
     username: &str,
@@ -21,7 +22,7 @@ pub(super) async fn send_password(
     submit(api, "/sign-in", &form, &[&[OWN_PAGE], headers].concat()).await
 }
 
-/// Sends the page of the code.
+/// Sends the form of the page that asks for the code.
 pub(super) async fn send_code(
     api: &Api,
     pending: &str,
@@ -40,7 +41,7 @@ pub(super) async fn send_code(
     submit(api, "/sign-in", form, &[&[OWN_PAGE], headers].concat()).await
 }
 
-/// The secret in the page of the code.
+/// Returns the secret of the pending sign-in, which is in the page that asks for the code.
 #[track_caller]
 pub(super) fn pending_of(page: &TestResponse) -> String {
     expect_page(page, "", true);
@@ -54,12 +55,13 @@ pub(super) fn pending_of(page: &TestResponse) -> String {
     pending.to_owned()
 }
 
-/// A pending sign-in of this user.
+/// Begins a pending sign-in of this user and returns its secret.
 pub(super) async fn begin(api: &Api, user: &TestUser) -> String {
     pending_of(&send_password(api, &user.username, &user.password, &[]).await)
 }
 
-/// Asserts a page that signs nobody in, with this problem, and whether it asks for the code or the password.
+/// Asserts that the page signs nobody in, shows this problem, and asks for the code or for the
+/// password.
 #[track_caller]
 pub(super) fn expect_page(page: &TestResponse, problem: &str, asks_for_code: bool) {
     page.expect_header("set-cookie", None)
@@ -75,7 +77,7 @@ pub(super) fn expect_page(page: &TestResponse, problem: &str, asks_for_code: boo
     }
 }
 
-/// Asserts a code that did not sign in.
+/// Asserts that the code did not sign the user in.
 #[track_caller]
 pub(super) fn expect_refused(page: &TestResponse, reason: &str, problem: &str) {
     page.expect(401)
@@ -87,7 +89,7 @@ async fn the_page_asks_for_a_code_only_who_knows_the_password(setup: TestSetup) 
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let api = &app.bearer;
-    // Begun, it is not asked for.
+    // While the second factor is only begun, the page does not ask for a code.
     let factor = ann.begin_second_factor(api).await;
     cookie_of(&send_password(api, "ann", &ann.password, &[]).await);
     let own = api.with_token(&ann.token);
@@ -122,7 +124,7 @@ async fn the_page_asks_for_a_code_only_who_knows_the_password(setup: TestSetup) 
         let used = send_code(api, &pending, otp, &[]).await;
         expect_refused(&used, "OTP_INVALID", INVALID);
     }
-    // The programs of the version before send both at once.
+    // Programs of the previous version send the password and the code at once.
     let form = form_of("ann", &ann.password, BACK) + "&otp=" + &factor.recovery_codes[2];
     cookie_of(&submit(api, "/sign-in", &form, &[OWN_PAGE]).await);
 }

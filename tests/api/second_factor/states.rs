@@ -1,4 +1,4 @@
-//! What is refused in which state, and in which order.
+//! Which requests a second factor refuses in each of its states, and in which order the checks run.
 
 use super::{INCORRECT, OFF, ON, confirm, state, turn_off};
 use crate::api_keys::create_key;
@@ -38,7 +38,7 @@ async fn each_change_needs_its_state(setup: TestSetup) {
 
     let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let own = app.bearer.with_token(&ann.token);
-    // Whatever the password or the code is.
+    // The refusal does not depend on the password or the code.
     for password in [&*ann.password, "wrong"] {
         let begun = own
             .post(PATH, &json!({ "current_password": password }))
@@ -65,7 +65,7 @@ async fn only_the_current_password_begins_a_second_factor(setup: TestSetup) {
             .await
             .expect_detail(400, "Current password is incorrect.");
     }
-    // As at a login, where they count too.
+    // Wrong passwords count here as at a login, and the two share one count.
     begin(&ann.password).await.expect(429).expect_retry_after();
     app.try_log_in("ann", &ann.password).await.expect(429);
     assert_eq!(
@@ -79,7 +79,7 @@ async fn what_was_turned_off_is_forgotten_and_asks_for_nothing(setup: TestSetup)
     let ann = app.user("ann").await;
     let stored = app.database.user("ann").await;
     let mut former = Vec::new();
-    // By a code, and by a recovery code.
+    // One round turns the second factor off with a code, the other with a recovery code.
     for round in 0..2 {
         let ann = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
         let factor = ann.turn_on_second_factor(&app.bearer).await;
@@ -98,7 +98,7 @@ async fn what_was_turned_off_is_forgotten_and_asks_for_nothing(setup: TestSetup)
             factor.recovery_codes[7].clone()
         };
         turn_off(&own, &otp).await.expect_message(OFF);
-        // That ends nothing.
+        // Turning off the second factor ends no credential.
         own.get(PATH).await.expect_json(200, &state(false, 0));
         app.try_log_in("ann", &ann.password).await.expect(200);
         ann.try_code(&app.bearer, "nonsense").await.expect(200);
@@ -121,7 +121,8 @@ async fn what_was_turned_off_is_forgotten_and_asks_for_nothing(setup: TestSetup)
     ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
 }
 
-/// Each request also fails every check after the expected one.
+/// Sends requests that fail the expected check and every check after it, which shows the order of
+/// the checks.
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
