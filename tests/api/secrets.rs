@@ -1,4 +1,4 @@
-//! No password, hash, token or secret in logs, spans or metrics.
+//! No password, hash, token or other secret may appear in logs, spans or metrics.
 
 mod exercise_all;
 
@@ -12,7 +12,7 @@ async fn no_secret_is_logged_at_trace(setup: TestSetup) {
     nothing_secret_is_printed(setup.with("RUST_LOG", "trace")).await;
 }
 
-/// JSON logs, spans and metrics.
+/// Searches logs in JSON, spans and metrics.
 async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     let collector = Collector::start().await;
     let setup = setup
@@ -34,7 +34,8 @@ async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
     }
 }
 
-/// Returns the secrets, and the metrics for a further search.
+/// Searches the output of the programs. Returns the secrets and the metrics, so that the caller can
+/// search further.
 async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
     let app = setup.start().await;
     let mut secrets = exercise_all(&app).await;
@@ -64,7 +65,7 @@ async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
                 .collect();
             assert!(lines.is_empty(), "{secret} was printed: {lines:#?}");
         }
-        // No parts either, such as a token without its signature.
+        // Parts of secrets must not be printed either, such as a token without its signature.
         assert!(
             !printed.contains("eyJ"),
             "part of a token was printed: {printed}"

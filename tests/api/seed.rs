@@ -1,4 +1,4 @@
-//! The seeded admin, at the first start and after restarts.
+//! The user `admin`, which the first start creates, after that start and after restarts.
 
 use e2e::{
     ADMIN_PASSWORD, Process, TestDatabase, TestSetup, for_all_deployments, for_two_deployments,
@@ -47,7 +47,7 @@ async fn start_warns_if_and_only_if_no_admin_is_enabled(setup: TestSetup) {
         (&[&["set-role", "admin", "user"][..]], true),
         (&[&["create", "ann", "--role", "admin"]], false),
         (&[&["disable", "ann"]], true),
-        // The first of two admins is disabled.
+        // The first of two admins is disabled, so one is left.
         (
             &[
                 &["set-role", "admin", "admin"],
@@ -57,7 +57,7 @@ async fn start_warns_if_and_only_if_no_admin_is_enabled(setup: TestSetup) {
             false,
         ),
         (&[&["delete", "ann"]], true),
-        // This start creates it again.
+        // This start creates the user `admin` again.
         (&[&["delete", "admin"]], false),
     ] {
         for command in commands {

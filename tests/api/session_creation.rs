@@ -1,4 +1,4 @@
-//! `POST /sessions`: the checks and errors of `/login`, names, and the limit.
+//! `POST /sessions`, with the checks and errors of `/login`, the names of sessions, and the limit.
 
 use crate::sessions::{create_session, of_creation};
 use e2e::{ADMIN_PASSWORD, TestSetup, for_one_deployment, for_two_deployments};
@@ -145,7 +145,7 @@ async fn bad_names_are_refused_before_the_password_is_checked(setup: TestSetup) 
             .expect_header("rolegate-reason", Some(reason));
     }
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
-    // None of them was a guess.
+    // None of these requests counted as a guess of the password.
     for name in ["a:b", &"é".repeat(100), "👩‍👩‍👧 phone"] {
         let body = json!({ "username": "admin", "password": ADMIN_PASSWORD, "name": name });
         let (token, _) = of_creation(&app.bearer.post("/sessions", &body).await);

@@ -1,4 +1,4 @@
-//! Sessions that end while something else is done by them or by their password.
+//! Sessions that end while their token or their user's password is in use.
 
 use crate::sessions::create_session;
 use e2e::{TestResponse, TestSetup, for_two_deployments};
@@ -96,7 +96,7 @@ async fn a_session_makes_keys_before_its_logout_and_never_after(setup: TestSetup
         }
         key(3).await.expect_detail(401, ENDED);
     }
-    // Each that was made is there, and no other.
+    // The list has exactly the keys that were created.
     let keys = app
         .bearer
         .with_token(&ann.token)
@@ -122,7 +122,7 @@ async fn of_two_sessions_that_end_each_other_at_once_neither_gets_an_error(setup
         for response in [&by_one, &by_two] {
             match response.status {
                 200 => _ = response.expect_message("Sessions ended."),
-                // The other one was first.
+                // The other session was faster and ended this one.
                 _ => _ = response.expect_detail(401, ENDED),
             }
         }
@@ -138,7 +138,7 @@ async fn of_two_sessions_that_end_each_other_at_once_neither_gets_an_error(setup
     }
 }
 
-/// In no order do their writes lock each other out.
+/// The writes of these requests must not deadlock, whatever their order.
 async fn sessions_that_are_made_used_and_ended_at_once_never_get_an_error(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
@@ -149,7 +149,7 @@ async fn sessions_that_are_made_used_and_ended_at_once_never_get_an_error(setup:
             for round in 0..ROUNDS {
                 let body = json!({ "username": "ann", "password": ann.password });
                 let made = bearer.post("/sessions", &body).await;
-                // A revocation between the checks of its password, twice.
+                // Revocations at the same time made both attempts of this sign-in fail.
                 if made.status == 401 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Sessions: where they are accepted, how they are listed, and how they are ended.
+//! Sessions: where they are accepted, how they are listed, and how they end.
 
 use crate::api_keys::create_key;
 use e2e::{
@@ -20,13 +20,13 @@ for_two_deployments!(sessions_are_listed_and_ended_by_their_user_and_by_admins);
 
 const ENDED: &str = "Invalid or expired token.";
 
-/// A session of the user of this name: its token, and the response without it.
+/// Creates a session of the user with this name. Returns its token, and the rest of the response.
 pub(crate) async fn create_session(api: &Api, username: &str, password: &str) -> (String, Value) {
     let body = json!({ "username": username, "password": password });
     of_creation(&api.post("/sessions", &body).await)
 }
 
-/// The session that was made by this request.
+/// Returns the token and the rest of a response that created a session.
 pub(crate) fn of_creation(response: &TestResponse) -> (String, Value) {
     let mut session = response.expect(201).json();
     let location = format!("/profile/sessions/{}", session["id"]);
@@ -56,7 +56,7 @@ pub(crate) async fn log_out(api: &Api) -> TestResponse {
     api.send(api.request(Method::POST, "/logout")).await
 }
 
-/// The ids of one's own sessions.
+/// Returns the ids of the caller's own sessions.
 pub(crate) async fn listed(api: &Api) -> Vec<i64> {
     let body = api.get("/profile/sessions").await.expect(200).json();
     let sessions = body["sessions"].as_array().expect("sessions");
@@ -104,12 +104,12 @@ async fn a_session_is_accepted_wherever_a_token_is(setup: TestSetup) {
     let path = format!("/posts/{}", made["id"]);
     api.put(&path, &post).await.expect(200);
     delete(&api, &path).await.expect(200);
-    // Unlike an API key, it may do what its user may.
+    // Unlike an API key, a session may do everything that its user may.
     create_key(&api, &json!({ "name": "export" })).await;
     delete(&api, "/profile/keys")
         .await
         .expect_message("API keys deleted.");
-    // It is no password.
+    // A session is not accepted as a password.
     app.basic
         .with_basic("ann", &session)
         .get("/protected")
@@ -211,7 +211,8 @@ async fn a_session_has_the_stored_role_and_ends_from_the_next_request_on(setup: 
         }
     }
     let (key, _) = create_key(&one, &json!({ "name": "export" })).await;
-    // By a session only that one ends, by an access token all of them and all access tokens.
+    // A logout with a session ends only that session. A logout with an access token ends all
+    // sessions and all access tokens of the user.
     log_out(&one).await.expect_message("Logged out.");
     one.get("/profile").await.expect_detail(401, ENDED);
     log_out(&one).await.expect_detail(401, ENDED);
@@ -309,7 +310,7 @@ async fn sessions_are_listed_and_ended_by_their_user_and_by_admins(setup: TestSe
     delete(&app.bearer, "/profile/sessions/x")
         .await
         .expect_detail(401, "Not authenticated.");
-    // A program may see them, and ends none.
+    // An API key may list the sessions and cannot end any.
     let (key, stored) = create_key(&one, &json!({ "name": "export" })).await;
     let as_key = app.bearer.with_token(&key);
     assert_eq!(listed(&as_key).await.len(), 2);
@@ -319,7 +320,7 @@ async fn sessions_are_listed_and_ended_by_their_user_and_by_admins(setup: TestSe
     ] {
         refused.expect_detail(403, "Insufficient privileges.");
     }
-    // Neither kind is found by the id of the other.
+    // The id of a key does not find a session, nor does the id of a session find a key.
     let of_key = format!("/profile/sessions/{}", stored["id"]);
     delete(&one, &of_key)
         .await

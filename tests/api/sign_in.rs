@@ -1,4 +1,5 @@
-//! `/sign-in` and `/sign-out`, as browsers use them, and what other pages may not do with them.
+//! `/sign-in` and `/sign-out`, as browsers use them, and what pages of other sites must not achieve
+//! with them.
 
 mod brand;
 mod cookies;
@@ -32,7 +33,7 @@ for_split_deployments!(an_outage_is_shown_on_the_page_and_keeps_the_cookies);
 
 const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 pub(crate) const OWN_PAGE: (&str, &str) = ("sec-fetch-site", "same-origin");
-/// As a proxy that ends TLS says it.
+/// The headers by which a proxy that terminates TLS describes the request.
 pub(crate) const HTTPS: [(&str, &str); 2] =
     [("host", "auth.example.org"), ("x-forwarded-proto", "https")];
 
@@ -58,7 +59,7 @@ fn with(request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
     })
 }
 
-/// Sends a form as a page of ours does, with more headers.
+/// Sends a form as one of Rolegate's pages does, with additional headers.
 pub(crate) async fn submit(
     api: &Api,
     path: &str,
@@ -71,8 +72,8 @@ pub(crate) async fn submit(
     api.send(with(request.body(form.to_owned()), headers)).await
 }
 
-/// The cookie that a sign-in set for the place where it leads, as the browser sends it: `name=value`. There may be
-/// another one, with a session of its own.
+/// Returns the cookie that a sign-in set for the place where it leads, as the browser sends it:
+/// `name=value`. The response may set another cookie, which has its own session.
 #[track_caller]
 pub(crate) fn cookie_of(response: &TestResponse) -> String {
     let set = response.expect(303).headers.get_all("set-cookie").iter();
@@ -151,7 +152,7 @@ async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
         (&listed["user_agent"], &listed["current"]),
         (&json!("Mozilla/5.0"), &json!(true))
     );
-    // Changes too, as any client that sends a token.
+    // The cookie may also make changes, as the token of any client may.
     let post = json!({ "title": "from the console", "content": "text" });
     let request = app.bearer.request(Method::POST, "/posts").json(&post);
     let request = request
@@ -162,7 +163,7 @@ async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
         .await
         .expect_detail(403, "Insufficient privileges.");
 
-    // Opening the page ends nothing.
+    // Opening the page with a GET does not end the session.
     get(&app.bearer, "/sign-out", &with_cookie)
         .await
         .expect(200);
@@ -189,7 +190,7 @@ async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
         2,
         "{signed_out}"
     );
-    // A copy of it is worth nothing.
+    // A copy of the cookie is no longer valid.
     let ended = get(&app.bearer, "/me", &with_cookie).await;
     ended.expect_detail(401, "Invalid or expired token.");
     let token = format!("rgs_{session}");
@@ -252,7 +253,7 @@ async fn a_wrong_password_costs_a_hash_and_counts_as_an_attempt(setup: TestSetup
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
 }
 
-/// What auth-service decides about a session in a cookie.
+/// Returns the decision of auth-service about a session from a cookie.
 pub(crate) async fn decide(
     app: &TestApp,
     session: &str,
@@ -285,7 +286,8 @@ async fn a_cookie_that_was_sent_before_is_never_the_one_after(setup: TestSetup) 
         let answer = decide(&app, token).await.expect("good in a cookie");
         assert_eq!(answer.into_inner().user.expect("a user").username, "ann");
     }
-    // It was that of the same browser, which has no use for it.
+    // The sign-in ended the session that the same browser had before, because the browser no longer
+    // has its cookie.
     let token = of_bob.trim_start_matches("rolegate=");
     assert!(decide(&app, token).await.is_err());
 }
@@ -321,7 +323,8 @@ async fn no_other_page_makes_its_visitors_guess_or_signs_them_in_or_out(setup: T
     }
     let with_cookie = [OWN_PAGE, ("cookie", cookie.as_str())];
     get(&app.bearer, "/me", &with_cookie).await.expect(200);
-    // None of them was a guess. A browser without Fetch Metadata says the origin only.
+    // None of these requests counted as a guess. A browser without Fetch Metadata sends only the
+    // origin.
     let form = form_of("admin", ADMIN_PASSWORD, "");
     submit(&app.bearer, "/sign-in", &form, &[("origin", &own)])
         .await
@@ -338,7 +341,7 @@ async fn refused_forms_of_other_pages_are_in_the_audit_log(setup: TestSetup) {
             ("sec-fetch-site", "cross-site"),
             ("cookie", cookie.as_str()),
         ];
-        // Once a minute for each client and route.
+        // The log has one line a minute for each client and route.
         for _ in 0..3 {
             submit(&app.bearer, path, &form, &headers).await.expect(403);
         }
@@ -465,7 +468,8 @@ async fn a_return_address_is_followed_only_to_known_origins(setup: TestSetup) {
     assert!(page.body.contains("is too long to return to."), "{page}");
     let policy = page.header("content-security-policy").expect("a policy");
     assert!(!policy.contains("form-action"), "{policy}");
-    // The form keeps the address of the page, which counts where the field is missing.
+    // The form is sent to the address of the page, whose `return` counts where the form has no such
+    // field.
     let form = "username=admin&password=".to_owned() + &ADMIN_PASSWORD.replace(' ', "+");
     for (path, location) in [
         (
@@ -602,7 +606,7 @@ async fn what_leads_nobody_back_and_what_no_proxy_passes_is_logged_once_for_a_ho
             "{page}"
         );
     }
-    // Strangers do not fill the log.
+    // Strangers cannot fill the log with the names of many hosts.
     for number in 0..30 {
         app.bearer.get(&back(&format!("h{number}.example"))).await;
         let at = format!("h{number}.example");

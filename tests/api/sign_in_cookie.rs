@@ -1,4 +1,4 @@
-//! The cookie of the sign-in page at `/authorize` and in Envoy's `Check`, which answer alike.
+//! The cookie of the sign-in page, at `/authorize` and in Envoy's `Check`, which must answer alike.
 
 mod application;
 pub(crate) mod browser;
@@ -41,7 +41,7 @@ fn for_domain(setup: TestSetup) -> TestSetup {
     setup.with("SIGN_IN_URL", "https://auth.example.org/sign-in")
 }
 
-/// The server, and ann with a session for her cookie.
+/// Starts a deployment, creates the user ann, and creates a session for her cookie.
 async fn start(setup: TestSetup) -> (TestApp, Proxies, TestUser, String) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
@@ -87,7 +87,7 @@ async fn a_session_in_a_cookie_is_read_live(setup: TestSetup) {
             .expect_passed("user");
         session
     };
-    // A logout everywhere, an admin, and the user's other sessions end it too.
+    // A logout of all tokens, an admin, and the user's other sessions end the session, too.
     let session = good().await;
     app.bearer.with_token(&ann.token).log_out().await;
     ended(&session).await;
@@ -206,7 +206,7 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
             .with("accept", "text/html"),
         Browser::get().with("sec-fetch-mode", "same-origin"),
         Browser::navigation().with("sec-fetch-mode", "navigate"),
-        // The page itself, which the proxy should have passed.
+        // This is the sign-in page itself, which the proxy should have passed without asking.
         Browser {
             path: "/sign-in",
             ..Browser::navigation()
@@ -223,7 +223,8 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
             .iter()
             .filter(|(name, _)| *name == "sec-fetch-mode");
         let is_of_page = modes.count() > 0;
-        // The dialog of a browser interrupts no page, and opens for nobody who has a page to sign in at.
+        // A browser must not open its password dialog in the middle of a page, nor for a person who
+        // has a page to sign in at.
         let expected = if is_of_page {
             &["Bearer"][..]
         } else {
@@ -416,7 +417,7 @@ async fn a_change_that_another_page_may_have_caused_is_in_the_audit_log(setup: T
             (&line["reason"], &line["required_roles"]),
             (&json!("CROSS_SITE"), &json!("admin"))
         );
-        // Nobody looked the session up.
+        // The session was not looked up, so the line does not name the actor.
         for name in ["actor", "actor_id", "session"] {
             assert_eq!(line.get(name), None, "{line}");
         }

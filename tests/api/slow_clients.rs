@@ -1,4 +1,4 @@
-//! Slow clients, and clients that only hold connections.
+//! Slow clients, and clients that only hold connections open.
 
 use e2e::{Store, TestSetup, within_bounds};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ async fn incomplete_request_head_times_out_after_10_seconds() {
     slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:")
         .await
         .expect("sent");
-    // A byte every half second does not extend the timeout.
+    // One byte every half second must not extend the timeout.
     let trickle = async {
         let mut received = Vec::new();
         let (mut reading, mut writing) = slow.split();

@@ -1,4 +1,4 @@
-//! Foreign, expired and malformed tokens.
+//! Access tokens that are foreign, expired or malformed.
 
 use e2e::{
     SIGNING_SECRET, TestApp, TestSetup, for_all_deployments, for_one_deployment,
@@ -22,7 +22,7 @@ for_one_deployment!(
 
 const SECRET: &str = SIGNING_SECRET;
 
-/// Asserts that every protected endpoint rejects this token.
+/// Asserts that every protected endpoint refuses this token.
 async fn expect_refused(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
     for response in [
@@ -53,7 +53,7 @@ async fn expect_claims_refused(app: &TestApp, claims: &Value) {
     expect_refused(app, &token::signed(&token::plain_header(), claims, SECRET)).await;
 }
 
-/// Claims of the admin, so that only the tested fault can cause a rejection.
+/// Returns the claims of the admin, so that only the tested fault can cause a refusal.
 async fn admin_claims(app: &TestApp) -> Value {
     token::claims_of(app.admin().await.id)
 }
@@ -122,7 +122,7 @@ async fn other_secrets_and_algorithms_are_rejected(setup: TestSetup) {
         )
         .await;
     }
-    // The signature is valid for HS256; only `alg` differs.
+    // The signature is valid for HS256, and only `alg` differs.
     for name in [
         "none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA",
     ] {
@@ -196,7 +196,7 @@ async fn sub_other_than_a_canonical_id_is_rejected(setup: TestSetup) {
         expect_claims_refused(&app, &with(claims.clone(), "sub", sub)).await;
     }
     expect_claims_refused(&app, &without(claims.clone(), "sub")).await;
-    // Integers, but of no user.
+    // These are integers, but no user has them as an id.
     for sub in [
         "0",
         "-1",

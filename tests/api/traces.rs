@@ -1,4 +1,4 @@
-//! One request is one trace, through both services down to the query.
+//! One request makes one trace, through both services down to the query.
 
 use e2e::{
     CollectedSpan, Collector, Store, TestApp, TestSetup, for_all_deployments, for_two_deployments,
@@ -19,12 +19,12 @@ async fn traced(setup: TestSetup) -> (TestApp, Collector) {
     let collector = Collector::start().await;
     let setup = setup
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url())
-        // Exported soon, so that tests do not wait long.
+        // Spans are exported soon, so that tests do not wait long.
         .with("OTEL_BSP_SCHEDULE_DELAY", "50");
     (setup.start().await, collector)
 }
 
-/// The span with this name and this parent, in the trace of the parent.
+/// Returns the span with this name and this parent, in the trace of the parent.
 async fn child(collector: &Collector, name: &str, parent: &CollectedSpan) -> CollectedSpan {
     let what = format!(
         "a span {name} below {parent:?}, not {:?}",
@@ -195,7 +195,7 @@ async fn traceparent_is_followed_only_from_a_trusted_proxy(setup: TestSetup) {
 #[tokio::test]
 async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not_delay_it() {
     let collector = Collector::start().await;
-    // The kernel accepts connections; nothing answers.
+    // The kernel accepts connections to this port, but nothing answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let silent = format!("http://{}", silent.local_addr().expect("bound"));
     let mut durations = Vec::new();
@@ -218,7 +218,7 @@ async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not
     let [healthy, hanging] = durations[..] else {
         panic!("one process each")
     };
-    // The exporter itself would wait 10 seconds.
+    // The exporter alone would wait 10 seconds.
     assert!(
         hanging < healthy * 4 + Duration::from_secs(8),
         "{hanging:?}, {healthy:?} without"

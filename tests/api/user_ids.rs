@@ -1,4 +1,4 @@
-//! The `user_id` in a path.
+//! The `user_id` in a path, valid and invalid.
 
 use e2e::{TestSetup, for_one_deployment, for_two_deployments};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Username lookup with our client, which splits it into batches.
+//! The lookup of usernames with Rolegate's own client, which splits it into batches.
 
 use e2e::{TestApp, TestSetup, for_two_deployments};
 use rolegate_auth_client::{AuthClient, CallContext};
@@ -26,7 +26,7 @@ async fn any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out(setup: 
     let client = client(&app);
     let (of_admin, of_ann) = ((admin.id, "admin".to_owned()), (ann.id, "ann".to_owned()));
     let both = HashMap::from([of_admin, of_ann.clone()]);
-    // More than one batch, with users in the first and in the last.
+    // These ids need more than one batch, with users in the first and in the last.
     let many: Vec<i64> = [ann.id]
         .into_iter()
         .chain(1_000..2_000)

@@ -58,7 +58,7 @@ async fn deleted_user_loses_all_access_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let basic = app.basic.with_basic("ann", &ann.password);
-    // Fills the caches: of Basic, and of batched reads.
+    // These requests fill the Basic cache and use the batched reads.
     basic.get("/protected").await.expect(200);
     app.bearer
         .with_token(&ann.token)
@@ -104,7 +104,7 @@ async fn reregistered_username_inherits_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, old) = (app.admin().await, app.user_with_role("ann", "admin").await);
     delete(&app, &admin, old.id).await.expect(200);
-    // Even with the same password.
+    // The new user has the same password, and still inherits nothing.
     let new = app.user("ann").await;
     assert_ne!(new.id, old.id);
     assert_eq!(app.database.user("ann").await.expect("stored").role, "user");
@@ -133,13 +133,14 @@ async fn own_account_and_the_user_named_admin_cannot_be_deleted(setup: TestSetup
     delete(&app, &ann, admin.id)
         .await
         .expect_detail(400, refused);
-    // The next start would seed it again, whatever its role.
+    // The user named `admin` cannot be deleted, whatever the role, because the next start would
+    // create it again.
     app.set_role(&ann, &admin, "user").await.expect(200);
     delete(&app, &ann, admin.id)
         .await
         .expect_detail(400, refused);
     assert_eq!(app.database.count_users().await, 2);
-    // The name is compared byte for byte.
+    // The name is compared byte for byte, so the user `Admin` can be deleted.
     let other = app.user("Admin").await;
     delete(&app, &ann, other.id).await.expect(200);
 }
@@ -157,7 +158,7 @@ async fn id_of_a_deleted_user_is_not_reused(setup: TestSetup) {
         if round == 2 {
             app.kill_auth().await;
             app.start_auth(None).await;
-            // The gateway may not have reconnected yet.
+            // The gateway may not be connected again yet.
             eventually("auth-service to be found again", async || {
                 let login = app.try_log_in("admin", ADMIN_PASSWORD).await;
                 (login.status == 200).then_some(())

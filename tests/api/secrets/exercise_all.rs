@@ -1,4 +1,5 @@
-//! Every endpoint and every call, with valid and invalid input and marked words in place of secrets.
+//! Uses every endpoint and every call with valid and invalid input. Recognizable words stand in
+//! place of secrets.
 
 use crate::{
     password_links::{new_link, redeem},
@@ -19,10 +20,10 @@ const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
 const NEW_PASSWORD: &str = "planted-new-password-52aa";
 const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
 const WRONG_CODE: &str = "planted-code-9d40";
-/// Posts are not secret, but no request body may be logged.
+/// The content of posts is not secret, but no request body may be logged.
 const POST: &str = "planted-post-6e41";
 
-/// Returns the words that must not be logged.
+/// Sends all requests. Returns the words that must not be logged.
 pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     for api in [&app.bearer, &app.basic] {
         registrations(api).await;
@@ -113,7 +114,8 @@ async fn log_in(app: &TestApp) -> TestUser {
     TestUser::log_in(&app.bearer, "ann", PASSWORD).await
 }
 
-/// With the token of a user, an admin or without one; the admin makes ann an author.
+/// Sends requests with the token of a user or an admin, or without one. With the admin's token they
+/// make ann an author.
 async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     for path in [
         "/profile",
@@ -142,8 +144,8 @@ async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     malformed(api, Method::PUT, "/profile/password").await;
 }
 
-/// Good and bad cookies at both ways for proxies to ask. Returns the sessions without their first characters,
-/// which denials name.
+/// Sends good and bad cookies to both kinds of proxies. Returns the sessions without their first
+/// characters, which denials name.
 async fn sessions_in_cookies(app: &TestApp, ann: &TestUser) -> Vec<String> {
     let good = new_session(app, ann, false).await;
     let of_domain = new_session(app, ann, true).await;
@@ -170,7 +172,7 @@ async fn sessions_in_cookies(app: &TestApp, ann: &TestUser) -> Vec<String> {
         .into()
 }
 
-/// Makes keys, and uses good and bad ones everywhere. Returns them all.
+/// Creates API keys, and uses good and bad ones everywhere. Returns all of them.
 async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
     let own = app.bearer.with_token(&ann.token);
     malformed(&own, Method::POST, "/profile/keys").await;
@@ -216,7 +218,8 @@ async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
     vec![key, other, unknown]
 }
 
-/// Good and bad links and codes. Returns the links, and what the user keeps of the second factor.
+/// Uses good and bad links and codes. Returns the links, and the secrets of the second factor that
+/// the user keeps.
 async fn links_and_second_factors(app: &TestApp, admin: &TestUser) -> Vec<String> {
     let eve = app.user("eve").await;
     let link = new_link(app, admin, eve.id).await;
@@ -266,7 +269,7 @@ async fn links_and_second_factors(app: &TestApp, admin: &TestUser) -> Vec<String
         .collect()
 }
 
-/// Writes, reads and deletes posts.
+/// Creates, reads and deletes posts.
 async fn posts(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
     let post = json!({ "title": POST, "content": POST });
@@ -300,7 +303,7 @@ async fn posts(app: &TestApp, token: &str) {
     delete(&api, &path).await;
 }
 
-/// What an author must not do.
+/// Tries what an author may not do with another author's post.
 async fn others_post(app: &TestApp, admin: &TestUser, ann: &TestUser) {
     let post = json!({ "title": POST, "content": POST });
     let made = app

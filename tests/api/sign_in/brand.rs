@@ -1,4 +1,4 @@
-//! The title, the logo and the help of the operator, and the language of the pages.
+//! The operator's title, logo and help text on the pages, and the language of the pages.
 
 use super::{HTTPS, get};
 use e2e::{TestSetup, for_two_deployments};

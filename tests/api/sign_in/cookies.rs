@@ -1,4 +1,4 @@
-//! The cookies: their attributes, and what they are good for.
+//! The cookies of the sign-in page: their attributes, and which endpoints accept them.
 
 use super::{HTTPS, OWN_PAGE, cookie_of, form_of, get, submit};
 use crate::sign_in_cookie::browser::new_session;
@@ -18,7 +18,7 @@ for_one_deployment!(
 
 const ATTRIBUTES: &str = "Max-Age=2592000; HttpOnly; Secure; SameSite=Lax";
 
-/// Signs the admin in over HTTPS. Returns the whole `Set-Cookie`.
+/// Signs the admin in over HTTPS. Returns the cookie and the whole `Set-Cookie`.
 async fn sign_in(app: &TestApp, back: &str) -> (String, String) {
     let form = form_of("admin", ADMIN_PASSWORD, back);
     let headers = [&HTTPS[..], &[OWN_PAGE]].concat();
@@ -38,7 +38,7 @@ async fn over_https_the_cookie_is_for_this_host_only(setup: TestSetup) {
         "{of_console}"
     );
     assert_eq!(set, format!("{of_console}; Path=/; {ATTRIBUTES}"));
-    // The one of applications is not for the API.
+    // The API refuses the cookie for applications.
     for (cookie, status) in [(&cookie, 401), (&of_console, 200)] {
         let headers = [&HTTPS[..], &[OWN_PAGE, ("cookie", cookie)]].concat();
         get(&app.bearer, "/me", &headers).await.expect(status);
@@ -106,7 +106,7 @@ async fn a_session_for_a_domain_is_no_token_and_ends_at_sign_out(setup: TestSetu
         session.starts_with("rgd_") && session.len() == 47,
         "{session}"
     );
-    // Every host of the domain receives it, so it opens applications only.
+    // Every host of the domain receives this cookie, so its session opens only applications.
     assert!(authorize(&app, session, true).await && !authorize(&app, session, false).await);
     let by_token = app.bearer.with_token(session);
     for path in ["/me", "/profile", "/users", "/profile/sessions"] {
@@ -131,7 +131,7 @@ async fn a_session_for_a_domain_is_no_token_and_ends_at_sign_out(setup: TestSetu
             .expect_detail(401, "Not authenticated.");
     }
     assert!(authorize(&app, session, true).await);
-    // A sibling host that sets the name again does not keep the session alive.
+    // A sibling host cannot keep the session alive by setting a cookie of the same name.
     let twice = format!("__Secure-rolegate=rgd_{}; {cookie}", "A".repeat(43));
     let headers = [&HTTPS[..], &[OWN_PAGE, ("cookie", &twice)]].concat();
     let signed_out = submit(&app.bearer, "/sign-out", "", &headers).await;
@@ -193,7 +193,7 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
         ("cookie", good.as_str()),
     ];
     get(&app.bearer, "/me", &twice).await.expect(401);
-    // Basic has no cookies, and neither has the address of proxies this one.
+    // The Basic address accepts no cookies, and the address of proxies does not accept this one.
     for api in [
         app.basic.clone(),
         Api::at(&app.gateway().address("forward")),
@@ -203,7 +203,7 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
             assert_ne!(response.status, 200, "{response}");
         }
     }
-    // An `Authorization` of the request counts, whatever it is.
+    // If the request has an `Authorization` header, that header decides, whatever it says.
     let both = [
         OWN_PAGE,
         ("cookie", good.as_str()),
@@ -214,7 +214,8 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
         .expect_detail(401, "Invalid or expired token.");
 }
 
-/// A sibling host can set the cookie of the domain any number of times, and its session may be the attacker's own.
+/// All sessions in the cookies must end, because a sibling host can set the domain's cookie any
+/// number of times, and its session may belong to the attacker.
 async fn every_session_in_the_cookies_ends_at_sign_out_and_at_the_next_sign_in(setup: TestSetup) {
     let setup = setup.with("COOKIE_DOMAIN", "example.org");
     let app = setup
@@ -248,7 +249,8 @@ async fn every_session_in_the_cookies_ends_at_sign_out_and_at_the_next_sign_in(s
             }
         }
     }
-    // Each end is recorded with the user whose session it was, who ended it by the session itself.
+    // Each end is recorded for the user of the session, as done by that user with the session
+    // itself.
     let admin = app.admin().await;
     let query = format!("/audit?event=session_ended&user_id={}", evil.id);
     let listed = app.bearer.with_token(&admin.token).get(&query).await;

@@ -1,5 +1,5 @@
-//! Sessions for applications: they are in the cookie of a host, which its application can read, so they are good in
-//! cookies only.
+//! Sessions for applications. They are in the cookie of a host, whose application can read it, so
+//! they are accepted only from cookies.
 
 use super::browser::{Browser, Proxies, new_session};
 use crate::{
@@ -22,7 +22,7 @@ for_two_deployments!(a_sign_in_to_the_console_makes_two_sessions_that_people_see
 
 const ENDED: &str = "Invalid or expired token.";
 
-/// The sessions in the cookies that a sign-in set, in their order.
+/// Returns the names and sessions of the cookies that a sign-in set, in their order.
 fn sessions_of(response: &TestResponse) -> Vec<(String, String)> {
     let set = response.expect(303).headers.get_all("set-cookie").iter();
     let pair = |it: &reqwest::header::HeaderValue| {
@@ -38,7 +38,7 @@ async fn sign_in(api: &Api, user: &TestUser, back: &str) -> Vec<(String, String)
     sessions_of(&submit(api, "/sign-in", &form, &[OWN_PAGE]).await)
 }
 
-/// No endpoint takes it, whatever its user may do.
+/// Asserts that no endpoint accepts the session as a token, whatever its user may do.
 async fn expect_no_token(api: &Api, session: &str, id: i64) {
     let bearer = api.with_token(session);
     for path in [
@@ -107,7 +107,7 @@ async fn a_session_from_before_is_restricted_at_all_replicas_when_a_cookie_first
     let ann = app.user("ann").await;
     let session = new_session(&app, &ann, false).await;
     let (of_program, _) = create_session(&here, "ann", &ann.password).await;
-    // Programs of the version before do not write the column.
+    // Programs of the previous version do not write this column.
     app.database
         .execute("UPDATE api_key SET cookie_only = (1 = 0), pair_id = NULL")
         .await;
@@ -117,7 +117,7 @@ async fn a_session_from_before_is_restricted_at_all_replicas_when_a_cookie_first
         }
     }
     let proxies = Proxies::of(&app).await;
-    // Neither a cookie that is refused nor one of the console restricts it.
+    // Neither a refused cookie nor a cookie of the console restricts the session.
     let change = Browser {
         method: "POST",
         ..Browser::get().cookie(&session)
@@ -186,7 +186,8 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
     };
     assert_eq!(only["current"], true);
 
-    // A new password in the console, and the end of all others, leave this browser signed in.
+    // This browser stays signed in when the console sets a new password and ends all other
+    // sessions.
     let own = app.bearer.with_token(of_console);
     let passwords = json!({ "current_password": ann.password, "new_password": "another" });
     own.put("/profile/password", &passwords).await.expect(200);
@@ -196,7 +197,7 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
         .await
         .expect("it follows its user");
 
-    // From elsewhere, the one entry ends both, as a logout and a sign-out do.
+    // The single entry in the list ends both sessions, and so do a logout and a sign-out.
     for end in ["entry", "logout", "sign-out"] {
         let ann = TestUser {
             password: "another".to_owned(),
@@ -229,7 +230,8 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
         own.get("/me").await.expect_detail(401, ENDED);
         assert!(decide(&app, of_application).await.is_err(), "{end}");
     }
-    // Each half alone ends both, and a second person who signs in to the console is that person everywhere.
+    // Each of the two sessions ends both. A second person who signs in to the console replaces the
+    // first one everywhere.
     let bob = app.user("bob").await;
     for presented in ["rolegate-console", "rolegate"] {
         let made = sign_in(&app.bearer, &bob, "/console/").await;
@@ -255,14 +257,16 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
     assert!(decide(&app, &made[1].1).await.is_err(), "bob has left");
     let decision = decide(&app, &second[1].1).await.expect("good in a cookie");
     assert_eq!(decision.into_inner().user.expect("a user").username, "ann");
-    // The person of an application is left alone, who is signed in at the same host.
+    // The sign-in to the console leaves the session for applications alone, which belongs to the
+    // person who is signed in at the same host.
     let taken = format!("rolegate={of_application}");
     let form = form_of("ann", "another", "/console/");
     let headers = [OWN_PAGE, ("cookie", taken.as_str())];
     let made = sessions_of(&submit(&app.bearer, "/sign-in", &form, &headers).await);
     assert_eq!(made.len(), 1, "{made:?}");
     decide(&app, of_application).await.expect("it goes on");
-    // The session for applications that is not needed has not taken the other half with it.
+    // The console's session is still valid, although the unneeded session for applications was
+    // ended.
     let console = app.bearer.with_token(&made[0].1);
     console.get("/me").await.expect(200);
 }

@@ -1,4 +1,4 @@
-//! Requests of browsers to an application, of which two proxies ask.
+//! Requests of browsers to an application, about which two kinds of proxies ask Rolegate.
 
 use e2e::{
     Api, TestApp, TestUser,
@@ -18,26 +18,26 @@ pub(crate) struct Browser {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// What the configuration of the proxy says of credentials.
+    /// Which credentials count, as the configuration of the proxy says.
     pub(crate) credentials: Option<&'static str>,
 }
 
-/// What the browser, or the application, gets.
+/// What the browser or the application receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// 200 if the request passes.
+    /// The HTTP status; 200 if the request passes.
     pub(crate) status: u16,
-    /// Of an error.
+    /// The reason of an error; empty if there is no error.
     pub(crate) reason: String,
     pub(crate) location: String,
-    /// `WWW-Authenticate`: of Basic, browsers show a dialog.
+    /// The values of `WWW-Authenticate`. For Basic, browsers open a password dialog.
     pub(crate) challenges: Vec<String>,
-    /// Of the user, if the request passes.
+    /// The role of the user, if the request passes.
     pub(crate) role: String,
     body: String,
 }
 
-/// Both ways to ask.
+/// The two kinds of proxies, each with its way to ask.
 pub(crate) struct Proxies {
     pub(crate) forward: Api,
     pub(crate) envoy: Client,
@@ -53,13 +53,13 @@ impl Browser {
         }
     }
 
-    /// Through a proxy whose configuration says this of credentials.
+    /// Sends the request through a proxy whose configuration names these credentials.
     pub(crate) fn credentials(mut self, which: &'static str) -> Self {
         self.credentials = Some(which);
         self
     }
 
-    /// By a click.
+    /// Opens the page as a click does.
     pub(crate) fn navigation() -> Self {
         Self::get().with("sec-fetch-mode", "navigate")
     }
@@ -78,7 +78,8 @@ impl Browser {
         self.with("cookie", &format!("theme=dark; {name}={session}; lang=en"))
     }
 
-    /// As Envoy asks; `is_raw`: with `encode_raw_headers`.
+    /// Builds the check that Envoy sends. With `is_raw`, Envoy is configured with
+    /// `encode_raw_headers`.
     pub(crate) fn check(&self, roles: &str, is_raw: bool) -> CheckRequest {
         let mut check = ext_authz::check(Some(roles), None);
         let attributes = check.attributes.as_mut().expect("attributes");
@@ -126,12 +127,13 @@ impl Proxies {
         }
     }
 
-    /// The answer to a request that any user may make.
+    /// Asks whether any user may make this request.
     pub(crate) async fn ask(&self, browser: &Browser) -> Answer {
         self.ask_for("*", browser).await
     }
 
-    /// The answer of the gateway, which is that of auth-service to either form of a check.
+    /// Asks the gateway, and asserts that auth-service answers either form of Envoy's check in the
+    /// same way.
     pub(crate) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
         let mut query = Vec::new();
         if roles != "*" {
@@ -227,7 +229,7 @@ impl Answer {
     }
 }
 
-/// A session of this user, for the cookie of a host or of a domain.
+/// Creates a session of this user, for the cookie of a host or of a domain.
 pub(crate) async fn new_session(app: &TestApp, user: &TestUser, for_domain: bool) -> String {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let (username, password) = (user.username.clone(), user.password.clone());
@@ -249,7 +251,7 @@ pub(crate) async fn new_session(app: &TestApp, user: &TestUser, for_domain: bool
     made.token
 }
 
-/// As the page signs out.
+/// Ends a session as the sign-out page does.
 pub(crate) async fn sign_out(app: &TestApp, session: &str) {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let message = RevokeTokensRequest {

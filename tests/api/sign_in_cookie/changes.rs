@@ -1,4 +1,5 @@
-//! Cross-site request forgery: what may change something needs a page of the application.
+//! Cross-site request forgery: a request that may change something must come from a page of the
+//! application.
 
 use super::{browser::Browser, start};
 use crate::audit::audit;
@@ -34,7 +35,7 @@ async fn a_change_needs_a_page_of_the_application(setup: TestSetup) {
             ("sec-fetch-site", "none"),
             ("origin", "null"),
             ("origin", "https://evil.example"),
-            // A sibling, the other scheme, another port.
+            // These origins are a sibling host, the other scheme, and another port.
             ("origin", "https://sibling.example.org"),
             ("origin", "http://app.example.org"),
             ("origin", "https://app.example.org:8443"),
@@ -58,7 +59,7 @@ async fn a_change_needs_a_page_of_the_application(setup: TestSetup) {
                 .await
                 .expect_passed("user");
         }
-        // Without the cookie there is nothing to misuse.
+        // Without the cookie, another site has nothing to misuse.
         let anonymous = Browser {
             method,
             ..Browser::get()
@@ -99,7 +100,9 @@ async fn a_websocket_needs_a_page_of_the_application(setup: TestSetup) {
     }
 }
 
-/// A proxy that forgets to overwrite it passes on what a client says; one that removes it says nothing.
+/// A request counts as a change unless the proxy names exactly one safe method. A proxy that
+/// forgets to overwrite the header passes on what a client says, and a proxy that removes it says
+/// nothing.
 async fn the_method_that_a_proxy_does_not_say_is_a_change(setup: TestSetup) {
     let (_app, proxies, _, session) = start(setup).await;
     let ask = async |methods: &[&str], site: &str| {
@@ -131,7 +134,8 @@ async fn the_method_that_a_proxy_does_not_say_is_a_change(setup: TestSetup) {
     ask(&["GET"], "cross-site").await.expect(200);
 }
 
-/// Browsers add it to requests of any page, as they do with a cookie. It is not checked, so it is no guess either.
+/// Browsers send a remembered password with requests of any page, as they do with a cookie. Such a
+/// change is refused before the password is checked, so a wrong one does not count as a guess.
 async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_site(
     setup: TestSetup,
 ) {

@@ -1,4 +1,5 @@
-//! Proxies in front of applications whose `Authorization` is not for Rolegate: only the cookie counts.
+//! Proxies in front of applications that use `Authorization` for themselves: only the cookie
+//! counts.
 
 use super::{
     PAGE, audit,
@@ -66,7 +67,7 @@ async fn where_only_the_cookie_counts_authorization_says_nothing(setup: TestSetu
 async fn a_denial_names_the_session_and_nobody_whom_authorization_names(setup: TestSetup) {
     let (app, proxies, ann, session) = start(setup.with("LOG_FORMAT", "json")).await;
     let admin = app.admin().await;
-    // Of a signature that is not Rolegate's, but with the claims of the admin.
+    // The token has the claims of the admin, and a signature that is not from Rolegate.
     let claims = admin.token.rsplit_once('.').expect("a signature").0;
     for (tried, authorization) in [
         format!("Bearer {claims}.forged"),
@@ -78,7 +79,7 @@ async fn a_denial_names_the_session_and_nobody_whom_authorization_names(setup: T
     {
         let browser = Browser::get().credentials("cookie").cookie(&session);
         let browser = browser.with("authorization", authorization);
-        // One line for each route and actor in a minute.
+        // The log has one line a minute for each route and actor, so each request has other roles.
         let roles = ["admin", "author", "author,admin"][tried];
         let denied = proxies.ask_for(roles, &browser).await;
         denied.expect_refused(403, "ROLE_INSUFFICIENT");

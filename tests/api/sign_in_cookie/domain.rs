@@ -1,4 +1,4 @@
-//! Sessions for a domain.
+//! Sessions for the cookie of a domain.
 
 use super::{
     browser::{Browser, Proxies, new_session},
@@ -21,7 +21,8 @@ use tonic::Code;
 
 for_two_deployments!(a_session_for_a_domain_is_good_in_its_cookie_only);
 
-/// Every host of the domain receives it. What each endpoint of the API says to it is in `access`.
+/// The session is accepted only from its cookie, because every host of the domain receives it. What
+/// each endpoint of the API answers to it is tested in `access`.
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn a_session_for_a_domain_is_good_in_its_cookie_only(setup: TestSetup) {
     let app = for_domain(setup).start().await;

@@ -1,5 +1,5 @@
-//! Several cookies of one name, of which another host of the domain may have set some, and forms that were sent after
-//! their session had ended.
+//! Several cookies of one name, some of which another host of the domain may have set, and forms
+//! that are sent after their session has ended.
 
 use super::{
     DOMAIN_PAGE, PAGE,
@@ -15,7 +15,8 @@ for_one_deployment!(
     an_address_that_is_too_long_leads_to_the_root_and_says_so,
 );
 
-/// Asks in every order, in one line and in several, as a person, a script and a program.
+/// Sends the cookies in every order, in one header and in several, as a person, a script and a
+/// program.
 async fn ask_with(proxies: &Proxies, cookies: &[&str], expect: impl Fn(&Answer, bool)) {
     let mut turned = cookies.to_vec();
     for _ in 0..cookies.len() {
@@ -36,7 +37,7 @@ async fn ask_with(proxies: &Proxies, cookies: &[&str], expect: impl Fn(&Answer, 
                 };
                 let answer = proxies.ask(&browser).await;
                 expect(&answer, is_person);
-                // No dialog for a password opens.
+                // The browser does not open a password dialog.
                 let is_bearer = |challenge: &String| challenge.starts_with("Bearer");
                 assert!(answer.challenges.iter().all(is_bearer), "{answer:?}");
             }
@@ -44,7 +45,8 @@ async fn ask_with(proxies: &Proxies, cookies: &[&str], expect: impl Fn(&Answer, 
     }
 }
 
-/// After a change of `COOKIE_DOMAIN` the old and the new cookie both reach a host. A sibling host may toss one, too.
+/// An ended session beside a valid one is ignored. After a change of `COOKIE_DOMAIN`, a host
+/// receives both the old and the new cookie, and a sibling host may set one, too.
 async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     let app = for_domain(setup).start().await;
     let proxies = Proxies::of(&app).await;
@@ -61,7 +63,8 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
             answer.expect_refused(401, "NOT_AUTHENTICATED");
         }
     };
-    // Whose sign-in is it? Neither counts, in whichever order they come, also for whoever has both roles.
+    // With two valid sessions it is unclear who signed in. Neither counts, whatever the order, even
+    // if both users have the role.
     let both = [cookie(&own), cookie(&other)];
     ask_with(&proxies, &[&both[0], &both[1]], is_refused).await;
     let dead = format!("rgd_{}", "A".repeat(43));
@@ -71,7 +74,7 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     for session in [&other, &mine] {
         sign_out(&app, session).await;
     }
-    // One of them has ended.
+    // Now one of the sessions has ended.
     ask_with(&proxies, &[&both[0], &both[1]], |answer, _| {
         answer.expect_passed("author");
     })
@@ -93,7 +96,7 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     proxies.ask(&change).await.expect_refused(403, "CROSS_SITE");
     let change = change.with("sec-fetch-site", "same-origin");
     proxies.ask(&change).await.expect_passed("author");
-    // All have.
+    // Now all sessions have ended.
     sign_out(&app, &own).await;
     let is_ended = |answer: &Answer, is_person: bool| {
         if is_person {
@@ -121,7 +124,7 @@ async fn what_is_no_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
         })
         .await;
     }
-    // More than any browser has: nobody looks all of them up.
+    // Nine cookies are more than any browser has, so their sessions are not looked up.
     for (count, passes) in [(7, true), (8, false), (200, false)] {
         let tossed = (0..count).map(|number| format!("__Host-rolegate=rgs_{number:043}"));
         let mut cookies: Vec<_> = tossed.collect();
@@ -166,7 +169,7 @@ async fn a_form_sent_after_its_session_leads_back_to_its_page(setup: TestSetup) 
         .ask(&late)
         .await
         .expect_led("/sign-in?return=%2Fedit&unsaved");
-    // A script learns the status and goes nowhere.
+    // A script receives the status and is not redirected.
     let script = Browser {
         headers: late
             .headers

@@ -1,5 +1,6 @@
-//! Random walks of people through the page, in a small model of a browser: whatever they do, nobody is led in a circle,
-//! and a right password leads where they wanted. `WALK_SEED` repeats a walk.
+//! Random walks of people through the sign-in page, in a small model of a browser. Whatever they
+//! do, the page never redirects them in a circle, and the right password leads where they wanted to
+//! go. `WALK_SEED` repeats a walk.
 
 use super::browser::Proxies;
 use crate::sign_in::{OWN_PAGE, form_of, submit};
@@ -15,9 +16,9 @@ for_one_deployment!(
 
 const WALKS: u64 = 500;
 const STEPS: usize = 10;
-/// A browser gives up after 20.
+/// The most redirects in a row that the test accepts. A browser gives up after 20.
 const MAX_REDIRECTS: usize = 8;
-/// The limit of a user's sessions is 140 a minute.
+/// How many walks share a user, because a user may create only 140 sessions a minute.
 const WALKS_OF_A_USER: u64 = 6;
 
 const OWN_HOST: Site = Site {
@@ -31,9 +32,10 @@ const DOMAIN: Site = Site {
     cookie_domain: Some("example.org"),
 };
 
-/// A deployment: applications at `app` and, for a domain, `other`.
+/// A deployment with an application at the host `app` and, with a cookie for the domain, another
+/// one at `other`.
 struct Site {
-    /// The host of the page.
+    /// The host of the sign-in page.
     page: &'static str,
     /// The name of the cookie for applications.
     cookie: &'static str,
@@ -50,11 +52,11 @@ struct World {
 struct Cookie {
     name: String,
     value: String,
-    /// The host, or the domain for all hosts below it.
+    /// The host that receives the cookie, or the domain if all hosts below it receive it.
     host: String,
 }
 
-/// What a browser shows.
+/// What the browser shows.
 #[derive(Clone)]
 struct Shown {
     url: Url,
@@ -131,7 +133,7 @@ async fn walk(world: &World, seed: u64) {
             _ => walker.submit("right").await,
         }
     }
-    // Whatever happened, a person who deletes the cookies gets in.
+    // Whatever happened before, a person who deletes all cookies can sign in.
     walker.jar.clear();
     walker.open_application().await;
     let wanted = walker.shown().url.fragment().map(str::to_owned);
@@ -142,7 +144,7 @@ async fn walk(world: &World, seed: u64) {
 }
 
 impl Walker<'_> {
-    /// A random number below `count`, by `SplitMix64`.
+    /// Returns a random number below `count`, by `SplitMix64`.
     fn choose(&mut self, count: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -246,7 +248,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The cookies stay, with sessions that have ended.
+    /// Ends the sessions. Their cookies stay in the browser.
     async fn end_sessions_elsewhere(&mut self) {
         self.log.push("is signed out elsewhere".to_owned());
         let page = self.world.site.page;
@@ -269,7 +271,8 @@ impl Walker<'_> {
         self.navigate(Method::POST, url, Some(String::new())).await;
     }
 
-    /// Before a change of the settings, or from another host of the domain.
+    /// Adds a cookie without a valid session, as a change of the settings or another host of the
+    /// domain may leave it.
     fn receive_dead_cookie(&mut self) {
         self.log.push("has a dead cookie".to_owned());
         let prefix = if self.world.site.cookie_domain.is_some() {
@@ -285,7 +288,7 @@ impl Walker<'_> {
         });
     }
 
-    /// The field `return` of the form of the page.
+    /// Returns the field `return` in the form of the page.
     fn field(&self) -> String {
         let body = self.shown().body;
         let field = body.split("name=\"return\" value=\"").nth(1);
@@ -294,7 +297,7 @@ impl Walker<'_> {
         value.replace("&#39;", "'")
     }
 
-    /// The address that the form of the page leads to.
+    /// Returns the address that the form of the page leads to.
     fn wanted(&self) -> Url {
         let field = self.field();
         let value = if field.is_empty() { "/" } else { &field };
@@ -343,7 +346,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Follows redirects as browsers do: by GET, and with the fragment unless there is another one.
+    /// Follows redirects as browsers do: with GET, and with the same fragment unless the redirect
+    /// names another one.
     async fn navigate(&mut self, mut method: Method, mut url: Url, mut form: Option<String>) {
         for _ in 0..MAX_REDIRECTS {
             let (location, body) = self.request(&method, &url, form.take()).await;
@@ -362,7 +366,7 @@ impl Walker<'_> {
         panic!("a loop\n{}", self.story());
     }
 
-    /// One request through the proxy of its host: where it leads, and what it shows.
+    /// Sends one request through the proxy of its host. Returns where it leads and what it shows.
     async fn request(
         &mut self,
         method: &Method,
@@ -415,7 +419,7 @@ impl Walker<'_> {
         for line in response.headers.get_all("set-cookie") {
             self.set_cookie(&host, line.to_str().expect("text"));
         }
-        // An application leads on from what it has saved.
+        // After it has saved a form, the application redirects to another page.
         let is_saved = is_asked && method == Method::POST && response.status == 200;
         let location = response.header("location").or(is_saved.then_some("/"));
         let location = location.map(str::to_owned);
@@ -451,7 +455,8 @@ impl Walker<'_> {
     }
 }
 
-/// The dead cookies of a walk have another path or domain, so that no new one replaces them.
+/// Returns whether this is one of the walk's dead cookies. They have another path or domain, so no
+/// new cookie replaces them.
 fn is_of_another_path(cookie: &Cookie) -> bool {
     cookie.value.contains("_0000")
 }
