@@ -1,9 +1,11 @@
-//! The conformance suite of a store.
+//! The macro that runs the conformance suite of a store.
 
-/// Generates tests per case, `on_sqlite` and `on_postgres`, and with `memory` also `in_memory`. A case is an
-/// `async fn(&S)` of the calling module, where `S` is a `Store`. `$memory` implements `Default`; `$open` is an
-/// `async fn(&DatabaseUrl) -> Result<Arc<S>, _>`. The caller depends on `rolegate-sql-store`, `tempfile` and
-/// `tokio`.
+/// Generates tests for each case: `on_sqlite` and `on_postgres`, and `in_memory` if there is a
+/// `memory`.
+///
+/// A case is an `async fn(&S)` of the calling module, where `S` is a `Store`. `$memory` implements
+/// `Default`, and `$open` is an `async fn(&DatabaseUrl) -> Result<Arc<S>, _>`. The calling crate
+/// depends on `rolegate-sql-store`, `tempfile` and `tokio`.
 #[macro_export]
 macro_rules! conformance_tests {
     (memory: $memory:ident, open: $open:ident, cases: [$($case:ident),+ $(,)?]) => {$(

@@ -1,4 +1,4 @@
-//! Databases of single tests, on one server for each test executable.
+//! Databases for single tests, on one server for each test executable.
 
 use crate::{Cluster, StartError};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -8,8 +8,8 @@ use std::sync::{
 };
 use url::Url;
 
-/// Settings for tests: connections for all tests at once, and no `fsync`, because tests kill
-/// processes and never the machine.
+/// Settings of servers for tests. They permit the connections of all tests at once. They turn off
+/// `fsync`, because tests kill processes and never the machine.
 pub const TEST_SETTINGS: [&str; 6] = [
     "max_connections=500",
     "shared_buffers=64MB",
@@ -19,14 +19,14 @@ pub const TEST_SETTINGS: [&str; 6] = [
     "autovacuum=off",
 ];
 
-/// The URL of a database from which others can be created: `TEST_DATABASE_URL`, or else a throw-away
-/// cluster of the installed programs.
+/// Returns the URL of a database from which others can be created. It is `TEST_DATABASE_URL`, or
+/// else belongs to a temporary cluster of the installed programs.
 ///
 /// # Panics
 ///
-/// Without PostgreSQL: an untested store must not go unnoticed.
+/// Panics if PostgreSQL is missing, because an untested store must not go unnoticed.
 pub fn server_url() -> &'static Url {
-    // Never dropped: the cluster ends with this process.
+    // The static is never dropped. The cluster ends together with this process.
     static SERVER: OnceLock<(Url, Option<Cluster>)> = OnceLock::new();
     let server = || {
         if let Ok(url) = std::env::var("TEST_DATABASE_URL") {
@@ -44,11 +44,11 @@ pub fn server_url() -> &'static Url {
     &SERVER.get_or_init(server).0
 }
 
-/// The cluster.
+/// Returns the started cluster.
 ///
 /// # Panics
 ///
-/// Where it did not start, with what to do.
+/// Panics if the cluster did not start. The message says what to do.
 #[must_use]
 pub fn expect_started(started: Result<Cluster, StartError>) -> Cluster {
     started.unwrap_or_else(|error| match error {
@@ -59,7 +59,7 @@ pub fn expect_started(started: Result<Cluster, StartError>) -> Cluster {
     })
 }
 
-/// An empty database on a server; dropped with this value.
+/// An empty database on a server, which is dropped together with this value.
 #[derive(Debug)]
 pub struct Database {
     server: Url,
@@ -67,12 +67,12 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database with a name of its own on [`server_url`].
+    /// Creates a database with a unique name on the server of [`server_url`].
     pub async fn create() -> Self {
         Self::create_on(server_url().clone()).await
     }
 
-    /// The same on the server of this URL.
+    /// Creates a database with a unique name on the server of this URL.
     pub async fn create_on(server: Url) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Database {
         Self { server, url }
     }
 
-    /// Its URL, as in `DATABASE_URL`.
+    /// Returns the URL of the database, in the form of `DATABASE_URL`.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
@@ -99,7 +99,7 @@ impl Drop for Database {
         let name = self.url.path().trim_start_matches('/');
         let sql = format!("DROP DATABASE {name} WITH (FORCE)");
         let server = self.server.clone();
-        // The runtime of the test is busy with this drop.
+        // The test's own runtime is busy with this drop, so another thread drops the database.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -113,7 +113,7 @@ impl Drop for Database {
 async fn execute(server: &Url, sql: String) {
     let connection = PgConnection::connect(server.as_str()).await;
     let mut connection = connection.expect("PostgreSQL answers");
-    // A test may have stopped the standby for which commits wait.
+    // Commits must not wait for a standby, which the test may have stopped.
     for sql in ["SET synchronous_commit = local".to_owned(), sql] {
         sqlx::raw_sql(AssertSqlSafe(sql))
             .execute(&mut connection)

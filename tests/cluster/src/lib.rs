@@ -1,8 +1,11 @@
-//! Throw-away PostgreSQL clusters of the installed programs, for tests and measurements.
+//! Temporary PostgreSQL clusters of the installed programs, for tests and measurements.
 //!
-//! - [`Cluster`]: a running cluster; removed when dropped, or when this process ends.
-//! - [`Database`]: a database of one test, on one server for each test executable.
-//! - [`programs`]: finds the programs.
+//! A shell script runs each cluster and ends with this process, so a test that crashes leaves none
+//! behind.
+//!
+//! - [`Cluster`]: a running cluster, which is removed when it is dropped or when this process ends.
+//! - [`Database`]: a database for one test, on one server for each test executable.
+//! - [`programs`]: finds the installed programs.
 //! - [`conformance_tests`]: runs each case on a store in memory, on SQLite and on PostgreSQL.
 
 mod conformance;
@@ -20,9 +23,12 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-/// Creates a cluster, serves until its standard input ends, and removes it; at each line it crashes and
-/// starts again. This process holds the other end of that pipe, so the cluster cannot outlive it. Further arguments are settings. With a
-/// certificate it offers TLS to clients that ask for it; with the port of a primary it is its standby.
+/// Creates a cluster, serves until its standard input ends, and removes it.
+///
+/// At each line of input the cluster crashes and starts again. This process holds the other end of
+/// that pipe, so the cluster cannot outlive it. Arguments after the first two are settings. With a
+/// certificate, the cluster offers TLS to clients that ask for it. With the port of a primary, it
+/// is a standby of that primary.
 const SCRIPT: &str = r#"
     set -eu
     trap '' HUP INT TERM
@@ -53,20 +59,20 @@ const SCRIPT: &str = r#"
     done
 "#;
 
-/// A running cluster; stopped and removed when it is dropped.
+/// A running cluster, which is stopped and removed when it is dropped.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Its first process; the parent of all others.
+    /// The id of the cluster's first process, which is the parent of all others.
     pub pid: u32,
-    /// Its port on the loopback interface.
+    /// The port on the loopback interface.
     pub port: u16,
-    /// The folder of its programs.
+    /// The folder of the PostgreSQL programs.
     pub programs: PathBuf,
     shell: Child,
     said: BufReader<ChildStdout>,
 }
 
-/// A variable of the script's environment.
+/// An environment variable for the script.
 type Variable = (&'static str, String);
 
 /// Why a cluster did not start.
@@ -75,21 +81,22 @@ pub enum StartError {
     /// The programs were not found.
     #[error("PostgreSQL is not installed")]
     NotInstalled,
-    /// Its output.
+    /// PostgreSQL did not start, and this is its output.
     #[error("PostgreSQL did not start\n{0}")]
     Failed(String),
-    /// No process or no port.
+    /// A process could not be started, or no port was free.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Cluster {
-    /// Creates and starts a cluster with `settings`, each `name=value`.
+    /// Creates and starts a cluster with `settings`, each of the form `name=value`.
     pub fn start(settings: &[&str]) -> Result<Self, StartError> {
         Self::start_somewhere(settings, &[])
     }
 
-    /// The same with TLS, by the certificate and the key in these PEM files.
+    /// Creates and starts a cluster that offers TLS with the certificate and the key in these PEM
+    /// files.
     pub fn start_with_tls(
         settings: &[&str],
         certificate: &Path,
@@ -102,14 +109,16 @@ impl Cluster {
         Self::start_somewhere(settings, &identity)
     }
 
-    /// Creates and starts a standby of this cluster, which streams from it as `standby`.
+    /// Creates and starts a standby of this cluster, which streams from it under the name
+    /// `standby`.
     pub fn start_standby(&self, settings: &[&str]) -> Result<Self, StartError> {
         Self::start_somewhere(settings, &[("PRIMARY", self.port.to_string())])
     }
 
     fn start_somewhere(settings: &[&str], identity: &[Variable]) -> Result<Self, StartError> {
         let programs = programs::folder().ok_or(StartError::NotInstalled)?;
-        // Another process may take the free port before it is used.
+        // Tries several ports, because another process may take a free one before the cluster binds
+        // it.
         let mut complaints = String::new();
         for _ in 0..3 {
             match Self::start_at(free_port()?, &programs, settings, identity) {
@@ -152,7 +161,8 @@ impl Cluster {
         }
     }
 
-    /// Ends all its processes at once, which loses what was in their memory, and starts it again.
+    /// Ends all processes of the cluster at once, which loses what was in their memory, and starts
+    /// them again.
     pub fn crash(&mut self) -> Result<(), StartError> {
         self.shell
             .stdin
@@ -163,7 +173,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The URL of a database in it.
+    /// Returns the URL of a database in the cluster.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
@@ -177,12 +187,12 @@ impl Cluster {
             return;
         };
         self.signal("CONT");
-        // The script ends with its input, and stops the cluster.
+        // The script stops the cluster when its input ends.
         drop(input);
         let _ = self.shell.wait();
     }
 
-    /// Sends a signal such as `STOP` to all its processes.
+    /// Sends a signal such as `STOP` to all processes of the cluster.
     pub fn signal(&self, name: &str) {
         let script = r#"kill -"$1" "$2" $(cat "/proc/$2/task/$2/children") 2>/dev/null"#;
         let _ = Command::new("sh")
@@ -197,7 +207,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Reads that the cluster has started; otherwise its output is why it has not.
+/// Returns the id of the first process once the cluster has started. If it did not start, its
+/// output is the error.
 fn first_process(said: &mut impl BufRead) -> Result<u32, StartError> {
     let mut line = String::new();
     said.read_line(&mut line)?;
@@ -216,7 +227,7 @@ fn free_port() -> io::Result<u16> {
         .port())
 }
 
-/// PostgreSQL refuses to run as root.
+/// Returns a shell without the privileges of root, as whom PostgreSQL refuses to run.
 fn shell_without_privileges() -> Command {
     let is_root = Path::new("/proc/self")
         .metadata()

@@ -1,4 +1,4 @@
-//! Finds the programs of PostgreSQL.
+//! Finds the installed PostgreSQL programs.
 
 use std::{
     cmp::Reverse,
@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// The folder of `initdb`, `postgres` and `pg_ctl`: on the PATH, by `pg_config`, or of the newest
-/// Debian package.
+/// Returns the folder of `initdb`, `postgres` and `pg_ctl`. Looks in the `PATH`, then asks
+/// `pg_config`, then takes the newest Debian package.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -28,7 +28,8 @@ pub fn folder() -> Option<PathBuf> {
         })
 }
 
-/// Debian links single programs into the PATH; the others are where the link points.
+/// Follows the link of `initdb`. Debian links single programs into the `PATH`, and the others are
+/// only where the link points.
 fn resolved(folder: &Path) -> PathBuf {
     let initdb = folder.join("initdb").canonicalize();
     initdb

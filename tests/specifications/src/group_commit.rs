@@ -1,10 +1,13 @@
-//! Reads by group commit with quorum, while two servers take themselves for the primary, are linearizable.
+//! Reads by group commit with quorum are linearizable, even while two servers take themselves for
+//! the primary.
 //!
-//! Describes `crates/batcher/src/{batcher,queue}.rs` (which batch a request joins, and how many there are), and
-//! of `crates/sql-store/src`: `batched_reads.rs`, `read_consistency.rs`, `postgres/{primary,pool/writes}.rs`.
+//! Describes `crates/batcher/src/{batcher,queue}.rs` (which batch a request joins, and how many
+//! batches there are), and of `crates/sql-store/src`: `batched_reads.rs`, `read_consistency.rs`,
+//! `postgres/{primary,pool/writes}.rs`.
 //!
-//! Two readers ask once each; a writer sets role 1 and then 2, also without an answer. Timelines are left out:
-//! they only shorten the time in which a process asks a former primary.
+//! Two readers ask once each. A writer sets role 1 and then 2, and does not always wait for the
+//! answer. Timelines are left out, because they only shorten the time in which a process asks a
+//! former primary.
 #![expect(missing_docs, reason = "fields and actions of a model")]
 
 use crate::Specification;
@@ -17,18 +20,19 @@ const NEW: usize = 1;
 const READERS: usize = 2;
 const LAST_ROLE: u8 = 2;
 
-/// What the product does not do.
+/// A fault that the product does not have. The specification must find each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// A request joins a batch that has been sent.
+    /// A request joins a batch that has already been sent.
     JoinsABatchInFlight,
     /// No further batch is sent while one is stalled.
     WaitsForAStalledBatch,
-    /// Rows of each server that takes itself for the primary count: `DATABASE_READS=primary`.
+    /// The rows of every server that takes itself for the primary count, as with
+    /// `DATABASE_READS=primary`.
     BelievesAPrimary,
-    /// The message is committed before the statement that reads.
+    /// The message is committed before the statement that reads, instead of after it.
     SendsTheMessageFirst,
-    /// `synchronous_standby_names` is empty.
+    /// Commits do not wait for a standby, as with an empty `synchronous_standby_names`.
     CommitsAlone,
     /// The operator promotes a standby that still receives from the former primary.
     PromotesAReceiver,
@@ -38,7 +42,7 @@ pub enum Mistake {
 pub struct Batch {
     server: usize,
     readers: Vec<usize>,
-    /// The role that the statement has seen, and the position of its message in the WAL.
+    /// The role that the statement has read. `message` is the position of its message in the WAL.
     snapshot: Option<u8>,
     message: Option<usize>,
     is_answered: bool,
@@ -46,18 +50,21 @@ pub struct Batch {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Of each server: roles, and messages as `None`. The WAL of the new primary begins as a copy.
+    /// The write-ahead log of each server: roles, and messages as `None`. The log of the new
+    /// primary begins as a copy.
     wal: [Vec<Option<u8>>; 2],
-    /// How many records of the old primary the standby has, and of how many the former knows that.
+    /// How many records of the old primary the standby has received. Of these, the old primary
+    /// knows about the `acknowledged` ones.
     received: usize,
     acknowledged: usize,
     is_promoted: bool,
-    /// After a restart, the old primary shows changes that the standby has not received.
+    /// Set after a restart of the old primary, which then shows changes that the standby has not
+    /// received.
     is_restarted: bool,
     asked: usize,
     waiting: Vec<usize>,
     batches: Vec<Batch>,
-    /// The last change, and its server and position.
+    /// The role that the last change set. `change` is its server and its position in the log.
     last_role: u8,
     change: Option<(usize, usize)>,
     history: LinearizabilityTester<usize, Credential<u8>>,
@@ -67,7 +74,7 @@ pub struct State {
 pub enum Action {
     Ask,
     Send(usize),
-    /// What the statement of a batch does next.
+    /// Lets the statement of a batch take its next step.
     Proceed(usize),
     Change(usize),
     Confirm,
@@ -78,7 +85,8 @@ pub enum Action {
 }
 
 impl Specification<Mistake> {
-    /// How many records the server has committed. The new primary has a standby that keeps up.
+    /// Returns how many records the server has committed. The new primary has a standby that keeps
+    /// up.
     fn committed(self, state: &State, server: usize) -> usize {
         let is_alone = server == NEW || self.has(Mistake::CommitsAlone);
         if is_alone {
@@ -157,7 +165,8 @@ impl Model for Specification<Mistake> {
             is_receiving && state.received < state.wal[OLD].len(),
             Action::Receive,
         );
-        // Also of what the standby has sent before its promotion.
+        // The acknowledgment may also concern records that arrived at the standby before its
+        // promotion.
         extend(state.acknowledged < state.received, Action::Acknowledge);
         extend(!state.is_promoted, Action::Promote);
         extend(!state.is_restarted, Action::Restart);

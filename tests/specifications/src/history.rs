@@ -1,8 +1,10 @@
-//! What a credential grants, as one machine: [`group_commit`](crate::group_commit) refines it, and
-//! histories of `tests/linearizability` are replayed against it.
+//! The model of what a credential grants, and the replay of recorded histories against it.
 //!
-//! A history has a line for each operation, with tabs between credential, kind of the credential,
-//! `change` or `read`, time of the request, time of the answer or `-`, and role or `ended`:
+//! [`group_commit`](crate::group_commit) refines this model. `tests/linearizability` records the
+//! histories.
+//!
+//! A history has a line for each operation. Tabs separate the credential, its kind, `change` or
+//! `read`, the time of the request, the time of the answer or `-`, and the role or `ended`:
 //!
 //! ```text
 //! ann 0   session   change   0      0      user
@@ -10,8 +12,8 @@
 //! ann 0   session   read     1700   1900   user
 //! ```
 //!
-//! Unlike the check of `tests/linearizability`, which takes reads one by one, a replay finds one order
-//! for all of them: no read may return to a role after another has seen the next one.
+//! The check of `tests/linearizability` takes reads one by one. A replay, in contrast, finds one
+//! order for all of them: no read may return to a role after another read has seen the next one.
 
 use stateright::{Checker as _, Model, Property, semantics::SequentialSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,22 +23,23 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Credential<R> {
     /// The role, `None` once it has ended.
     pub role: Option<R>,
-    /// Whether it grants a role again after its end: API keys do when their user is enabled.
+    /// Whether the credential can grant a role again after its end, as API keys do when their user
+    /// is enabled.
     pub revives: bool,
 }
 
 /// An operation on a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step<R> {
-    /// It grants this role, or ends.
+    /// The credential grants this role from now on, or ends with `None`.
     Change(Option<R>),
-    /// Somebody presents it, and receives the role, or is refused.
+    /// A client presents the credential, and receives the role or is refused.
     Read,
 }
 
 impl<R: Clone + PartialEq> SequentialSpec for Credential<R> {
     type Op = Step<R>;
-    /// What a read receives; of a change `None`.
+    /// The role that a read receives; `None` for a change.
     type Ret = Option<R>;
 
     fn invoke(&mut self, step: &Step<R>) -> Option<R> {
@@ -54,31 +57,32 @@ struct Operation {
     step: Step<String>,
     received: Option<String>,
     invoked: u64,
-    /// `None` if it may have happened or not.
+    /// When the operation was answered. `None` if it may or may not have happened.
     answered: Option<u64>,
 }
 
 /// The search for an order of the operations on one credential.
 struct Replay {
     initial: Credential<String>,
-    /// By the time of the request.
+    /// The operations, in the order of their requests.
     operations: Vec<Operation>,
 }
 
-/// What has been put in order.
+/// A state of the search: which operations are in order, and what the credential grants after them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ordered {
-    /// All before this one.
+    /// All operations before this index are in order.
     prefix: usize,
-    /// Those after it.
+    /// The operations after `prefix` that are in order, too.
     others: BTreeSet<usize>,
-    /// What is left of those that were answered.
+    /// How many answered operations are not in order yet.
     left: usize,
     credential: Credential<String>,
 }
 
 impl Replay {
-    /// The operations that may be next: no other was answered before they were requested.
+    /// Returns the operations that may be next, because no other operation was answered before they
+    /// were requested.
     fn next(&self, state: &Ordered) -> Vec<usize> {
         let (mut next, mut first_answer) = (Vec::new(), u64::MAX);
         for (index, operation) in self.operations.iter().enumerate().skip(state.prefix) {
@@ -118,7 +122,8 @@ impl Model for Replay {
         }]
     }
 
-    /// A read changes nothing, so one that is explained now may come first in any case.
+    /// Offers the next operations. If the role of a read fits now, the read comes first: it changes
+    /// nothing, so no order is lost.
     fn actions(&self, state: &Ordered, actions: &mut Vec<usize>) {
         let next = self.next(state);
         match next
@@ -156,8 +161,8 @@ impl Model for Replay {
     }
 }
 
-/// Replays a history and returns the number of its operations; an error names those that no order
-/// explains, or a malformed line.
+/// Replays a history and returns the number of its operations. The error names a malformed line, or
+/// the operations that no order explains.
 pub fn replay(history: &str) -> Result<usize, String> {
     let mut credentials = BTreeMap::<_, Vec<_>>::new();
     for line in history.lines() {
@@ -168,7 +173,7 @@ pub fn replay(history: &str) -> Result<usize, String> {
     for ((name, kind), mut operations) in credentials {
         operations.sort_by_key(|operation| operation.invoked);
         count += operations.len();
-        // The history of a credential begins with what it grants at first.
+        // The first line of a credential says what it grants in the beginning.
         let first = operations.remove(0);
         let Step::Change(role) = first.step else {
             return Err(format!("{name} begins with a read"));
@@ -203,7 +208,7 @@ pub fn replay(history: &str) -> Result<usize, String> {
     Ok(count)
 }
 
-/// A credential, as name and kind, and an operation on it.
+/// Parses a line into the name and the kind of the credential, and an operation on it.
 fn parse(line: &str) -> Option<((&str, &str), Operation)> {
     let mut fields = line.split('\t');
     let credential = (fields.next()?, fields.next()?);

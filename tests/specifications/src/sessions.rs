@@ -1,10 +1,14 @@
-//! Sessions at two replicas: an end is final, none lives idle or too long, and one in use goes on.
+//! Sessions at two replicas: an end is final, no session lives idle or too long, and a session in
+//! use stays valid.
 //!
-//! Describes, of `auth-service/src`: `accounts/authorize.rs` and `accounts/sessions/idle.rs` (a decision, the end of idle sessions),
-//! `opaque_token.rs` (`is_active_at`), and `store/sql/{opaque_tokens,usage_writer}.rs` (uses are written once a
-//! minute). The clock counts minutes, fewer than those of the product. It steps back once, or the store
-//! cannot write for a while; both replicas notice that, because each writes once a minute that it could. The stored pauses
-//! of `usage_pause.rs`, which also cover restarts, are not modelled: they end no session.
+//! Describes, of `auth-service/src`: `accounts/authorize.rs` and `accounts/sessions/idle.rs` (a
+//! decision, and the end of idle sessions), `opaque_token.rs` (`is_active_at`), and
+//! `store/sql/{opaque_tokens,usage_writer}.rs` (uses are written once a minute).
+//!
+//! The clock counts minutes, fewer than those of the product. Once, either the clock steps back or
+//! the store cannot write for a while. Both replicas notice a failing store, because each writes
+//! once a minute that it could write. The stored pauses of `usage_pause.rs`, which also cover
+//! restarts, are not modeled: they end no session.
 #![expect(
     missing_docs,
     clippy::struct_excessive_bools,
@@ -14,65 +18,70 @@
 use crate::Specification;
 use stateright::{Model, Property};
 
-/// `SESSION_IDLE_SECONDS`, `SESSION_MAX_SECONDS`, and `SUCCESSES` of `usage_writer.rs`.
+/// `SESSION_IDLE_SECONDS` and `SESSION_MAX_SECONDS`, in minutes of the model, and `SUCCESSES` of
+/// `usage_writer.rs`.
 const IDLE: u8 = 4;
 const MAX: u8 = 6;
 const SUCCESSES: u8 = 2;
-/// A minute until a use is written, and one until another replica notices that it cannot write.
+/// How much earlier than `IDLE` a session may end: a use is written up to a minute later, and
+/// another replica notices up to a minute later that it cannot write.
 const EARLY: u8 = 2;
 const LAST_MINUTE: u8 = 6;
 const STEP_BACK: u8 = 2;
 
-/// The properties.
+/// The names of the properties.
 const FINAL: &str = "no session that was ended lives again";
 const NOT_IDLE: &str = "no session lives idle";
 const NOT_OLD: &str = "no session lives too long";
 const IN_USE: &str = "a session in use goes on";
 const LASTS: &str = "a session in use lasts while the store cannot write";
 
-/// What the product does not do.
+/// A fault that the product does not have. The specification must find each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// An idle session is refused, and its row stays.
+    /// An idle session is refused, but its row stays.
     RefusesWithoutDeleting,
-    /// The row is deleted even if another replica has written a use meanwhile.
+    /// The row of an idle session is deleted even if another replica has written a use meanwhile.
     DeletesBlindly,
-    /// A refusal is noted as a use.
+    /// A refusal is noted as if it were a use.
     NotesRefusals,
     /// A session in use idles out while no use can be written.
     ForgetsFailedWrites,
-    /// After one write that succeeds, the other replica is taken to have written too.
+    /// After one successful write, a replica assumes that the other one has written, too.
     CountsOneWrite,
     /// A use moves the end of the session.
     MovesTheEnd,
-    /// The session that sets a new password keeps its not-before.
+    /// A session that sets a new password keeps its old not-before time and is thus revoked.
     KeepsItsNotBefore,
 }
 
-/// Of the session in the database.
+/// The session's row in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
     last_used: u8,
     expires: u8,
-    /// Whether its not-before is that of its user.
+    /// Whether the session has the not-before time of its user.
     is_current: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     now: u8,
-    /// Each replica writes in turn; then a minute has passed.
+    /// Which replica writes next. After both have written, a minute passes.
     turn: usize,
     is_read_only: bool,
     was_disturbed: bool,
     was_revoked: bool,
     row: Option<Row>,
     noted: [Option<u8>; 2],
-    /// The first use that a replica could not write, and how many writes must succeed.
+    /// For each replica, the time of the first use that it could not write, and how many writes
+    /// must succeed before it trusts the stored uses again.
     failing: [Option<(u8, u8)>; 2],
-    /// A decision of a replica, and whether the session was ended when it read the row.
+    /// A decision in progress: the replica, the row that it read, and whether the session had ended
+    /// by then.
     read: Option<(usize, Option<Row>, bool)>,
-    /// The last use, whether the session was unused for too long between uses, and its end.
+    /// The time of the last use, whether the session was unused for too long between two uses, and
+    /// whether it has ended.
     used: u8,
     was_unused: bool,
     is_ended: bool,
@@ -86,12 +95,13 @@ pub enum Action {
     SetReadOnly(bool),
     Read(usize),
     Decide,
-    /// By a new password, which keeps the session that sets it, or not.
+    /// A new password. With `true`, the session that sets it survives.
     Revoke(bool),
 }
 
 impl Specification<Mistake> {
-    /// `UsageWriter::write`, also of another session, which is used now.
+    /// Models `UsageWriter::write`. Another session, which is in use, makes the replica write even
+    /// without a use of this one.
     fn write_uses(self, state: &mut State, replica: usize) {
         let (noted, failing) = (&mut state.noted[replica], &mut state.failing[replica]);
         if state.is_read_only {
@@ -119,7 +129,7 @@ impl Specification<Mistake> {
         }
     }
 
-    /// `Accounts::end_idle_sessions`: whether the session has ended.
+    /// Models `Accounts::end_idle_sessions`. Returns whether the session has ended.
     fn end_if_idle(self, state: &mut State, replica: usize, row: Row) -> bool {
         let now = state.now;
         let in_use = |last: u8| now < last + IDLE && last < now + IDLE;
@@ -158,7 +168,7 @@ impl Specification<Mistake> {
         if is_good {
             (state.used, state.was_unused) = (state.used.max(now), was_unused);
         }
-        // What cannot be deleted is refused, and not for good.
+        // An idle session that cannot be deleted is refused now, but has not ended for good.
         state.is_ended |= is_idle && !state.is_read_only;
     }
 }
@@ -180,7 +190,7 @@ impl Model for Specification<Mistake> {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        // A decision takes less than a minute, and does not outlast a failover.
+        // A decision takes less than a minute and does not outlast a failover.
         let idle = state.read.is_none();
         let may_revoke = !state.is_read_only && !state.was_revoked;
         let mut extend = |may, action| actions.extend(Some(action).filter(|_| may));

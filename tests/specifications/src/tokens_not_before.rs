@@ -1,58 +1,65 @@
-//! `tokens_not_before` and clocks that step: what is revoked stays refused, and a login works right after.
+//! `tokens_not_before` and clocks that step: what is revoked stays refused, and a login works right
+//! after a revocation.
 //!
-//! Describes, of `auth-service/src`: `store/sql/revocation.rs` (`GROW`, `REVOKE`, `LOWER`), `token.rs` (`issue`,
-//! `is_revoked`, `is_valid_at`), `user.rs` (the seconds), and `accounts/login.rs` (a login waits).
+//! Describes, of `auth-service/src`: `store/sql/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
+//! `token.rs` (`issue`, `is_revoked`, `is_valid_at`), `user.rs` (the seconds), and
+//! `accounts/login.rs` (a login waits).
 //!
-//! The seconds are fewer, in the same order. Failovers change between servers whose clocks are a step
-//! apart (`offset`), and a third, whose clock is far ahead until its operator corrects it.
+//! The model has fewer seconds than the product, in the same order of size. Failovers switch
+//! between two servers whose clocks differ by one step (`offset`), and a third server, whose clock
+//! is far ahead until its operator corrects it.
 #![expect(missing_docs, reason = "fields and actions of a model")]
 
 use crate::Specification;
 use stateright::{Model, Property};
 
-/// `MAX_CLOCK_SETBACK_SECONDS`, 2, and `REVOCATION_AHEAD_SECONDS`, 3.
+/// `MAX_CLOCK_SETBACK_SECONDS`, which is 2 in the product, and `REVOCATION_AHEAD_SECONDS`, which is
+/// 3.
 const STEP: u8 = 1;
 const REVOCATION_AHEAD: u8 = 1 + STEP;
-/// `MAX_ISSUE_AHEAD_SECONDS`, 30, and `MAX_EXTRA_SECONDS`, 60, which is more than the former and a step.
+/// `MAX_ISSUE_AHEAD_SECONDS`, which is 30 in the product, and `MAX_EXTRA_SECONDS`, which is 60 and
+/// thus more than the former and a step.
 const MAX_LEAD: u8 = 2;
 const MAX_EXTRA: u8 = 4;
-/// How long a mark lasts, 86400: longer than a clock stays wrong; and how far ahead such a clock is.
+/// How long a mark lasts, which is 86400 in the product and longer than a clock stays wrong. Next,
+/// how far ahead such a clock is.
 const MARKED: u8 = 9;
 const AHEAD: u8 = 11;
 const LAST_SECOND: u8 = 2;
 const MAX_LOGINS: usize = 2;
 const MAX_REVOCATIONS: usize = 4;
 
-/// What the product does not do.
+/// A fault that the product does not have. The specification must find each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// A revocation does not allow for a failover to a clock that is behind.
+    /// A revocation does not allow for a failover to a server whose clock is behind.
     LeadsByOneSecond,
-    /// A revocation keeps a stored time that is late enough, instead of the next second.
+    /// A revocation keeps a stored time that is late enough, instead of taking the next second.
     DoesNotGrow,
-    /// A login issues a token of the present second.
+    /// A login issues a token of the present second, even if the stored time is later.
     IssuesNow,
     /// A login does not wait until the stored time is near.
     DoesNotWait,
-    /// An admin's revocation always grows, like one by the user.
+    /// An admin's revocation always moves the stored time on, as one by the user does.
     GrowsForAdmins,
-    /// The operator lowers the time without a mark.
+    /// The operator lowers the stored time without a mark.
     LowersWithoutMark,
-    /// The second time, the operator sets the same mark.
+    /// When the operator lowers the time again, the mark stays the same.
     RepeatsTheMark,
-    /// Somebody logs out with a token that was revoked meanwhile.
+    /// A token that was revoked after its check still logs its user out.
     LogsOutUnchecked,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
-    /// When the login read the user.
+    /// The time at which the login read the user.
     at: u8,
     issued: u8,
     mark: u8,
-    /// `None`: nothing is promised, because its clock was ahead of that of the revocation.
+    /// Whether the token must be refused. `None` if nothing is promised, because the clock of the
+    /// login was ahead of the clock of the revocation.
     is_revoked: Option<bool>,
-    /// The `tokens_not_before` that a logout by it has read.
+    /// The `tokens_not_before` that a logout with this token has read.
     seen: Option<u8>,
 }
 
@@ -73,7 +80,7 @@ pub enum Action {
     Tick,
     Failover(u8),
     Login,
-    /// A request to log out with this token, which reads the user, and writes later.
+    /// A logout with this token reads the user. It writes later, as [`Action::LogOut`].
     Authorize(usize),
     LogOut(usize),
     RevokeAsAdmin,
@@ -85,7 +92,7 @@ impl State {
         self.second + self.offset
     }
 
-    /// `VerifiedToken::is_valid_at`, apart from the end of its time, and `is_revoked`.
+    /// Models `VerifiedToken::is_valid_at`, apart from the expiry of the token, and `is_revoked`.
     fn accepts(&self, Token { issued, mark, .. }: Token) -> bool {
         let is_marked = issued >= self.marked_until || mark == self.marked_until;
         is_marked && (self.not_before..=self.now() + MAX_EXTRA).contains(&issued)
@@ -166,7 +173,7 @@ impl Model for Specification<Mistake> {
             Action::Tick => next.second += 1,
             Action::Failover(offset) => {
                 next.offset = offset;
-                // No request outlasts the correction of a clock.
+                // No request takes so long that the clock is corrected meanwhile.
                 if state.offset.max(offset) > STEP {
                     next.was_ahead = true;
                     next.tokens.iter_mut().for_each(|token| token.seen = None);
@@ -217,7 +224,7 @@ impl Model for Specification<Mistake> {
             Property::always("a revoked token revokes nothing", |_, state: &State| {
                 !state.is_misused
             }),
-            // But a clock that was wrong does.
+            // A clock that was wrong may lock a user out, so states after one are exempt.
             Property::always(
                 "no revocation locks a user out for long",
                 |_, state: &State| {

@@ -1,4 +1,4 @@
-//! Recorded histories fit the machine that the specifications refine, and wrong ones do not.
+//! Recorded histories fit the model that the specifications refine, and wrong histories do not.
 
 use specifications::{
     history::{Credential, Step, replay},
@@ -7,10 +7,11 @@ use specifications::{
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester};
 use std::{env, fs};
 
-/// One user's credentials in a run of `reads_are_linearizable_on_postgres`, with every kind of change.
+/// The credentials of one user in a run of `reads_are_linearizable_on_postgres`, with every kind of
+/// change.
 const RECORDED: &str = include_str!("recorded.tsv");
 
-/// A history of one credential, without its name.
+/// Replays the history of one credential, whose name is left out of the lines.
 fn replay_of(kind: &str, operations: &[&str]) -> Result<usize, String> {
     let line = |operation: &&str| format!("ann\t{kind}\t{}\n", operation.replace(' ', "\t"));
     replay(&operations.iter().map(line).collect::<String>())
@@ -21,7 +22,8 @@ fn recorded_history_is_explained() {
     assert_eq!(replay(RECORDED), Ok(RECORDED.lines().count()));
 }
 
-/// Of a run of `cargo test -p e2e --test linearizability` with the same setting.
+/// Replays the history of a run of `cargo test -p e2e --test linearizability` with the same
+/// setting.
 #[test]
 #[ignore = "needs a history: LINEARIZABILITY_HISTORY"]
 fn history_of_a_run_is_explained() {
@@ -122,7 +124,8 @@ fn malformed_history_is_an_error() {
     }
 }
 
-/// The tester of stateright visits all orders, so it is for short histories.
+/// Compares the replay with stateright's own tester, which visits all orders and is therefore only
+/// for short histories.
 #[test]
 fn replay_agrees_with_the_tester_of_stateright() {
     let mut random = 1_u64;
@@ -142,7 +145,8 @@ fn replay_agrees_with_the_tester_of_stateright() {
         });
         let kind = if revives { "API key" } else { "session" };
         let mut lines = vec!["change 0 0 user".to_owned()];
-        // Of a writer and two readers: when a request began, and the role that it sets.
+        // For a writer and two readers: when the request in flight began, and the role that it
+        // sets.
         let mut open = [None; 3];
         for time in 1..=10 {
             let thread = usize::try_from(below(3)).expect("small");

@@ -4,7 +4,8 @@ use specifications::{Specification, group_commit, proof, sessions, tokens_not_be
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
 use std::{collections::BTreeMap, fmt::Debug, hash::Hash};
 
-/// The properties that do not hold, each with the way to a counterexample, if it has one.
+/// Returns the properties that do not hold. Each has the actions that lead to a counterexample, if
+/// there is one.
 fn failures<M>(mistake: Option<M>, finish: HasDiscoveries) -> BTreeMap<&'static str, String>
 where
     Specification<M>: Model<State: Clone + Debug + Hash + PartialEq + Send + Sync>,
