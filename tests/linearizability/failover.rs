@@ -1,9 +1,9 @@
 //! Roles and ends of sessions are linearizable while PostgreSQL fails over.
 //!
-//! `tests/long/failover` starts a cluster under Patroni and gateways, runs this test, and makes the
-//! primary crash or freeze. A change that is not confirmed may have happened or not, so its user has no
-//! further change, and a new user takes the place. With `DATABASE_READS=primary` the same scenario has
-//! stale reads, which shows that this finds them.
+//! `tests/long/failover` starts a cluster under Patroni and several gateways, runs this test, and
+//! makes the primary crash or freeze. A change that is not confirmed may or may not have happened.
+//! Its user gets no further change, and a new user takes the place. With `DATABASE_READS=primary`
+//! the same scenario has stale reads, which shows that this test finds them.
 
 mod outcome;
 
@@ -22,31 +22,33 @@ use std::{
 };
 use tokio::{task::JoinSet, time::sleep};
 
-/// The time between two changes of each subject. Some change often, so that changes meet failovers;
-/// others seldom, so that they survive them.
+/// The pauses between two changes of each subject, in milliseconds. Some subjects change often, so
+/// that changes coincide with failovers. Others change seldom, so that their users live through
+/// failovers.
 const PAUSES: [u64; 6] = [50, 200, 700, 1500, 3000, 6000];
 const BETWEEN_READS: Duration = Duration::from_millis(20);
-/// How long a user is read after its last change.
+/// How long a user is read after the last change.
 const LAST_READS: Duration = Duration::from_secs(3);
 
-/// A role that no user has: the service does not know the user, or the session has ended.
+/// Stands for a role that no user has: the service does not know the user, or the session has
+/// ended.
 const ABSENT: &str = ENDED;
-/// What a session is before it ends.
+/// Stands for the state of a session before it ends.
 const GOOD: &str = "good";
 
 struct Scenario {
     gateways: Vec<Api>,
     admin: TestUser,
-    /// Exists when the test has to end.
+    /// The test ends as soon as this file exists.
     stop: PathBuf,
 }
 
-/// A user from registration to the last change, after which the user's session ends.
+/// The time of one user, from registration to the last change, after which the user's session ends.
 struct Epoch {
     user: TestUser,
     changes: Vec<Change>,
     session: String,
-    /// Whether it was good.
+    /// The state of the session: [`GOOD`], and [`ABSENT`] from its end on.
     session_changes: Vec<Change>,
 }
 
@@ -106,7 +108,7 @@ impl Scenario {
         outcome
     }
 
-    /// Registers a user and logs in, each until it is confirmed.
+    /// Registers a user and logs in. Repeats each step until it is confirmed.
     async fn register(
         &self,
         name: &str,
@@ -122,7 +124,7 @@ impl Scenario {
             let body = json!({ "username": name, "password": password });
             let registered = api.post("/register", &body).await;
             if registered.status != 200 {
-                // It may have happened.
+                // The registration may have happened, so the next attempt uses another name.
                 outcome.unavailable(&registered);
                 attempt += 1;
                 name = format!("{subject} {attempt}");
@@ -145,7 +147,7 @@ impl Scenario {
         None
     }
 
-    /// Makes a session of a registered user, until it is confirmed.
+    /// Creates a session of a registered user. Repeats this until it is confirmed.
     async fn make_session(
         &self,
         user: &TestUser,
@@ -216,7 +218,7 @@ impl Scenario {
             });
             match changed.status {
                 200 => outcome.confirmed_changes += 1,
-                // Every server that may decide knows the admin and the user.
+                // Every server that may decide knows the admin and the user, so these are stale.
                 401 | 403 | 404 => outcome.checked.stale.push(format!("{changed}")),
                 _ => outcome.unavailable(&changed),
             }
@@ -259,7 +261,7 @@ impl Scenario {
         outcome.epochs.push(epoch);
     }
 
-    /// Ends the sessions of a user, again and again until that is confirmed.
+    /// Ends the sessions of a user. Repeats this until it is confirmed.
     async fn end_session(&self, user: i64, mut turn: usize, outcome: &mut Outcome) -> Change {
         let began = Instant::now();
         loop {
@@ -287,7 +289,8 @@ impl Scenario {
         }
     }
 
-    /// Users whose confirmed role is not stored, or whose session is good after a confirmed end.
+    /// Returns the users whose confirmed role is not stored, or whose session is valid after its
+    /// confirmed end.
     async fn lost(&self, epochs: &[Epoch]) -> Vec<String> {
         let api = self.gateways[0].with_token(&self.admin.token);
         let mut lost = Vec::new();
@@ -321,7 +324,7 @@ impl Scenario {
     }
 }
 
-/// Reads until stopped; also returns the number of reads without an answer.
+/// Reads until `ended` is set. Also returns the number of reads without an answer.
 async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
     let (mut reads, mut unavailable) = (Vec::new(), 0);
     while !ended.load(Ordering::SeqCst) {

@@ -1,11 +1,13 @@
-//! The database answers a read late, and a change comes in between: a read that begins after the change must not
-//! share the statement that was sent before it.
+//! A read must not share a statement that was sent before the read began. Here the database answers
+//! one read late, and a role changes meanwhile. The next read begins after the change, so it must
+//! see the new role.
 
 use crate::source::Source;
 use e2e::{Store, TestSetup, ext_authz, proof};
 
 const ROUNDS: usize = 6;
-/// Calls that need no database: after them, what was sent before has arrived at auth-service.
+/// How many calls without a database query follow a read. Once they are answered, the read has
+/// arrived at auth-service, too.
 const OTHER_CALLS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -36,7 +38,8 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
         for role in [&early, &late] {
             assert!(role == before || role == after, "no decision: {role:?}");
         }
-        // Otherwise its statement was sent after the change.
+        // If the early read saw the new role, its statement was sent after the change and was not
+        // held.
         held += usize::from(early == before);
         stale += usize::from(late != after);
     }
@@ -49,7 +52,7 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
     );
 }
 
-/// Begins a read, and returns when it has arrived at auth-service.
+/// Begins a read and returns once it has arrived at auth-service.
 async fn begin(source: &Source, token: &str) -> tokio::task::JoinHandle<String> {
     let (of_read, token) = (source.clone(), token.to_owned());
     let read = tokio::spawn(async move { of_read.role(&token).await });

@@ -2,15 +2,16 @@
 
 use std::{env, fmt::Write as _, fs::OpenOptions, io::Write as _, time::Instant};
 
-/// The role of a credential that is not good (any more).
+/// Stands for the role of a credential that is not valid, or not any more.
 pub(crate) const ENDED: &str = "ended";
 
-/// A change of the role of a user, or of what a credential of the user grants.
+/// A change of a user's role, or of what a credential of the user grants.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// Before it was sent.
+    /// A moment before the change was sent.
     pub(crate) began: Instant,
-    /// When it was acknowledged; `None` if it may have happened or not. Then it is the last one.
+    /// When the change was acknowledged. `None` if it may or may not have happened, and then it is
+    /// the last one.
     pub(crate) acknowledged: Option<Instant>,
     pub(crate) role: &'static str,
 }
@@ -23,21 +24,21 @@ pub(crate) struct Read {
     pub(crate) role: String,
 }
 
-/// The checked reads.
+/// The result of checking reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// Acknowledged changes that the reads were checked against.
+    /// How many acknowledged changes the reads were checked against.
     pub(crate) changes: usize,
-    /// No change was in flight: one role was valid.
+    /// Reads with no change in flight, for which one role was valid.
     pub(crate) unambiguous: usize,
-    /// A change was in flight: the roles before and after it were valid.
+    /// Reads with a change in flight, for which the roles before and after it were valid.
     pub(crate) concurrent: usize,
-    /// The role was not valid, in words.
+    /// A description of each read whose role was not valid.
     pub(crate) stale: Vec<String>,
 }
 
 impl Checked {
-    /// Adds the reads of another reader.
+    /// Adds the result of another reader.
     pub(crate) fn add(&mut self, other: Self) {
         self.changes += other.changes;
         self.unambiguous += other.unambiguous;
@@ -46,12 +47,13 @@ impl Checked {
     }
 }
 
-/// Checks the reads of one user or one credential against the changes of it, which are in order and do
+/// Checks the reads of one user or one credential against its changes, which are in order and do
 /// not overlap.
 pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
     let mut checked = Checked::default();
     for read in reads {
-        // The last change acknowledged before the read began, and all that overlap the read.
+        // The last change that was acknowledged before the read began, and all changes that overlap
+        // the read.
         let is_settled = |change: &Change| change.acknowledged.is_some_and(|at| at <= read.began);
         let settled = changes.partition_point(is_settled);
         let begun = changes.partition_point(|change| change.began < read.ended);
@@ -68,8 +70,8 @@ pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
     checked
 }
 
-/// Appends the operations on a credential to the file of `LINEARIZABILITY_HISTORY`, if that is set, which
-/// `tests/specifications` replays.
+/// Appends the operations on a credential to the file that `LINEARIZABILITY_HISTORY` names, if it
+/// is set. `tests/specifications` replays this file.
 pub(crate) fn record(credential: &str, kind: &str, changes: &[Change], reads: &[Read]) {
     let Some(path) = env::var_os("LINEARIZABILITY_HISTORY") else {
         return;
@@ -107,8 +109,9 @@ mod tests {
     use super::{Change, Checked, Read, check};
     use std::time::{Duration, Instant};
 
-    /// A user is created at 0 to 10, becomes author at 20 to 30 and admin at 40 to 50. From 60 on,
-    /// becoming a user again may happen at any time or never.
+    /// Checks one read against this history, in milliseconds: a user is created from 0 to 10,
+    /// becomes author from 20 to 30 and admin from 40 to 50. From 60 on, the user may become `user`
+    /// again at any time or never.
     fn checked(began: u64, ended: u64, role: &str) -> Checked {
         let start = Instant::now();
         let at = |millisecond| start + Duration::from_millis(millisecond);

@@ -1,14 +1,18 @@
 //! Reads of roles and of ends of credentials are linearizable.
 //!
-//! Two gateways and two auth-services share a database. Readers request `/profile` on both gateways,
-//! ask as Envoy does, and request an application behind nginx, in a loop, with an access token, a session
-//! and an API key in turns. Meanwhile roles change through the API and by SQL, and credentials end in
-//! every way; each answer is checked against the history of acknowledged changes of its credential.
+//! Two gateways and two auth-services share a database. Readers request `/profile` at both
+//! gateways, ask as Envoy does, and request an application behind nginx. Each does so in a loop,
+//! with an access token, a session and an API key in turns. Meanwhile roles change through the API
+//! and by SQL, and credentials end in every way. Each response is checked against the acknowledged
+//! changes of its credential.
 //!
-//! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
-//! more for the long form. `failover` does the same while PostgreSQL fails over; `held_answer` has one
-//! read behind another. `LINEARIZABILITY_HISTORY` names a file to which each operation is appended, for
-//! `tests/specifications` to replay.
+//! The writer and the readers of a user are in `subject`, the ways to read in `source`, and the
+//! check in `history`. `failover` does the same while PostgreSQL fails over, and `held_answer`
+//! delays one read while another begins.
+//!
+//! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000
+//! or more for the long form. `LINEARIZABILITY_HISTORY` names a file to which each operation is
+//! appended, so that `tests/specifications` can replay it.
 
 #![expect(
     clippy::too_many_lines,
@@ -83,7 +87,7 @@ async fn credentials_are_linearizable(store: Store) {
     drop((second_auth, second_gateway));
 }
 
-/// One for each reader of a user.
+/// Returns the sources from which each user is read. Every source has one reader for each user.
 async fn sources(
     app: &TestApp,
     second_auth: &Process,
@@ -103,7 +107,7 @@ async fn sources(
     sources
 }
 
-/// Another auth-service on the same database, and another gateway that calls it.
+/// Starts another auth-service on the same database, and another gateway that calls it.
 async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     let folder = std::env::temp_dir();
     let database: &TestDatabase = &app.database;

@@ -9,7 +9,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// A running nginx and its application; killed when dropped.
+/// A running nginx and its application. Both end when this value is dropped.
 pub(crate) struct Nginx {
     pub(crate) application: Api,
     _child: Child,
@@ -17,7 +17,7 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Asks this gateway. `None` where nginx is not installed.
+    /// Starts nginx, which asks this gateway. Returns `None` if nginx is not installed.
     pub(crate) async fn start(gateway: SocketAddr) -> Option<Self> {
         let found = Command::new("nginx")
             .arg("-v")
@@ -34,8 +34,8 @@ impl Nginx {
         let free = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let own = free.local_addr().expect("bound").port();
         drop(free);
-        // bench/src/nginx.rs prepares its configurations in the same way. Everything that nginx writes is in this
-        // folder.
+        // `bench/src/nginx.rs` prepares its configuration in the same way. nginx writes only into
+        // this folder.
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
         let paths = paths
             .map(|name| format!("{name}_temp_path {name};"))
@@ -73,7 +73,7 @@ impl Nginx {
     }
 }
 
-/// Answers every request with its `Rolegate-Role`.
+/// Answers every request with the `Rolegate-Role` that the proxy passed on.
 async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(answer(stream));

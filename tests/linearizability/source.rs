@@ -3,19 +3,20 @@
 use crate::history::ENDED;
 use e2e::{Api, ext_authz};
 
-/// One of the ways to the same decision.
+/// One of the ways to ask for the same decision.
 #[derive(Clone)]
 pub(crate) enum Source {
-    /// `GET /profile` of a gateway.
+    /// Requests `GET /profile` at a gateway.
     Profile(Api),
-    /// The check of Envoy at an auth-service.
+    /// Sends a check to an auth-service, as Envoy does.
     ExtAuthz(ext_authz::Client),
-    /// An application behind a proxy, which answers with the role that the proxy passes on.
+    /// Requests an application behind a proxy, which answers with the role that the proxy passes
+    /// on.
     Application(Api),
 }
 
 impl Source {
-    /// The role of the bearer of `credential`, or [`ENDED`].
+    /// Returns the role that `credential` grants, or [`ENDED`].
     pub(crate) async fn role(&self, credential: &str) -> String {
         match self {
             Self::Profile(api) => {

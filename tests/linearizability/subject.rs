@@ -1,4 +1,4 @@
-//! A user whose role and credentials change, and its readers.
+//! A user whose role and credentials change, and the readers of that user.
 
 use crate::{
     history::{Change, Checked, ENDED, Read, check, record},
@@ -17,20 +17,21 @@ use std::{
 };
 use tokio::{sync::Semaphore, task::JoinSet};
 
-/// Reads of a user between two changes, so that most reads have one valid role.
+/// How many reads of a user begin between two changes. There are so many that most reads have one
+/// valid role.
 const READS_BETWEEN_CHANGES: u32 = 25;
 
-/// What a reader presents; the numbers of its places in [`Readers::credentials`].
+/// The kinds of credentials that readers present, as indexes into [`Readers::credentials`].
 const ACCESS_TOKEN: usize = 0;
 const SESSION: usize = 1;
 const API_KEY: usize = 2;
 const KINDS: [&str; 3] = ["access token", "session", "API key"];
 
-/// What the writer and the readers of a user share.
+/// The state that the writer and the readers of a user share.
 struct Readers {
-    /// Which readers use in turns.
+    /// The current credentials, which readers use in turns.
     credentials: Mutex<[Credential; 3]>,
-    /// Reads that began after the last change was acknowledged.
+    /// Counts the reads that began after the last change was acknowledged.
     reads_since_change: Semaphore,
     changes_done: AtomicUsize,
     stop: AtomicBool,
@@ -39,7 +40,7 @@ struct Readers {
 #[derive(Clone)]
 struct Credential {
     token: String,
-    /// The number of its history.
+    /// The index of the credential's history in [`Writer::histories`].
     number: usize,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Writer {
     session: OpaqueToken,
     key: OpaqueToken,
     role: &'static str,
-    /// Of each credential that the user ever had, with its place.
+    /// The kind and the changes of each credential that the user ever had.
     histories: Vec<(usize, Vec<Change>)>,
     readers: Arc<Readers>,
     admin: String,
@@ -60,7 +61,7 @@ pub(crate) struct Writer {
 /// What a change does to one of the credentials.
 enum Effect {
     Grants(&'static str),
-    /// Another takes its place.
+    /// Another credential of the same kind takes its place.
     Replaced(String),
 }
 
@@ -69,8 +70,9 @@ impl Readers {
         self.credentials.lock().expect("nothing panics with it")
     }
 
-    /// Reads until stopped; with the number of the history of each read. A reader that panics closes
-    /// the semaphore, so that the writer does not wait for its reads.
+    /// Reads until stopped. Returns each read with the index of its history.
+    ///
+    /// A reader that panics closes the semaphore, so that the writer does not wait for its reads.
     async fn read(self: Arc<Self>, source: Source) -> Vec<(usize, Read)> {
         let closer = CloseOnPanic(&self.reads_since_change);
         let mut reads = Vec::new();
@@ -135,7 +137,7 @@ impl Writer {
         }
     }
 
-    /// Makes changes until there are enough reads, and checks the reads.
+    /// Makes changes until there are enough reads, and then checks the reads.
     pub(crate) async fn run_scenario(mut self, sources: Vec<Source>, wanted: usize) -> Checked {
         let mut reading = JoinSet::new();
         for source in sources {
@@ -153,7 +155,7 @@ impl Writer {
             let effects = self.change(turn).await;
             self.record(began, effects);
             self.readers.changes_done.fetch_add(1, Ordering::SeqCst);
-            // Reads concurrent with the change do not count towards the next.
+            // Reads concurrent with this change do not count towards the next one.
             self.readers
                 .reads_since_change
                 .forget_permits(usize::MAX >> 4);
@@ -211,7 +213,7 @@ impl Writer {
         }
     }
 
-    /// One change, through each gateway in turns or by SQL.
+    /// Makes one change, through the two gateways in turns or by SQL.
     async fn change(&mut self, turn: usize) -> Vec<(usize, Effect)> {
         const ENDS: Effect = Effect::Grants(ENDED);
         const ALL: [usize; 3] = [ACCESS_TOKEN, SESSION, API_KEY];
@@ -253,7 +255,7 @@ impl Writer {
                 self.set_disabled(&api, true).await;
                 ALL.map(|place| (place, ENDS)).into()
             }
-            // Nothing but the key lives again.
+            // When the user is enabled again, only the API key becomes valid again.
             10 => {
                 self.set_disabled(&api, false).await;
                 vec![(API_KEY, Effect::Grants(self.role))]
@@ -285,7 +287,8 @@ impl Writer {
         response.expect_message("User role updated successfully.");
     }
 
-    /// Ends the session alone: by itself, by the user, with all others, or by an admin.
+    /// Ends only the session, in one of four ways: with the session itself, with the access token,
+    /// together with all other sessions, or as an admin.
     async fn end_session(&self, api: &Api, round: usize) {
         let id = self.session.id;
         let (own, admin) = (
@@ -312,8 +315,9 @@ impl Writer {
         (SESSION, Effect::Replaced(self.session.token.clone()))
     }
 
-    /// Ends all but the key: by the user, by an admin, or with a new password, which the session that
-    /// sets it survives. Returns whether it did.
+    /// Ends all credentials but the API key, in one of three ways: as the user, as an admin, or by
+    /// a new password. The session that sets the password survives. Returns whether the session
+    /// survives.
     async fn revoke_tokens(&mut self, api: &Api, round: usize) -> bool {
         match round % 3 {
             0 => api.with_token(&self.user.token).log_out().await,

@@ -1,4 +1,4 @@
-//! Checks what watchers saw against the history, and against each other.
+//! Checks what watchers saw, against the history and against each other.
 
 use crate::{
     history::{Attempt, Attempts, State},
@@ -11,15 +11,15 @@ use std::{
     time::Instant,
 };
 
-/// Problems that are printed.
+/// How many problems are printed.
 const MAX_PRINTED: usize = 5;
 
-/// What was checked, without a problem.
+/// What was checked without a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     changes: usize,
     users: usize,
-    /// Of those that were not acknowledged.
+    /// How many of the unacknowledged changes were made.
     made_unknown: usize,
     unknown: usize,
     snapshots: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// Prints it as a proof.
+    /// Prints the figures as a proof for `tests/prove`.
     pub(crate) fn prove(self, restarts: usize, failovers: usize) {
         let Self {
             changes,
@@ -70,8 +70,8 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks everything up to the change of the user `last`. Returns the changes up to it, as all watchers have
-/// seen them.
+/// Checks everything up to the change of the user `last`. Returns the changes up to it, as all
+/// watchers have seen them.
 pub(crate) fn check(
     attempts: &Attempts,
     watched: &[Vec<Stored>],
@@ -145,7 +145,7 @@ impl Problems {
     }
 }
 
-/// What a watcher saw that took no snapshot.
+/// Returns what a watcher saw that took no snapshot. The others are compared with it.
 fn reference(watched: &[Vec<Stored>], last: &str) -> Vec<Seen> {
     let of_changes = |stored: &&Vec<Stored>| {
         !stored
@@ -174,8 +174,10 @@ fn reference(watched: &[Vec<Stored>], last: &str) -> Vec<Seen> {
     changes
 }
 
-/// The attempt of each change, in the order of the revisions. Each user has exactly the attempted changes in
-/// their order, or all but the last one if that was not acknowledged.
+/// Returns the attempt of each change, in the order of the revisions.
+///
+/// Reports a problem unless each user has exactly the attempted changes in their order. Only the
+/// last one may be missing, if it was not acknowledged.
 fn order<'a>(
     attempts: &'a Attempts,
     changes: &[Seen],
@@ -211,7 +213,7 @@ fn order<'a>(
     order
 }
 
-/// No change has a greater revision than one that began after it was acknowledged.
+/// Checks that no change has a greater revision than one that began after it was acknowledged.
 fn real_time(order: &[(i64, &Attempt)], problems: &mut Problems) {
     let mut latest: Option<&Attempt> = None;
     for (revision, attempt) in order {
@@ -230,8 +232,9 @@ fn real_time(order: &[(i64, &Attempt)], problems: &mut Problems) {
     }
 }
 
-/// Checks one watcher: after each revision that it stored, the next change follows, in time, and each snapshot
-/// is the state after its revision. Returns the number of snapshots.
+/// Checks one watcher. After each revision that it stored, the next change must follow and must not
+/// come before it was sent. Each snapshot must be the state after its revision. Returns the number
+/// of snapshots.
 fn watcher(
     number: usize,
     stored: &[Stored],
@@ -246,7 +249,7 @@ fn watcher(
         .collect();
     let behind = |revision| changes.partition_point(|seen| seen.revision <= revision);
     let (mut revision, mut snapshots) = (0, 0);
-    // What the changes so far lead to.
+    // The changes that are applied so far, and the users that result from them.
     let (mut applied, mut expected_users) = (0, BTreeMap::new());
     for item in stored {
         match item {
@@ -313,7 +316,7 @@ fn is_same(one: &Seen, other: &Seen) -> bool {
     (one.revision, one.user_id, &one.state) == (other.revision, other.user_id, &other.state)
 }
 
-/// The users after these changes, by id.
+/// Returns the users after these changes, by id.
 pub(crate) fn state(changes: &[Seen]) -> BTreeMap<i64, State> {
     let mut users = BTreeMap::new();
     apply(changes, &mut users);

@@ -1,16 +1,17 @@
-//! Choices that a seed repeats.
+//! Random choices that a seed repeats.
 
 use std::{
     env,
     hash::{BuildHasher as _, RandomState},
 };
 
-/// `SplitMix64`.
+/// A generator of random numbers, by `SplitMix64`.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// From `USER_CHANGES_SEED`, or at random; printed, so that the choices of a failed run can be repeated.
+    /// Takes the seed from `USER_CHANGES_SEED`, or else at random. Prints it, so that the choices
+    /// of a failed run can be repeated.
     pub(crate) fn from_environment() -> Self {
         let seed = env::var("USER_CHANGES_SEED").map_or_else(
             |_| RandomState::new().hash_one("a seed"),
@@ -20,12 +21,12 @@ impl Dice {
         Self(seed)
     }
 
-    /// Other dice.
+    /// Returns other dice, whose choices also follow from the seed.
     pub(crate) fn split(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end).expect("64 bits")).expect("below end")
     }

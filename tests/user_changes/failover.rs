@@ -1,4 +1,4 @@
-//! The same while PostgreSQL fails over too, with `DATABASE_READS=quorum`.
+//! Runs the scenario while PostgreSQL fails over, too, with `DATABASE_READS=quorum`.
 
 use crate::{print, scenario::Scenario, stage::Stage, wanted};
 use e2e::{Store, TestSetup, eventually, postgres::OwnCluster};
@@ -19,7 +19,8 @@ async fn each_change_is_seen_once_and_in_order_through_a_failover_with_quorum() 
     .await;
     let hosts = [primary.address(), successor.address()].map(|address| address.to_string());
     let hosts = hosts.join(",");
-    // Servers of tests are faster than safe, unless a session asks.
+    // The servers of tests prefer speed to safety, unless a session asks for safe commits as this
+    // one does.
     let parameters = "target_session_attrs=read-write&options=-c%20synchronous_commit%3Don";
     let url = format!("postgres://postgres@{hosts}/postgres?{parameters}");
     let setup = TestSetup::split(Store::Postgres).with("DATABASE_READS", "quorum");

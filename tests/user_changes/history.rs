@@ -1,8 +1,8 @@
-//! What the writers did.
+//! The history: what the writers did.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Instant};
 
-/// A user as other services keep them.
+/// A user as other services keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) username: String,
@@ -11,10 +11,10 @@ pub(crate) struct State {
     pub(crate) deleted: bool,
 }
 
-/// Who made a change, as the record names them.
+/// Who made a change, as the record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// An admin by an API key or a session of theirs, which are ids.
+    /// An admin, who used an API key or a session. Each is an id.
     Admin {
         id: i64,
         key: Option<i64>,
@@ -28,11 +28,12 @@ pub(crate) enum Actor {
 /// A change that was sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Attempt {
-    /// Before it was sent.
+    /// A moment before the change was sent.
     pub(crate) began: Instant,
-    /// When it was acknowledged; `None` if it may have happened or not. Then it is the user's last one.
+    /// When the change was acknowledged. `None` if it may or may not have happened, and then it is
+    /// the user's last one.
     pub(crate) acknowledged: Option<Instant>,
-    /// After it.
+    /// The user after the change.
     pub(crate) state: State,
     pub(crate) event: &'static str,
     pub(crate) actor: Actor,
@@ -41,7 +42,7 @@ pub(crate) struct Attempt {
 /// The changes of each user in their order, by username. No name is used twice.
 pub(crate) type Attempts = BTreeMap<String, Vec<Attempt>>;
 
-/// The history so far.
+/// The history so far, which all writers share.
 #[derive(Debug, Default)]
 pub(crate) struct History(Mutex<Attempts>);
 

@@ -1,14 +1,18 @@
-//! The stream of user changes has each acknowledged change once, in one order, for everybody.
+//! The stream of user changes has each acknowledged change once, and in one order for all watchers.
 //!
-//! Two gateways and two auth-services share a database. Writers change users through the API and by
-//! commands of the operator. Each user has one writer at a time, so the order of a user's changes is known.
-//! Meanwhile watchers follow `WatchUsers` at both replicas, break off and go on behind the revision that they
-//! stored; one of them begins with a snapshot now and then. Replicas are killed and started again. At the
-//! end what the watchers saw, the record and the stored users are checked against the history.
+//! Two gateways and two auth-services share a database (`stage`). Writers change users through the
+//! API and by commands of the operator (`writer`). Each user has one writer at a time, so the order
+//! of a user's changes is known (`history`).
 //!
-//! `USER_CHANGES` is the number of acknowledged changes: 1,000 by default, 100,000 for the long form.
-//! `USER_CHANGES_SEED` repeats the choices of a run. `failover` does the same while PostgreSQL fails over.
-//! `tests/mutants/run` plants faults into the product and expects that this finds them.
+//! Meanwhile watchers follow `WatchUsers` at both replicas (`watcher`). They break off, and
+//! continue after the last revision that they stored. Some of them take a snapshot now and then.
+//! Replicas are killed and started again. At the end, `check` compares what the watchers saw with
+//! the history, and `record` compares the record and the stored users with it.
+//!
+//! `USER_CHANGES` is the number of acknowledged changes: 1,000 by default, 100,000 for the long
+//! form. `USER_CHANGES_SEED` repeats the choices of a run. `failover` does the same while
+//! PostgreSQL fails over. `tests/mutants/run` plants faults into the product and expects that this
+//! test finds them.
 
 #![expect(
     clippy::too_many_lines,
@@ -51,7 +55,7 @@ async fn run(store: Store) {
     drop((stage, database));
 }
 
-/// The number of acknowledged changes to make.
+/// Returns the number of acknowledged changes to make.
 fn wanted() -> usize {
     env::var("USER_CHANGES").map_or(1000, |text| text.parse().expect("USER_CHANGES is a number"))
 }

@@ -1,4 +1,4 @@
-//! The record and the users, as the operator reads them at the end.
+//! Checks the record and the stored users, as the operator reads them at the end.
 
 use crate::{
     check,
@@ -9,7 +9,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// The events that change what other services keep of a user.
+/// The events that change what other services keep about a user.
 const CHANGES: [&str; 6] = [
     "registered",
     "user_created",
@@ -19,8 +19,8 @@ const CHANGES: [&str; 6] = [
     "user_deleted",
 ];
 
-/// Asserts that the record is intact and has each of these changes once, with its actor, and that they lead to
-/// the stored users.
+/// Asserts that the record is intact, that it has each of these changes once and with its actor,
+/// and that the changes lead to the stored users.
 pub(crate) async fn check(stage: &Stage, attempts: &Attempts, changes: &[Seen]) {
     let verified = stage.command(&["audit", "verify"]).await;
     assert_eq!(verified.code, Some(0), "{verified:?}");
@@ -93,7 +93,7 @@ async fn lines(stage: &Stage, arguments: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-/// The stored users by id.
+/// Returns the stored users by id.
 async fn stored(stage: &Stage) -> BTreeMap<i64, State> {
     let users = lines(stage, &["user", "export"]).await;
     let user = |user: Value| {

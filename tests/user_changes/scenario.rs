@@ -1,4 +1,4 @@
-//! Writers and watchers on a stage.
+//! Starts the writers and the watchers, ends them, and checks what they did.
 
 use crate::{
     check::{self, Checked},
@@ -14,7 +14,8 @@ use std::{sync::Arc, time::Instant};
 use tokio::{sync::watch, task::JoinSet};
 
 const WRITERS: usize = 8;
-/// Fewer than the streams of a caller, of which one that broke off may not have ended yet.
+/// There are fewer watchers than a caller may have streams, because a stream that was broken off
+/// may not have ended yet.
 const WATCHERS: usize = 5;
 
 pub(crate) struct Scenario {
@@ -22,14 +23,14 @@ pub(crate) struct Scenario {
     work: Arc<Work>,
     writers: JoinSet<()>,
     watchers: JoinSet<Vec<Stored>>,
-    /// Ends the watchers that have seen this user.
+    /// The name of the last user. A watcher ends once it has seen this user.
     last: watch::Sender<Option<String>>,
     /// Makes the last change.
     last_writer: Writer,
 }
 
 impl Scenario {
-    /// Starts to write and to watch.
+    /// Starts the writers and the watchers.
     pub(crate) async fn start(stage: &Arc<Stage>, wanted: usize) -> Self {
         let mut dice = Dice::from_environment();
         let (apis, admin, work) = (stage.apis(), stage.admin().await, Arc::new(Work::default()));
@@ -88,14 +89,14 @@ impl Scenario {
     /// Waits until this many changes are acknowledged.
     pub(crate) async fn reach(&self, wanted: usize) {
         let mut made = self.work.made.subscribe();
-        // Each time is bounded, not all: a long form takes long.
+        // Each wait has a limit, but not the whole: the long form takes long.
         while *made.borrow_and_update() < wanted {
             let changed = e2e::within_bounds("a change that is acknowledged", made.changed());
             changed.await.expect("this has the sender");
         }
     }
 
-    /// Waits until every change is made and seen, and checks everything.
+    /// Waits until every change is made and seen, and then checks everything.
     pub(crate) async fn finish(mut self) -> Checked {
         while let Some(writer) = self.writers.join_next().await {
             writer.expect("no writer panicked");
@@ -125,7 +126,7 @@ impl Scenario {
     }
 }
 
-/// The user that each database has from the start.
+/// Returns the attempt that created the user `admin`, which each database has from the start.
 fn seeded() -> Attempt {
     let now = Instant::now();
     let (username, role) = ("admin".to_owned(), "admin".to_owned());
@@ -144,7 +145,7 @@ fn seeded() -> Attempt {
 }
 
 impl Writer {
-    /// A new admin with an API key, or with a session.
+    /// Creates an admin who acts with an API key or with a session.
     async fn new_admin(&mut self, api: &Api, name: &str, has_key: bool) -> (String, Actor) {
         self.create(name.to_owned(), "admin")
             .await

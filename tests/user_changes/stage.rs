@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
-/// Restarts in the short form, at equal distances of acknowledged changes.
+/// How many restarts the short form has, at equal distances of acknowledged changes.
 const RESTARTS: usize = 6;
-/// In the long form there is one for as many changes.
+/// The long form has one restart for this many changes.
 const CHANGES_OF_RESTART: usize = 1000;
 
-/// auth-service and a gateway that calls it.
+/// An auth-service, and a gateway that calls it.
 struct Replica {
-    /// `None` only while it restarts.
+    /// The process; `None` only while it restarts.
     auth: Mutex<Option<Process>>,
-    /// Keeps its address when auth-service restarts.
+    /// The proxy to auth-service, which keeps its address when auth-service restarts.
     proxy: TcpProxy,
     gateway: Process,
 }
@@ -66,25 +66,25 @@ impl Stage {
         }
     }
 
-    /// Both gateways.
+    /// Returns clients of both gateways.
     pub(crate) fn apis(&self) -> [Api; 2] {
         self.replicas
             .each_ref()
             .map(|replica| Api::at(&replica.gateway.address("bearer")))
     }
 
-    /// The gRPC addresses of both auth-services, which stay.
+    /// Returns the gRPC addresses of both auth-services. They stay the same after restarts.
     pub(crate) fn auth_addresses(&self) -> [String; 2] {
         self.replicas
             .each_ref()
             .map(|replica| format!("http://{}", replica.proxy.address()))
     }
 
-    /// The first admin, logged in.
+    /// Logs in the first admin.
     pub(crate) async fn admin(&self) -> TestUser {
         let [api, _] = self.apis();
         let admin = json!({ "username": "admin", "password": ADMIN_PASSWORD });
-        // Its replica may have been started just now.
+        // The replica may have been started just now.
         let login = until_served(|| api.post("/login", &admin)).await;
         TestUser::of_login(&login, "admin", ADMIN_PASSWORD)
     }
@@ -95,8 +95,9 @@ impl Stage {
         Process::run(program, arguments, &self.settings, self.folder.path(), "").await
     }
 
-    /// Kills the replicas in turns, or stops every third one in order, whenever the scenario has made some more
-    /// changes, until it has made `wanted`. Returns how often.
+    /// Restarts the replicas in turns whenever the scenario has made some more changes, until it
+    /// has made `wanted`. Every third restart is a regular shutdown, the others are kills. Returns
+    /// the number of restarts.
     pub(crate) async fn restart_replicas(&self, scenario: &Scenario, wanted: usize) -> usize {
         let restarts = RESTARTS.max(wanted / CHANGES_OF_RESTART);
         for number in 1..=restarts {

@@ -1,4 +1,4 @@
-//! Watchers of user changes, which break off and go on.
+//! Watchers of user changes, which break off and continue.
 
 use crate::{dice::Dice, history::State};
 use e2e::grpc::authenticated;
@@ -17,14 +17,14 @@ use tokio::{
 use tonic::{Code, Status, Streaming};
 use tonic_types::StatusExt as _;
 
-/// After which a watcher tries another replica.
+/// How long a watcher waits before it tries another replica.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Before the next attempt at a replica that cannot be reached.
+/// How long a watcher waits before the next attempt, if a replica cannot be reached.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Connections that break off before the next snapshot, on average.
+/// How many connections break off before the next snapshot, on average.
 const CONNECTIONS_OF_SNAPSHOT: usize = 3;
 
-/// A change as it came.
+/// A change as the watcher received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) revision: i64,
@@ -38,7 +38,8 @@ pub(crate) struct Seen {
 pub(crate) enum Stored {
     Change(Seen),
     Progress(i64),
-    /// All users, and the last change that they show. `began` is before it was asked for.
+    /// All users, and the revision of the last change that they show. `began` is a moment before
+    /// the snapshot was requested.
     Snapshot {
         began: Instant,
         revision: i64,
@@ -47,27 +48,27 @@ pub(crate) enum Stored {
 }
 
 pub(crate) struct Watcher {
-    /// Of both replicas.
+    /// The addresses of both replicas.
     pub(crate) addresses: [String; 2],
-    /// Of an admin.
+    /// The credential of an admin.
     pub(crate) token: String,
-    /// Whether it begins with a snapshot at first, and now and then.
+    /// Whether the watcher begins with a snapshot, and takes more now and then.
     pub(crate) takes_snapshots: bool,
     pub(crate) dice: Dice,
 }
 
-/// What it has stored so far.
+/// What the watcher has stored so far.
 #[derive(Default)]
 struct Log {
     stored: Vec<Stored>,
     revision: i64,
-    /// The last one that came, which every replica has to know.
+    /// The seal that came last, which every replica has to know.
     seal: Option<String>,
     names: BTreeSet<String>,
 }
 
 impl Watcher {
-    /// Watches until it has stored the user of this name, once there is a name.
+    /// Watches until the user with the name in `last` is stored, once there is a name.
     pub(crate) async fn run(mut self, last: watch::Receiver<Option<String>>) -> Vec<Stored> {
         let mut log = Log::default();
         let has_ended = |log: &Log| {
@@ -116,7 +117,7 @@ impl Watcher {
         }
     }
 
-    /// Stores items until the stream ends, or for some time, or some items.
+    /// Stores items until the stream ends, some time has passed, or some items have come.
     async fn follow(
         &mut self,
         mut stream: Streaming<WatchUsersResponse>,
@@ -125,7 +126,8 @@ impl Watcher {
     ) {
         let items = 1 + self.dice.below(100);
         let millis = 20 + u64::try_from(self.dice.below(500)).expect("small");
-        // It may end between receiving an item and storing it, which then comes again.
+        // The watcher may break off after it received an item and before it stored it. The item
+        // then comes again.
         let forgets_last = self.dice.one_in(2);
         if let Some(began) = snapshot {
             let taken = timeout(PATIENCE, take_snapshot(&mut stream)).await;
@@ -200,7 +202,7 @@ async fn take_snapshot(
     }
 }
 
-/// The next item, unless the stream ends.
+/// Returns the next item, or `None` if the stream ends.
 async fn next(stream: &mut Streaming<WatchUsersResponse>) -> Option<Item> {
     match stream.message().await {
         Ok(response) => response.and_then(|response| response.item),
@@ -235,7 +237,7 @@ fn seen(change: UserChange) -> Seen {
     }
 }
 
-/// Asserts that the replica does not serve, rather than that it refuses the watcher with a reason.
+/// Asserts that the replica is out of service, instead of refusing the watcher with a reason.
 fn expect_outage(status: &Status) {
     let outages = [
         Code::Unavailable,

@@ -1,4 +1,4 @@
-//! Writers of user changes.
+//! Writers, which change users and note what was answered.
 
 use crate::{
     dice::Dice,
@@ -16,26 +16,26 @@ use tokio::{sync::watch, time::sleep};
 
 const ROLES: [&str; 3] = ["user", "author", "admin"];
 pub(crate) const PASSWORD: &str = "open sesame";
-/// One of so many changes of users is by a command of the operator.
+/// One of this many changes is made by a command of the operator.
 const COMMANDS: usize = 30;
-/// Of all users that change.
+/// The most users that are kept for further changes.
 const MAX_SUBJECTS: usize = 40;
-/// Ordinary clients wait after a refusal.
+/// How long a writer waits after a refusal, as ordinary clients do.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A user that changes. Who holds it is its only writer.
+/// A user that changes. The writer that holds it is its only writer.
 pub(crate) struct Subject {
     id: i64,
     state: State,
 }
 
-/// What all writers share.
+/// The state that all writers share.
 #[derive(Default)]
 pub(crate) struct Work {
     pub(crate) history: History,
-    /// The acknowledged changes.
+    /// The number of acknowledged changes.
     pub(crate) made: watch::Sender<usize>,
-    /// Users that nobody holds.
+    /// Users that no writer holds.
     subjects: Mutex<Vec<Subject>>,
 }
 
@@ -66,7 +66,7 @@ impl Work {
             .push(subject);
     }
 
-    /// Whether the change was acknowledged.
+    /// Adds the attempt to the history. Returns whether the change was acknowledged.
     fn record(&self, attempt: Attempt) -> bool {
         let is_made = attempt.acknowledged.is_some();
         self.history.add(attempt);
@@ -85,7 +85,8 @@ impl Writer {
             } else {
                 users += 1;
                 let name = format!("{} {users}", self.name);
-                // Mostly registrations, which alone wait for no lock of another change.
+                // Most new users register themselves, because only registrations do not wait for
+                // the lock of another change.
                 if self.dice.one_in(4) {
                     let role = ROLES[self.dice.below(ROLES.len())];
                     self.create(name, role).await
@@ -93,14 +94,14 @@ impl Writer {
                     self.register(name).await
                 }
             };
-            // A user with a change that was not acknowledged has no further one.
+            // A user with an unacknowledged change gets no further one.
             if let Some(subject) = subject.filter(|it| !it.state.deleted) {
                 self.work.release(subject);
             }
         }
     }
 
-    /// Creates a user, if that is acknowledged.
+    /// Creates a user. Returns `None` if that was not acknowledged.
     pub(crate) async fn create(&mut self, username: String, role: &str) -> Option<Subject> {
         let state = State {
             username,
@@ -144,7 +145,7 @@ impl Writer {
         {
             return None;
         }
-        // Only a token names the id.
+        // The response does not name the id, so a login does, in its token.
         loop {
             let login = self.api().post("/login", &user).await;
             if is_served(&login) {
@@ -155,7 +156,7 @@ impl Writer {
         }
     }
 
-    /// Makes some change; returns the user if it is acknowledged.
+    /// Makes a random change. Returns the user if the change was acknowledged.
     async fn change(&mut self, mut subject: Subject) -> Option<Subject> {
         let (path, api) = (format!("/users/{}", subject.id), self.api());
         let state = &mut subject.state;
@@ -192,7 +193,7 @@ impl Writer {
         };
         let (state, began) = (subject.state.clone(), Instant::now());
         let is_made = if self.dice.one_in(COMMANDS) {
-            // The name follows the command.
+            // The username follows the command.
             let arguments = [&["user", command[0], &state.username], &command[1..]].concat();
             let exit = self.stage.command(&arguments).await;
             let acknowledged = (exit.code == Some(0)).then(Instant::now);
@@ -212,7 +213,7 @@ impl Writer {
         is_made.then_some(subject)
     }
 
-    /// Adds what was answered to the history; whether the change is acknowledged.
+    /// Adds the answer to the history. Returns whether the change was acknowledged.
     async fn note(
         &self,
         began: Instant,
@@ -239,7 +240,7 @@ impl Writer {
         is_made
     }
 
-    /// One of the gateways.
+    /// Returns one of the gateways.
     fn api(&mut self) -> Api {
         self.apis[self.dice.below(self.apis.len())].clone()
     }

@@ -1,4 +1,4 @@
-//! What was checked and counted.
+//! What the scenario through failovers has checked and counted.
 
 use super::Epoch;
 use crate::history::Checked;
@@ -9,7 +9,7 @@ pub(super) struct Outcome {
     pub(super) checked: Checked,
     pub(super) confirmed_changes: usize,
     pub(super) unconfirmed_changes: usize,
-    /// Requests that were answered with 503 or 504.
+    /// How many requests were answered with 503 or 504.
     pub(super) unavailable: usize,
     pub(super) epochs: Vec<Epoch>,
 }

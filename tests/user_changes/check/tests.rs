@@ -1,4 +1,4 @@
-//! Each kind of fault in a small history.
+//! Plants each kind of fault into a small history, which the check must find.
 
 use super::{Checked, check};
 use crate::{
@@ -19,8 +19,8 @@ fn state(username: &str, role: &str) -> State {
     }
 }
 
-/// `a` is created and becomes an author; then the other users, in this order. Attempt `n` begins at `10 n` and
-/// is acknowledged 5 later.
+/// A history in which `a` is created and becomes an author, and then the other users are created in
+/// this order. Attempt `n` begins at `10 n` milliseconds and is acknowledged 5 milliseconds later.
 struct Sample {
     start: Instant,
     attempts: Attempts,
@@ -87,7 +87,7 @@ impl Sample {
         seen
     }
 
-    /// Checks it with another watcher, who saw this.
+    /// Checks the history with a second watcher that saw `other`.
     fn check(&self, other: &[Stored]) -> Checked {
         check(
             &self.attempts,
@@ -97,7 +97,7 @@ impl Sample {
         .0
     }
 
-    /// The same with two watchers who saw the same.
+    /// Checks the history with two watchers that saw the same.
     fn check_both(&self) -> Checked {
         self.check(&self.changes)
     }
