@@ -1,4 +1,4 @@
-//! JSON over HTTP, and assertions that print the whole response when they fail.
+//! Sends JSON over HTTP, with assertions that print the whole response when they fail.
 
 use crate::eventually::{INTERVAL, TIMEOUT, within_bounds};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -9,7 +9,7 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// A client of one of the addresses, with or without credentials.
+/// A client of one address, with or without credentials.
 #[derive(Clone, Debug)]
 pub struct Api {
     base: String,
@@ -20,22 +20,22 @@ pub struct Api {
 /// A complete response.
 #[derive(Clone, Debug)]
 pub struct TestResponse {
-    /// Method and URL; for messages.
+    /// The method and the URL of the request, for messages.
     pub request: String,
-    /// The status code.
+    /// The HTTP status.
     pub status: u16,
-    /// The headers.
+    /// The headers of the response.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body as text.
     pub body: String,
 }
 
 impl Api {
-    /// The API at this address, without credentials.
+    /// Creates a client of this address, without credentials.
     ///
     /// # Panics
     ///
-    /// If no HTTP client can be created.
+    /// Panics if no HTTP client can be created.
     #[must_use]
     pub fn at(base: &str) -> Self {
         let client = Client::builder()
@@ -50,13 +50,13 @@ impl Api {
         }
     }
 
-    /// The base URL.
+    /// Returns the base URL.
     #[must_use]
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// The same address with this `Authorization` header.
+    /// Returns a client of the same address with this `Authorization` header.
     #[must_use]
     pub fn with_authorization(&self, value: &[u8]) -> Self {
         let value = HeaderValue::from_bytes(value).expect("bytes that a header may have");
@@ -66,21 +66,21 @@ impl Api {
         }
     }
 
-    /// The same address with this bearer token.
+    /// Returns a client of the same address with this bearer token.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
         self.with_authorization(format!("Bearer {token}").as_bytes())
     }
 
-    /// The same address with HTTP Basic credentials.
+    /// Returns a client of the same address with HTTP Basic credentials.
     #[must_use]
     pub fn with_basic(&self, username: &str, password: &str) -> Self {
         let credentials = STANDARD.encode(format!("{username}:{password}"));
         self.with_authorization(format!("Basic {credentials}").as_bytes())
     }
 
-    /// Sends a request as a proxy does for the client at this address; the setup must trust loopback
-    /// (`TRUSTED_PROXIES`).
+    /// Sends a request as a proxy does for the client at this address. The setup must trust the
+    /// loopback addresses (`TRUSTED_PROXIES`).
     pub async fn send_from(&self, client: &str, request: RequestBuilder) -> TestResponse {
         self.send(request.header("x-forwarded-for", client)).await
     }
@@ -105,14 +105,15 @@ impl Api {
         self.send(self.request(Method::DELETE, path)).await
     }
 
-    /// Ends the access tokens and sessions of the user, or only the session whose token this is.
+    /// Ends all access tokens and sessions of the user. If the client has the token of a session,
+    /// ends only that session.
     pub async fn log_out(&self) {
         self.send(self.request(Method::POST, "/logout"))
             .await
             .expect_message("Logged out.");
     }
 
-    /// A request that the test completes.
+    /// Begins a request, which the test completes and sends.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.client.request(method, format!("{}{path}", self.base));
         match &self.authorization {
@@ -146,9 +147,11 @@ impl Api {
 }
 
 impl TestResponse {
-    /// Asserts what holds for every response: exactly the errors of an API, and of its pages, name a reason.
-    /// Other errors are those of probes and of heads that cannot be parsed, which are text. A proxy, which
-    /// says its name, passes the reason on with a page of its own.
+    /// Asserts what holds for every response: exactly the errors of an API, and of its pages, name
+    /// a reason.
+    ///
+    /// Other errors are those of probes and of requests whose head cannot be parsed; both are plain
+    /// text. A proxy, which says its name, passes the reason on with a page of its own.
     #[must_use]
     pub(crate) fn checked(self) -> Self {
         let is_error = self.status >= 400;
@@ -194,7 +197,7 @@ impl TestResponse {
         self.expect_json(status, &json!({ "detail": detail }))
     }
 
-    /// Asserts an error with a body `{"detail": string}`; returns the string.
+    /// Asserts an error whose body is `{"detail": string}`, and returns the string.
     #[track_caller]
     pub fn expect_error(&self, status: u16) -> String {
         self.expect(status);
@@ -207,7 +210,7 @@ impl TestResponse {
         detail
     }
 
-    /// Asserts a single header of this value; `None`: no such header.
+    /// Asserts that the header occurs once with this value, or not at all with `None`.
     #[track_caller]
     pub fn expect_header(&self, name: &str, value: Option<&str>) -> &Self {
         assert_eq!(self.header(name), value, "{name}: {self}");
@@ -218,7 +221,7 @@ impl TestResponse {
         self
     }
 
-    /// Asserts a `Retry-After` from 1 to 60 seconds.
+    /// Asserts a `Retry-After` of 1 to 60 seconds.
     #[track_caller]
     pub fn expect_retry_after(&self) -> &Self {
         let seconds = self
@@ -231,20 +234,20 @@ impl TestResponse {
         self
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("the body is not JSON: {self}"))
     }
 
-    /// The first value of a header.
+    /// Returns the first value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Everything but `date` and the request id, for comparing two responses.
+    /// Returns everything but `date` and the request id, so that two responses can be compared.
     #[must_use]
     pub fn comparable(&self) -> (u16, HeaderMap, &str) {
         let mut headers = self.headers.clone();
@@ -254,8 +257,8 @@ impl TestResponse {
     }
 }
 
-/// Repeats a request until the response is neither 503 nor 504: on a busy machine a hash of the real
-/// cost may take longer than the deadline of a call.
+/// Repeats a request until the response is neither 503 nor 504. On a busy machine, a hash of the
+/// real cost may take longer than the deadline of a call.
 pub async fn until_served<F: Future<Output = TestResponse>>(
     mut request: impl FnMut() -> F,
 ) -> TestResponse {

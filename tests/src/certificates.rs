@@ -1,4 +1,4 @@
-//! Certificate authorities and certificates of tests, valid and invalid.
+//! Certificate authorities and certificates for tests, valid and invalid.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf};
 use tempfile::TempDir;
 use tonic::transport::{self, ClientTlsConfig};
 
-/// A certificate authority with a folder for what it issues.
+/// A certificate authority, with a folder for the certificates that it issues.
 #[derive(Debug)]
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -18,23 +18,23 @@ pub struct Authority {
 /// The PEM files of a certificate and its key.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// The certificate.
+    /// The file of the certificate.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The file of the private key.
     pub key: PathBuf,
 }
 
-/// The validity period of a certificate.
+/// The period in which a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
-    /// Valid now.
+    /// The certificate is valid now.
     Current,
-    /// Valid in 2020.
+    /// The certificate was valid in 2020.
     Expired,
 }
 
 impl Authority {
-    /// A new authority.
+    /// Creates an authority with a new key.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params
@@ -51,7 +51,7 @@ impl Authority {
         authority
     }
 
-    /// The PEM file of its CA certificate.
+    /// Returns the PEM file of the authority's own certificate.
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
     }
@@ -81,7 +81,8 @@ impl Authority {
         files
     }
 
-    /// TLS settings of a generated client that trusts this authority and presents `identity`.
+    /// Returns the TLS settings of a generated client that trusts this authority and presents
+    /// `identity`.
     pub fn client(&self, identity: Option<&Certificate>) -> ClientTlsConfig {
         let trusting = ClientTlsConfig::new()
             .ca_certificate(transport::Certificate::from_pem(self.issuer.pem()));

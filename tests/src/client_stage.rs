@@ -1,4 +1,5 @@
-//! The deployment behind `clients/conformance.json`, and the states and faults that its cases name.
+//! The deployment behind `clients/conformance.json`, with the states and faults that its cases
+//! name.
 
 mod replica;
 mod tls_replica;
@@ -19,36 +20,36 @@ use tonic::transport::Channel;
 
 pub use tls_replica::TlsReplica;
 
-/// The addresses of the replicas, which are the addresses of [`HOST`].
+/// The addresses of the replicas. [`HOST`] resolves to both.
 const ADDRESSES: [&str; 2] = ["127.0.9.2", "127.0.9.3"];
 
-/// The name of both replicas, in [`ClientStage::hosts`].
+/// The name of both replicas, in the file of [`ClientStage::hosts`].
 const HOST: &str = "auth.test";
 
 const PASSWORD: &str = "the password of a case";
 
-/// Two replicas of auth-service on one PostgreSQL.
+/// Two replicas of auth-service on one PostgreSQL database.
 #[derive(Debug)]
 pub struct ClientStage {
     setup: TestSetup,
     replicas: [Process; 2],
     port: u16,
-    /// Whether both run and nothing is frozen.
+    /// Whether both replicas run and nothing is frozen.
     is_whole: bool,
     /// The proxy between each replica and the database.
     database_proxies: [TcpProxy; 2],
     cases: u32,
     folder: TempDir,
-    /// The last field, so that it is dropped after the processes that use it.
+    /// The database. The last field, so that it is dropped after the processes that use it.
     database: TestDatabase,
 }
 
-/// The user and the token of a case, which may be a session or an API key.
+/// The user and the token of a case. The token may be a session or an API key.
 #[derive(Clone, Debug)]
 pub struct CaseUser {
     id: i64,
     fresh_token: String,
-    /// What the case presents.
+    /// The token that the case presents.
     pub token: String,
 }
 
@@ -62,7 +63,8 @@ impl ClientStage {
         let [first_url, second_url] =
             [0, 1].map(|index: usize| database.url_through(database_proxies[index].address()));
         let first = start(&setup, &first_url, ADDRESSES[0], 0, &folder).await;
-        // A name has addresses and one port.
+        // Both replicas listen on one port, because a name can have many addresses but only one
+        // port.
         let port = first.socket_address("grpc").port();
         let second = start(&setup, &second_url, ADDRESSES[1], port, &folder).await;
         let hosts = ADDRESSES.map(|ip| format!("{ip} {HOST}\n")).concat();
@@ -82,28 +84,30 @@ impl ClientStage {
         }
     }
 
-    /// The value for `AUTH_SERVICE_URL`, where names resolve by [`ClientStage::hosts`].
+    /// Returns the value for `AUTH_SERVICE_URL`, for programs that resolve names by
+    /// [`ClientStage::hosts`].
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{HOST}:{}", self.port)
     }
 
-    /// A file of the form of `/etc/hosts`.
+    /// Returns a file in the format of `/etc/hosts` with the names of the replicas.
     #[must_use]
     pub fn hosts(&self) -> PathBuf {
         self.folder.path().join("hosts")
     }
 
-    /// A replica that speaks TLS and requires a client certificate, beside the others.
+    /// Starts a further replica, which speaks TLS and requires a client certificate.
     pub async fn start_tls(&self) -> TlsReplica {
         TlsReplica::start(&self.setup, &self.database.url(), &self.folder).await
     }
 
-    /// A new user with a token of this kind, on the whole deployment.
+    /// Creates a user with a token of this kind. First repairs what an earlier case has stopped or
+    /// frozen.
     ///
     /// # Panics
     ///
-    /// For a kind that the table does not describe.
+    /// Panics for a kind that the table does not describe.
     #[expect(clippy::too_many_lines, reason = "a table of kinds")]
     pub async fn user(&mut self, kind: &str) -> CaseUser {
         self.cases += 1;
@@ -194,7 +198,7 @@ impl ClientStage {
     ///
     /// # Panics
     ///
-    /// For what the table does not describe.
+    /// Panics for a state or fault that the table does not describe.
     #[expect(
         clippy::too_many_lines,
         reason = "one arm for each thing that the cases ask for"

@@ -1,4 +1,4 @@
-//! A minimal collector of OpenTelemetry traces.
+//! A minimal collector of OpenTelemetry traces, which stores what it receives.
 
 use crate::eventually;
 use opentelemetry_proto::tonic::{
@@ -17,35 +17,35 @@ use std::{
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
-/// Stores the spans that it receives.
+/// A collector, which stores the spans that it receives.
 #[derive(Clone, Debug)]
 pub struct Collector {
     address: SocketAddr,
     spans: Arc<Mutex<Vec<CollectedSpan>>>,
 }
 
-/// A span, with everything as text.
+/// A span whose values are all text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectedSpan {
-    /// `service.name` of its program.
+    /// The `service.name` of the program.
     pub service: String,
-    /// All attributes of its program.
+    /// All resource attributes of the program.
     pub resource: BTreeMap<String, String>,
-    /// The name.
+    /// The name of the span.
     pub name: String,
-    /// The trace id in hexadecimal digits.
+    /// The trace id, in hexadecimal digits.
     pub trace_id: String,
-    /// The span id.
+    /// The span id, in hexadecimal digits.
     pub span_id: String,
-    /// The parent span id; empty at the root.
+    /// The span id of the parent; empty at the root.
     pub parent_id: String,
-    /// `tracestate`.
+    /// The `tracestate` that the request brought.
     pub trace_state: String,
-    /// The span ids of its links.
+    /// The span ids of the links.
     pub links: Vec<String>,
-    /// The attributes.
+    /// The attributes of the span.
     pub attributes: BTreeMap<String, String>,
-    /// Whether its status is an error.
+    /// Whether the status of the span is an error.
     pub is_error: bool,
 }
 
@@ -54,7 +54,7 @@ impl Collector {
     ///
     /// # Panics
     ///
-    /// Without a free port.
+    /// Panics if no port is free.
     pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -72,23 +72,23 @@ impl Collector {
         collector
     }
 
-    /// The value for `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    /// Returns the value for `OTEL_EXPORTER_OTLP_ENDPOINT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// All spans so far.
+    /// Returns all spans that have arrived so far.
     ///
     /// # Panics
     ///
-    /// Never: no thread panics while it holds the lock.
+    /// Never panics: no thread panics while it holds the lock.
     #[must_use]
     pub fn spans(&self) -> Vec<CollectedSpan> {
         self.spans.lock().expect("no panic").clone()
     }
 
-    /// Waits for a span that satisfies `is_match`.
+    /// Waits for a span that satisfies `is_match`. `what` describes it in the error.
     pub async fn span(
         &self,
         what: &str,

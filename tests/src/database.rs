@@ -1,4 +1,4 @@
-//! A database for one test: created for it, dropped after it.
+//! A database for one test, which is created for it and dropped after it.
 
 use postgres_cluster::Database;
 use reqwest::Url;
@@ -9,28 +9,28 @@ use sqlx::{
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
-/// The two stores.
+/// The two kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// The store of split deployments.
+    /// PostgreSQL, the store of split deployments.
     Postgres,
-    /// The embedded store.
+    /// SQLite, the embedded store.
     Sqlite,
 }
 
 /// A database of one test, with SQL that bypasses the services.
 #[derive(Debug)]
 pub enum TestDatabase {
-    /// A database of the shared server; dropped with this.
+    /// A database of the shared server. It is dropped together with this value.
     Postgres(Database),
-    /// A file in a folder of its own; removed with this.
+    /// A folder with an SQLite file. It is removed together with this value.
     Sqlite(TempDir),
 }
 
 /// A row of the table of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredUser {
-    /// The id.
+    /// The id of the user.
     pub id: i64,
     /// The password hash.
     pub password: String,
@@ -38,7 +38,7 @@ pub struct StoredUser {
     pub role: String,
 }
 
-/// Evaluates `$then` with a `$connection` to either store.
+/// Evaluates `$then` with a `$connection` to either kind of store.
 macro_rules! connected {
     ($database:expr, $connection:ident => $then:expr) => {
         match $database {
@@ -60,7 +60,7 @@ macro_rules! connected {
 }
 
 impl TestDatabase {
-    /// An empty database.
+    /// Creates an empty database.
     pub async fn create(store: Store) -> Self {
         match store {
             Store::Sqlite => Self::Sqlite(tempfile::tempdir().expect("a temporary folder")),
@@ -68,12 +68,12 @@ impl TestDatabase {
         }
     }
 
-    /// An empty database on this PostgreSQL server.
+    /// Creates an empty database on this PostgreSQL server.
     pub async fn create_on(server: Url) -> Self {
         Self::Postgres(Database::create_on(server).await)
     }
 
-    /// The value for `DATABASE_URL`.
+    /// Returns the value for `DATABASE_URL`.
     #[must_use]
     pub fn url(&self) -> String {
         match self {
@@ -82,11 +82,11 @@ impl TestDatabase {
         }
     }
 
-    /// The address of its server.
+    /// Returns the address of the database server.
     ///
     /// # Panics
     ///
-    /// On SQLite, which has no server.
+    /// Panics on SQLite, which has no server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         let Self::Postgres(database) = self else {
@@ -99,11 +99,11 @@ impl TestDatabase {
         addresses.into_iter().next().expect("an address")
     }
 
-    /// The value for `DATABASE_URL` through a proxy.
+    /// Returns the value for `DATABASE_URL` that leads through a proxy.
     ///
     /// # Panics
     ///
-    /// On SQLite, which has no server.
+    /// Panics on SQLite, which has no server.
     #[must_use]
     pub fn url_through(&self, proxy: SocketAddr) -> String {
         let Self::Postgres(database) = self else {
@@ -115,7 +115,8 @@ impl TestDatabase {
         url.to_string()
     }
 
-    /// The value for the `DATABASE_URL` of posts-service: the same database, or another file.
+    /// Returns the `DATABASE_URL` for posts-service: the same PostgreSQL database, or another
+    /// SQLite file.
     #[must_use]
     pub fn posts_url(&self) -> String {
         match self {
@@ -124,13 +125,13 @@ impl TestDatabase {
         }
     }
 
-    /// The SQLite file of the posts.
+    /// Returns the SQLite file of the posts.
     #[must_use]
     pub fn posts_file(&self) -> PathBuf {
         self.file().with_file_name("posts.db")
     }
 
-    /// The SQLite file of the users.
+    /// Returns the SQLite file of the users.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         match self {
@@ -139,7 +140,7 @@ impl TestDatabase {
         }
     }
 
-    /// Revokes the tokens of the user `ann` as a clock that is ten minutes ahead does.
+    /// Revokes the tokens of the user `ann` as if the clock of the database were ten minutes ahead.
     pub async fn revoke_tokens_of_ann_ten_minutes_ahead(&self) {
         let sql = match self {
             Self::Postgres(_) => {
@@ -160,7 +161,7 @@ impl TestDatabase {
         });
     }
 
-    /// The stored row of a user.
+    /// Reads the stored row of a user.
     pub async fn user(&self, username: &str) -> Option<StoredUser> {
         const SQL: &str = r#"SELECT id, password, role FROM "user" WHERE username = $1"#;
         let row: Option<(i64, String, String)> = connected!(self, connection => sqlx::query_as(SQL)
@@ -171,7 +172,7 @@ impl TestDatabase {
         row.map(|(id, password, role)| StoredUser { id, password, role })
     }
 
-    /// The number of users.
+    /// Counts the users.
     pub async fn count_users(&self) -> i64 {
         const SQL: &str = r#"SELECT count(*) FROM "user""#;
         connected!(self, connection => sqlx::query_scalar(SQL)
@@ -190,7 +191,7 @@ impl TestDatabase {
         .await;
     }
 
-    /// Renames a user, also to what cannot be registered.
+    /// Renames a user, even to a name that cannot be registered.
     pub async fn rename(&self, username: &str, new: &str) {
         self.update(
             r#"UPDATE "user" SET username = $2 WHERE username = $1"#,
@@ -221,7 +222,7 @@ impl TestDatabase {
         assert_eq!(rows, 1, "there is one user {username}");
     }
 
-    /// How many rows a statement returns.
+    /// Counts the rows that a statement returns.
     pub async fn count_rows(&self, sql: &'static str) -> usize {
         connected!(self, connection => sqlx::query(sql)
             .fetch_all(&mut connection)
@@ -230,16 +231,16 @@ impl TestDatabase {
             .len())
     }
 
-    /// Locks a table: others can read it, and wait before they write.
+    /// Locks a table. Others can still read it, and must wait before they write.
     ///
     /// # Panics
     ///
-    /// On SQLite.
+    /// Panics on SQLite.
     pub async fn lock(&self, table: &'static str) -> LockedTable {
         self.lock_in(table, "EXCLUSIVE").await
     }
 
-    /// Locks a table in this mode.
+    /// Locks a table in this mode of PostgreSQL.
     pub async fn lock_in(&self, table: &'static str, mode: &'static str) -> LockedTable {
         let Self::Postgres(database) = self else {
             panic!("only PostgreSQL has table locks")
@@ -255,11 +256,12 @@ impl TestDatabase {
         LockedTable { connection, table }
     }
 
-    /// Inserts a user in a transaction that stays open: another one with this name waits for its end.
+    /// Inserts a user in a transaction that stays open. Another insert with this name waits for its
+    /// end.
     ///
     /// # Panics
     ///
-    /// On SQLite.
+    /// Panics on SQLite.
     pub async fn hold_username(&self, username: &str) -> HeldUsername {
         const SQL: &str =
             r#"INSERT INTO "user" (username, password, role) VALUES ($1, '', 'user')"#;
@@ -294,7 +296,7 @@ impl TestDatabase {
     }
 }
 
-/// A table that others cannot write to until this is dropped.
+/// A locked table, to which others cannot write until this value is dropped.
 #[derive(Debug)]
 pub struct LockedTable {
     connection: PgConnection,
@@ -302,7 +304,7 @@ pub struct LockedTable {
 }
 
 impl LockedTable {
-    /// Whether a statement waits for the lock.
+    /// Returns whether a statement waits for the lock.
     pub async fn has_waiters(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
             WHERE NOT granted AND relation = $1::regclass)";
@@ -318,12 +320,12 @@ impl LockedTable {
     }
 }
 
-/// A username that others cannot insert until this is released.
+/// A held username, which others cannot insert until it is released.
 #[derive(Debug)]
 pub struct HeldUsername(PgConnection);
 
 impl HeldUsername {
-    /// Whether a statement waits for it.
+    /// Returns whether a statement waits for the username.
     pub async fn has_waiters(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
             WHERE NOT granted AND transactionid = pg_current_xact_id()::xid)";
@@ -331,7 +333,7 @@ impl HeldUsername {
         waits.await.expect("the locks can be read")
     }
 
-    /// Releases it; the user was never there.
+    /// Releases the username by a rollback, so the user never existed.
     pub async fn release(mut self) {
         sqlx::raw_sql("ROLLBACK")
             .execute(&mut self.0)

@@ -1,11 +1,15 @@
-//! One case, a named test for each deployment. The cases stay ordinary functions; a case that is not
-//! listed is dead code, which clippy rejects.
+//! Macros that make a named test of a case for each deployment.
 //!
-//! A case runs where its outcome can differ: [`for_one_deployment!`](crate::for_one_deployment) for HTTP alone,
-//! [`for_two_deployments!`](crate::for_two_deployments) for what the store or the calls between services
-//! take part in, [`for_all_deployments!`](crate::for_all_deployments) for what has to work everywhere.
+//! The cases stay ordinary functions. A case that is not listed is dead code, which clippy rejects.
+//!
+//! A case runs in the deployments where its outcome can differ:
+//! [`for_one_deployment!`](crate::for_one_deployment) for HTTP alone,
+//! [`for_two_deployments!`](crate::for_two_deployments) if the store or the calls between services
+//! take part, and [`for_all_deployments!`](crate::for_all_deployments) for what has to work
+//! everywhere.
 
-/// A test of each `async fn(TestSetup)` in one deployment: what happens before a store is asked.
+/// Makes a test of each `async fn(TestSetup)` in one deployment, for what happens before a store is
+/// asked.
 #[macro_export]
 macro_rules! for_one_deployment {
     ($($case:ident),+ $(,)?) => {$(
@@ -13,7 +17,7 @@ macro_rules! for_one_deployment {
     )+};
 }
 
-/// A test of each `async fn(TestSetup)` on both stores, one of them split.
+/// Makes tests of each `async fn(TestSetup)` on both stores, of which one is split.
 #[macro_export]
 macro_rules! for_two_deployments {
     ($($case:ident),+ $(,)?) => {$(
@@ -24,8 +28,8 @@ macro_rules! for_two_deployments {
     )+};
 }
 
-/// A test of each `async fn(TestSetup)` on both stores, in one process and split, such as
-/// `register::taken_username_is_rejected::on_postgres_split`.
+/// Makes tests of each `async fn(TestSetup)` on both stores, in one process and split. One test is,
+/// for example, `register::taken_username_is_rejected::on_postgres_split`.
 #[macro_export]
 macro_rules! for_all_deployments {
     ($($case:ident),+ $(,)?) => {$(
@@ -38,7 +42,7 @@ macro_rules! for_all_deployments {
     )+};
 }
 
-/// For faults between the services: split, on both stores.
+/// Makes tests of split deployments on both stores, for faults between the services.
 #[macro_export]
 macro_rules! for_split_deployments {
     ($($case:ident),+ $(,)?) => {$(
@@ -49,7 +53,7 @@ macro_rules! for_split_deployments {
     )+};
 }
 
-/// For what needs a database server: on PostgreSQL, in one process and split.
+/// Makes tests on PostgreSQL, in one process and split, for what needs a database server.
 #[macro_export]
 macro_rules! for_postgres_deployments {
     ($($case:ident),+ $(,)?) => {$(
@@ -57,7 +61,7 @@ macro_rules! for_postgres_deployments {
     )+};
 }
 
-/// For what does not depend on the store: on SQLite, in one process and split.
+/// Makes tests on SQLite, in one process and split, for what does not depend on the store.
 #[macro_export]
 macro_rules! for_sqlite_deployments {
     ($($case:ident),+ $(,)?) => {$(
@@ -65,7 +69,7 @@ macro_rules! for_sqlite_deployments {
     )+};
 }
 
-/// A test of each `async fn(Store)` on both stores, for cases that start their own processes.
+/// Makes tests of each `async fn(Store)` on both stores, for cases that start their own processes.
 #[macro_export]
 macro_rules! for_both_stores {
     ($($case:ident),+ $(,)?) => {$(
@@ -83,7 +87,7 @@ macro_rules! for_both_stores {
     )+};
 }
 
-/// What the macros above expand to.
+/// Makes the tests of the macros above.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! deployments {

@@ -1,8 +1,9 @@
-//! Waiting for a state instead of for a time.
+//! Waits for a state instead of for a time, so that tests are neither slow nor flaky.
 
 use std::{future::Future, time::Duration};
 
-/// Longer than anything takes on an overloaded machine; only a failed test waits this long.
+/// How long tests wait: longer than anything takes on an overloaded machine. Only a failed test
+/// waits this long.
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);
 
 pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
@@ -11,7 +12,7 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
 ///
 /// # Panics
 ///
-/// After three minutes; `what` says what did not happen.
+/// Panics after three minutes, with `what` as the thing that did not happen.
 #[track_caller]
 pub fn eventually<T, F: Future<Output = Option<T>>>(
     what: &str,
@@ -27,11 +28,11 @@ pub fn eventually<T, F: Future<Output = Option<T>>>(
     })
 }
 
-/// Waits for a future.
+/// Waits until a future is done.
 ///
 /// # Panics
 ///
-/// After three minutes; `what` says what did not happen.
+/// Panics after three minutes, with `what` as the thing that did not happen.
 pub async fn within_bounds<T>(what: &str, done: impl Future<Output = T>) -> T {
     let in_time = tokio::time::timeout(TIMEOUT, done).await;
     in_time.unwrap_or_else(|_| panic!("waited {TIMEOUT:?} for {what}"))

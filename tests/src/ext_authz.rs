@@ -1,4 +1,4 @@
-//! Checks as Envoy sends them, and what Envoy reads of the answers.
+//! Sends checks as Envoy does, and reads from the answers what Envoy reads.
 
 use crate::grpc::channel;
 use prost_types::{Value, value::Kind};
@@ -11,29 +11,30 @@ use rolegate_proto::envoy_auth_v3::{
 use std::collections::BTreeMap;
 use tonic::transport::Channel;
 
-/// The client of Envoy's service at this address.
+/// A client of Envoy's authorization service.
 pub type Client = AuthorizationClient<Channel>;
 
 /// What Envoy does with a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The code of `google.rpc.Status`: 0 lets the request pass.
+    /// The code of `google.rpc.Status`; 0 lets the request pass.
     pub code: i32,
-    /// The status for the client; 0 if the request passes.
+    /// The HTTP status for the client; 0 if the request passes.
     pub http_status: i32,
-    /// Headers of the request to the application, or of the response to the client.
+    /// Headers that Envoy adds: to the request to the application, or to the response to the
+    /// client.
     pub headers: Vec<(String, String)>,
     /// The body for the client.
     pub body: String,
 }
 
-/// Connects to this address.
+/// Connects to the service at this address.
 pub async fn client(address: &str) -> Client {
     AuthorizationClient::new(channel(address).await)
 }
 
-/// The check of `GET https://app.example/reports?month=5` with this `authorization`, on a route with
-/// this `roles`.
+/// Builds the check of `GET https://app.example/reports?month=5` with this `authorization`, on a
+/// route with these `roles`.
 #[must_use]
 pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
     let header = |value: &str| ("authorization".to_owned(), value.to_owned());
@@ -55,11 +56,11 @@ pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
     }
 }
 
-/// The same from the client at this address.
+/// Returns the same check, as if the client at this address had sent the request.
 ///
 /// # Panics
 ///
-/// Without attributes.
+/// Panics if the check has no attributes.
 #[must_use]
 pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
     let socket_address = Some(SocketAddress {
@@ -72,11 +73,12 @@ pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
     check
 }
 
-/// Sends a check.
+/// Sends a check and reads the answer.
 ///
 /// # Panics
 ///
-/// On a gRPC error, on which Envoy may let the request pass, and on a header that Envoy would append.
+/// Panics on a gRPC error, on which Envoy may let the request pass, and on a header that Envoy
+/// would append.
 pub async fn decide(client: &Client, check: CheckRequest) -> Decision {
     let response = client
         .clone()
@@ -87,11 +89,11 @@ pub async fn decide(client: &Client, check: CheckRequest) -> Decision {
     decision(response)
 }
 
-/// Reads a response.
+/// Reads an answer.
 ///
 /// # Panics
 ///
-/// On a response without a status or with a header that Envoy would append.
+/// Panics on an answer without a status, or with a header that Envoy would append.
 #[must_use]
 pub fn decision(response: CheckResponse) -> Decision {
     let code = response.status.expect("a status").code;
@@ -139,7 +141,7 @@ fn text(value: Value) -> String {
 }
 
 impl Decision {
-    /// All values of a header.
+    /// Returns all values of a header.
     #[must_use]
     pub fn values(&self, name: &str) -> Vec<&str> {
         let values = self.headers.iter().filter(|(key, _)| key == name);
@@ -169,7 +171,7 @@ impl Decision {
         assert_eq!(*self, passed);
     }
 
-    /// Asserts a refusal with this code, status and body `{"detail": …}`.
+    /// Asserts a refusal with this code, this HTTP status, and the body `{"detail": …}`.
     #[track_caller]
     pub fn expect_refused(&self, code: i32, http_status: i32, detail: &str) {
         let body = serde_json::json!({ "detail": detail }).to_string();

@@ -1,4 +1,4 @@
-//! Generated gRPC clients, without our own client crates.
+//! Generated gRPC clients, without Rolegate's own client crates.
 
 use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
 use tonic::{
@@ -7,26 +7,26 @@ use tonic::{
 };
 use tonic_types::StatusExt as _;
 
-/// A connection to this address.
+/// Connects to this address.
 ///
 /// # Panics
 ///
-/// When nothing listens there.
+/// Panics if nothing listens there.
 pub async fn channel(address: &str) -> Channel {
     let endpoint = Endpoint::from_shared(address.to_owned()).expect("a URL");
     endpoint.connect().await.expect("the gRPC port answers")
 }
 
-/// A client of the service at this address.
+/// Returns a client of auth-service at this address.
 pub async fn client(address: &str) -> AuthServiceClient<Channel> {
     AuthServiceClient::new(channel(address).await)
 }
 
-/// A request with this token as the actor's.
+/// Returns a request that names this token as the actor's.
 ///
 /// # Panics
 ///
-/// When the token cannot be metadata.
+/// Panics if the token is not valid as metadata.
 #[must_use]
 pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     let mut request = Request::new(message);
@@ -37,11 +37,11 @@ pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     request
 }
 
-/// Asserts an error with this code and this reason in its `google.rpc.ErrorInfo`.
+/// Asserts an error with this code, and with this reason in its `google.rpc.ErrorInfo`.
 ///
 /// # Panics
 ///
-/// On any other outcome.
+/// Panics on any other outcome.
 #[track_caller]
 pub fn expect_error<M: std::fmt::Debug>(
     outcome: Result<Response<M>, Status>,
@@ -62,11 +62,11 @@ pub fn expect_error<M: std::fmt::Debug>(
     status
 }
 
-/// The services that reflection (v1) lists.
+/// Returns the services that reflection (v1) lists.
 ///
 /// # Panics
 ///
-/// Without a response.
+/// Panics if there is no response.
 pub async fn services(channel: Channel) -> Vec<String> {
     use tonic_reflection::pb::v1::{
         ServerReflectionRequest, server_reflection_client::ServerReflectionClient,

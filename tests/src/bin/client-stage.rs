@@ -1,13 +1,17 @@
-//! The deployment of `clients/conformance.json` for the suites of clients in other languages.
+//! Runs the test suite of a client in another language against the deployment of
+//! `clients/conformance.json`.
 //!
 //! ```sh
 //! client-stage COMMAND…
 //! ```
 //!
-//! Runs the command; names resolve for it as on the stage. `AUTH_SERVICE_URL` names the replicas, and
-//! `TLS_STAGE` is a JSON object with the URLs of one with mutual TLS and the files of its clients. The
-//! command controls the stage over TCP at `CLIENT_STAGE`, one JSON document a line: `{"token": "fresh"}`
-//! creates a user and is answered by `{"token": …}`, `{"given": "role author"}` by `{}` when that is so.
+//! Starts the deployment and runs the command. For the command, names resolve to the addresses of
+//! the deployment. `AUTH_SERVICE_URL` names the replicas, and `TLS_STAGE` is a JSON object with the
+//! URLs of a replica with mutual TLS and the files of its clients.
+//!
+//! The command controls the deployment over TCP at the address in `CLIENT_STAGE`, with one JSON
+//! document a line. `{"token": "fresh"}` creates a user and is answered by `{"token": …}`.
+//! `{"given": "role author"}` brings about that state and is then answered by `{}`.
 
 use e2e::{ADMIN_PASSWORD, ClientStage};
 use serde_json::{Value, json};
@@ -53,7 +57,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Answers one connection, until it ends.
+/// Answers the requests of one connection until it ends.
 async fn serve(stage: &mut ClientStage, mut stream: TcpStream) {
     let (requests, mut responses) = stream.split();
     let mut requests = BufReader::new(requests).lines();

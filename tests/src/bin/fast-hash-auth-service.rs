@@ -1,4 +1,4 @@
-//! `auth-service` with password hashes of cost 4, or the cost that a test asks for.
+//! `auth-service` with fast password hashes: of cost 4, or of the cost that a test asks for.
 
 use rolegate_auth_service::settings::Settings;
 use rolegate_program::program;

@@ -1,4 +1,4 @@
-//! `rolegate` with password hashes of cost 4, or the cost that a test asks for.
+//! `rolegate` with fast password hashes: of cost 4, or of the cost that a test asks for.
 
 use rolegate::settings::Settings;
 use rolegate_program::program;

@@ -5,12 +5,14 @@
 //! cargo run --release -p e2e --bin login-timing -- 1000
 //! ```
 //!
-//! Times logins with unknown usernames and logins with a wrong password, the given number of each in
-//! random order: sequentially and in bursts of eight, idle and under a constant login load. Prints
-//! Welch's t for each: beyond 4.5 in either direction the two are distinguishable. With `fast` as
-//! second argument hashes have cost 4, a 256th of the work, which amplifies differences outside the
-//! hash. With `second-factor` likewise, and the wrong passwords are of a user with a second factor. Any
-//! other second argument is the stored hash of the wrong passwords, as an import writes it:
+//! Times logins with unknown usernames and logins with a wrong password, the given number of each
+//! and in random order: sequentially and in bursts of eight, without and with a constant load of
+//! logins. Prints Welch's t for each: beyond 4.5 in either direction, the two are distinguishable.
+//!
+//! With `fast` as second argument, hashes have cost 4. That is a 256th of the work, which amplifies
+//! differences outside of the hash. With `second-factor` hashes are fast, too, and the wrong
+//! passwords belong to a user with a second factor. Any other second argument is the stored hash of
+//! the user whose passwords are wrong, as an import writes it:
 //!
 //! ```sh
 //! cargo run --release -p e2e --bin login-timing -- 100 '$argon2id$v=19$m=65536,t=3,p=4$…'
@@ -67,7 +69,7 @@ async fn main() {
     }
 }
 
-/// Constant logins, or none.
+/// A constant load of logins, or none.
 struct Load {
     stop: Arc<AtomicBool>,
     task: Option<tokio::task::JoinHandle<()>>,
@@ -95,7 +97,8 @@ impl Load {
     }
 }
 
-/// Seconds of each rejection: of unknown usernames, and of wrong passwords.
+/// Measures the seconds that each refusal takes: first for unknown usernames, then for wrong
+/// passwords.
 async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) {
     let coin = RandomState::new();
     let (mut unknown, mut wrong) = (Vec::new(), Vec::new());
@@ -159,7 +162,8 @@ fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
 }
 
-/// The variance of the sample over its size: the square of the mean's standard error.
+/// Returns the variance of the sample divided by its size, which is the square of the mean's
+/// standard error.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn error(sample: &[f64]) -> f64 {
     let (mean, size) = (mean(sample), sample.len() as f64);

@@ -1,4 +1,4 @@
-//! A replica of auth-service on the database of the deployment.
+//! Starts a replica of auth-service on the database of the deployment.
 
 use crate::{Process, TestSetup};
 use tempfile::TempDir;

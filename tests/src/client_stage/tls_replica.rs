@@ -5,12 +5,13 @@ use crate::{Authority, Process, TestSetup, Validity};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Its address, under the name in its certificate and under another.
+/// The address of the replica, and the names that resolve to it: the one in its certificate, and
+/// another.
 const ADDRESS: &str = "127.0.9.4";
 const HOST: &str = "tls.test";
 const OTHER_HOST: &str = "wrong.test";
 
-/// Its names, in the form of `/etc/hosts`.
+/// Both names, in the format of `/etc/hosts`.
 pub(super) const HOSTS: &str = "127.0.9.4 tls.test\n127.0.9.4 wrong.test\n";
 
 /// A replica that speaks TLS and requires a client certificate.
@@ -38,7 +39,7 @@ impl TlsReplica {
         }
     }
 
-    /// Where it is, and PEM files by their purpose.
+    /// Describes the replica in JSON: its URLs, and PEM files by their purpose.
     pub fn describe(&self) -> Value {
         let url = |host| {
             format!(
