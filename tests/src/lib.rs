@@ -1,27 +1,42 @@
-//! The harness of the end-to-end tests: real processes, real sockets, real stores.
+//! The harness of the end-to-end tests, with real processes, real sockets and real stores.
 //!
-//! - [`TestSetup`]: a deployment to start: store, processes, settings; [`TestApp`]: a running one.
-//!   [`for_all_deployments!`] and its siblings run one case as a named test per deployment.
-//! - [`TestUser`]: a registered user with a password and a token; [`OpaqueToken`]: its sessions and keys.
-//! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole response.
-//! - [`raw_http`]: HTTP requests byte by byte.
-//! - [`token`]: access tokens made by the tests, valid and invalid.
-//! - [`SecondFactor`]: a user's second factor; [`totp`]: its one-time codes.
-//! - [`grpc`]: generated clients, and assertions on their errors.
-//! - [`ext_authz`]: checks as Envoy sends them, and what Envoy reads of the answers.
+//! A test describes a deployment as a [`TestSetup`] and starts it as a [`TestApp`], on a
+//! [`TestDatabase`] of its own. [`for_all_deployments!`] and its siblings run one case as a named
+//! test for each deployment. Tests send requests with [`Api`], whose assertions print the whole
+//! response, and act as a [`TestUser`].
+//!
+//! Users and credentials:
+//!
+//! - [`TestUser`]: a registered user with a password and an access token. [`OpaqueToken`] is a
+//!   session or an API key.
+//! - [`token`]: access tokens that tests make themselves, valid and invalid.
+//! - [`SecondFactor`]: a user's second factor. [`totp`] computes its one-time codes.
 //! - [`Authority`]: certificates, valid and invalid.
-//! - [`Process`]: a started program; [`program`]: which there are, and their files.
+//!
+//! Requests:
+//!
+//! - [`Api`] and [`TestResponse`]: JSON over HTTP.
+//! - [`raw_http`]: HTTP requests byte by byte.
+//! - [`grpc`]: generated clients, and assertions on their errors.
+//! - [`ext_authz`]: checks as Envoy sends them, and what Envoy reads from the answers.
+//!
+//! Programs and what surrounds them:
+//!
+//! - [`Process`]: a started program. [`program`] lists the programs and finds their files.
 //! - [`Replicas`]: several auth-services behind one name, for any number of gateways.
-//! - [`TestDatabase`]: a database of one test; [`HeldUsername`]: a name that others wait for;
-//!   [`postgres`]: its server, and clusters with TLS.
-//! - [`SmallDisk`]: a file system that a test fills.
-//! - [`ClientStage`]: the deployment of `clients/conformance.json`; [`TlsReplica`]: its replica with
-//!   mutual TLS.
+//! - [`ClientStage`]: the deployment of `clients/conformance.json`. [`TlsReplica`] is its replica
+//!   with mutual TLS.
+//! - [`TestDatabase`]: a database of one test. [`HeldUsername`] is a name that others wait for.
+//!   [`postgres`] is the server, and clusters with TLS.
+//! - [`TransactionPooler`]: a connection pooler like `PgBouncer`.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
-//! - [`TransactionPooler`]: a pooler like `PgBouncer`.
+//! - [`SmallDisk`]: a file system that a test fills.
 //! - [`Collector`]: receives OpenTelemetry spans.
-//! - [`proof`](proof()): the figures of a test for `tests/prove`.
+//!
+//! Waiting and reporting:
+//!
 //! - [`eventually`]: waits for a state instead of for a time.
+//! - [`proof`](proof()): prints the figures of a test for `tests/prove`.
 
 #![expect(
     clippy::missing_panics_doc,

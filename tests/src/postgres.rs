@@ -1,4 +1,4 @@
-//! PostgreSQL servers: the one that tests share, and clusters of one test.
+//! PostgreSQL servers: the one that tests share, and clusters of single tests.
 
 pub use postgres_cluster::server_url as url;
 
@@ -8,18 +8,18 @@ use reqwest::Url;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// A cluster of one test. It is of the installed programs even with `TEST_DATABASE_URL`, because its
-/// tests choose the settings of the server, or stop it.
+/// A cluster of one test. It uses the installed programs even if `TEST_DATABASE_URL` is set,
+/// because its tests choose the settings of the server, or stop it.
 #[derive(Debug)]
 pub struct OwnCluster(Cluster);
 
 impl OwnCluster {
-    /// With TLS by this certificate, or without.
+    /// Starts a cluster, with TLS if there is a certificate.
     pub fn start(certificate: Option<&Certificate>) -> Self {
         Self(cluster(certificate))
     }
 
-    /// Whose commits wait for its standby.
+    /// Starts a cluster whose commits wait for its standby.
     pub async fn start_synchronous() -> Self {
         let mut settings = TEST_SETTINGS.to_vec();
         settings.retain(|setting| !setting.starts_with("synchronous_commit="));
@@ -28,14 +28,14 @@ impl OwnCluster {
         cluster
     }
 
-    /// Whose commits are written before they are answered, as by default.
+    /// Starts a cluster whose commits are written to disk before they are answered, as by default.
     pub fn start_durable() -> Self {
         let mut settings = TEST_SETTINGS.to_vec();
         settings.retain(|setting| !setting.ends_with("=off"));
         Self(expect_started(Cluster::start(&settings)))
     }
 
-    /// Ends all its processes at once, and starts it again.
+    /// Ends all processes of the cluster at once, and starts it again.
     pub fn crash(&mut self) {
         self.0.crash().expect("it starts again");
     }
@@ -68,38 +68,38 @@ impl OwnCluster {
         .await;
     }
 
-    /// A standby of this cluster.
+    /// Starts a standby of this cluster.
     #[must_use]
     pub fn start_standby(&self) -> Self {
         Self(expect_started(self.0.start_standby(&TEST_SETTINGS)))
     }
 
-    /// Stops it at once, as a crash would.
+    /// Stops the cluster at once, as a crash would.
     pub fn stop(&mut self) {
         self.0.stop();
     }
 
-    /// Stops its processes where they are, so that connections stay open and nothing answers.
+    /// Freezes the cluster's processes, so that connections stay open and nothing answers.
     pub fn freeze(&self) {
         self.0.signal("STOP");
     }
 
-    /// Continues its processes.
+    /// Lets the processes continue after [`OwnCluster::freeze`].
     pub fn thaw(&self) {
         self.0.signal("CONT");
     }
 
-    /// The URL of its database `postgres`.
+    /// Returns the URL of the database `postgres`.
     pub fn url(&self) -> Url {
         self.0.url("postgres").parse().expect("a valid URL")
     }
 
-    /// Its address.
+    /// Returns the address of the server.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.0.port))
     }
 
-    /// Executes a statement in a database of it.
+    /// Executes a statement in a database of the cluster.
     pub async fn execute(&self, database: &str, sql: &'static str) {
         let url = self.0.url(database);
         let mut connection = PgConnection::connect(&url).await.expect("connected");
@@ -109,7 +109,7 @@ impl OwnCluster {
             .expect("executed");
     }
 
-    /// Whether a commit waits for a synchronous standby.
+    /// Returns whether a commit waits for a synchronous standby.
     pub async fn has_waiting_commit(&self) -> bool {
         let mut connection = PgConnection::connect(self.url().as_str())
             .await
@@ -121,7 +121,7 @@ impl OwnCluster {
             .expect("a boolean")
     }
 
-    /// The number of standbys that stream from it.
+    /// Counts the standbys that stream from this cluster.
     pub async fn standbys(&self) -> i64 {
         let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
         let mut connection = PgConnection::connect(self.url().as_str())
@@ -133,7 +133,8 @@ impl OwnCluster {
             .expect("counted")
     }
 
-    /// The id of the next transaction that gets one, by which those between two calls are counted.
+    /// Returns the id that the next transaction gets. The difference of two calls counts the
+    /// transactions between them.
     pub async fn next_transaction(&self) -> u64 {
         let sql = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
         let mut connection = PgConnection::connect(self.url().as_str())
@@ -146,7 +147,7 @@ impl OwnCluster {
         next.try_into().expect("positive")
     }
 
-    /// A `DATABASE_URL` with this host name and these parameters.
+    /// Returns a `DATABASE_URL` with this host name and these parameters.
     pub fn url_by(&self, host: &str, parameters: &str) -> String {
         let mut url = self.url();
         url.set_host(Some(host)).expect("a host");
@@ -155,7 +156,8 @@ impl OwnCluster {
     }
 }
 
-/// The stored role of a user in the database of this URL; `None` also without the table.
+/// Reads the role of a user from the database of this URL. Returns `None` if the user or the table
+/// does not exist.
 pub async fn role_of(url: &str, username: &str) -> Option<String> {
     let mut connection = PgConnection::connect(url).await.ok()?;
     let sql = r#"SELECT role FROM "user" WHERE username = $1"#;

@@ -1,4 +1,4 @@
-//! A started program: its addresses, its output, its end.
+//! A started program: its addresses, its output, and its end.
 
 mod print_on_panic;
 mod start;
@@ -15,7 +15,7 @@ use tokio::{
     sync::watch,
 };
 
-/// A running program; killed when dropped.
+/// A running program, which is killed when it is dropped.
 #[derive(Debug)]
 pub struct Process {
     program: Program,
@@ -27,11 +27,11 @@ pub struct Process {
 /// How a program ended.
 #[derive(Debug)]
 pub struct Exit {
-    /// Its exit code; `None` after a signal.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Its complete standard output.
+    /// The complete standard output.
     pub stdout: String,
-    /// Its complete log.
+    /// The complete log, from standard error.
     pub stderr: String,
 }
 
@@ -42,7 +42,7 @@ struct Output {
 }
 
 impl Process {
-    /// Waits until it has printed the addresses of all its listeners.
+    /// Waits until the program has printed the addresses of all its listeners.
     pub async fn ready(self) -> Self {
         let mut stdout = self.stdout.clone();
         let listeners = self.program.listeners();
@@ -64,7 +64,7 @@ impl Process {
         self
     }
 
-    /// Waits until it is ready, or returns how it ended instead.
+    /// Waits until the program is ready. If it ends instead, returns how.
     pub async fn ready_or_ended(mut self) -> Option<Exit> {
         let (name, listeners) = (self.program.name(), self.program.listeners());
         let mut stdout = self.stdout.clone();
@@ -82,18 +82,18 @@ impl Process {
         }
     }
 
-    /// The URL of the listener of this name, such as `http://127.0.0.1:43211`.
+    /// Returns the URL of the listener with this name, such as `http://127.0.0.1:43211`.
     #[must_use]
     pub fn address(&self, listener: &str) -> String {
         listener_url(&self.stdout.borrow().text, listener)
             .unwrap_or_else(|| panic!("{} has no listener {listener}", self.program.name()))
     }
 
-    /// The address of the listener of this name.
+    /// Returns the address of the listener with this name.
     ///
     /// # Panics
     ///
-    /// Without such a listener.
+    /// Panics if there is no such listener.
     #[must_use]
     pub fn socket_address(&self, listener: &str) -> SocketAddr {
         let url = self.address(listener);
@@ -101,24 +101,25 @@ impl Process {
         address.parse().expect("an address and a port")
     }
 
-    /// Its standard output so far.
+    /// Returns the standard output so far.
     #[must_use]
     pub fn stdout(&self) -> String {
         self.stdout.borrow().text.clone()
     }
 
-    /// Its log so far.
+    /// Returns the log so far.
     #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.borrow().text.clone()
     }
 
-    /// Waits for a log line that satisfies `is_match`; panics when the program ends without it.
+    /// Waits for a log line that satisfies `is_match`. Panics if the program ends without one.
     pub async fn logs(&self, what: &str, is_match: impl Fn(&str) -> bool) {
         let mut stderr = self.stderr.clone();
         within_bounds(what, async {
             loop {
-                // A copy, so that nothing is locked if `is_match` panics: a panic reads the log.
+                // Copies the log, so that nothing is locked if `is_match` panics: a panic reads the
+                // log.
                 let (text, has_ended) = {
                     let log = stderr.borrow_and_update();
                     (log.text.clone(), log.has_ended)
@@ -140,7 +141,7 @@ impl Process {
         );
     }
 
-    /// Waits until its `/readyz` returns this status.
+    /// Waits until `/readyz` of the program returns this status.
     pub async fn wait_for_readiness(&self, status: u16) {
         let ops = Api::at(&self.address("ops"));
         eventually("readiness", async || {
@@ -149,7 +150,7 @@ impl Process {
         .await;
     }
 
-    /// Sends SIGKILL, and waits until it has ended.
+    /// Sends SIGKILL, and waits until the program has ended.
     pub async fn kill(&mut self) {
         self.child.kill().await.expect("it can be killed");
     }
@@ -164,22 +165,23 @@ impl Process {
         self.signal("INT");
     }
 
-    /// Sends SIGHUP, on which it reloads its files.
+    /// Sends SIGHUP, on which the program reloads its files.
     pub fn reload(&self) {
         self.signal("HUP");
     }
 
-    /// Stops it without its knowledge (SIGSTOP): it keeps its connections and does nothing.
+    /// Freezes the program with SIGSTOP. It cannot notice that; it keeps its connections and does
+    /// nothing.
     pub fn freeze(&self) {
         self.signal("STOP");
     }
 
-    /// Continues it after [`Process::freeze`].
+    /// Lets the program continue after [`Process::freeze`].
     pub fn thaw(&self) {
         self.signal("CONT");
     }
 
-    /// Its process id.
+    /// Returns the process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id().expect("it has not ended yet")
@@ -196,7 +198,7 @@ impl Process {
         );
     }
 
-    /// Waits until it has ended.
+    /// Waits until the program has ended.
     pub async fn exit(mut self) -> Exit {
         let what = format!("{} to end", self.program.name());
         let status = within_bounds(&what, self.child.wait())
@@ -214,8 +216,8 @@ impl Process {
     }
 }
 
-/// Of a complete line such as `  bearer  http://127.0.0.1:43211   access tokens and roles`, or of a
-/// notice in JSON.
+/// Finds the URL of a listener in the output. The output is a notice in JSON, or has complete lines
+/// such as `  bearer  http://127.0.0.1:43211   access tokens and roles`.
 fn listener_url(stdout: &str, listener: &str) -> Option<String> {
     stdout
         .split_inclusive('\n')

@@ -1,18 +1,18 @@
-//! The programs under test. They are beside the test executables.
+//! The programs under test, whose files are beside those of the tests.
 
 use std::path::PathBuf;
 
-/// The variable from which the fast-hash programs take their bcrypt cost.
+/// The environment variable from which the fast-hash programs take their bcrypt cost.
 pub const HASH_COST: &str = "FAST_HASH_COST";
 
-/// The lowest cost of bcrypt: about a millisecond.
+/// The lowest cost that bcrypt permits. A hash takes about a millisecond.
 const LOWEST_COST: u32 = 4;
 
-/// The bcrypt cost of the fast-hash programs.
+/// Returns the bcrypt cost of the fast-hash programs.
 ///
 /// # Panics
 ///
-/// When `FAST_HASH_COST` is not a number.
+/// Panics if `FAST_HASH_COST` is not a number.
 pub fn hash_cost() -> u32 {
     std::env::var(HASH_COST).map_or(LOWEST_COST, |text| text.parse().expect("a bcrypt cost"))
 }
@@ -35,7 +35,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// The name of its file.
+    /// Returns the name of the program's file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Program {
         }
     }
 
-    /// The listeners that it prints when it is ready.
+    /// Returns the listeners that the program prints when it is ready.
     #[must_use]
     pub fn listeners(self) -> &'static [&'static str] {
         match self {
@@ -60,15 +60,16 @@ impl Program {
         }
     }
 
-    /// Its file.
+    /// Returns the path of the program's file.
     ///
     /// # Panics
     ///
-    /// When it is not built: cargo builds only the programs of the package whose tests it runs.
+    /// Panics if the program is not built: cargo builds only the programs of the package whose
+    /// tests it runs.
     #[must_use]
     pub fn path(self) -> PathBuf {
         let this = std::env::current_exe().expect("the path of this executable");
-        // Test executables are in `deps`, a folder below the programs.
+        // Test executables are in the folder `deps`, below the folder of the programs.
         let candidates = this
             .ancestors()
             .skip(1)

@@ -1,8 +1,10 @@
-//! The figures of a proof, for `tests/prove`.
+//! Prints the figures of a proof, for `tests/prove`.
 
-/// Prints in one line what a test has tried for a promise of `docs/guarantees.md`, and what it has seen and asserted.
-/// Each count has the words of what it counts. `tests/prove` adds the counts of the same words, and takes the greatest
-/// of those that begin with `slowest`.
+/// Prints in one line what a test has tried for a promise of `docs/guarantees.md`, and what it has
+/// seen and asserted.
+///
+/// Each count comes with the words for what it counts. `tests/prove` adds up the counts with the
+/// same words. Of those that begin with `slowest`, it takes the greatest.
 #[expect(clippy::print_stdout, reason = "tests/prove reads it")]
 pub fn proof(promise: &str, tried: &[(&str, usize)], seen: &[(&str, usize)]) {
     println!(

@@ -1,4 +1,4 @@
-//! HTTP requests byte by byte, also ones that no client would send.
+//! Sends HTTP requests byte by byte, even ones that no client would send.
 
 use crate::{api::TestResponse, eventually::within_bounds};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -7,19 +7,19 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Sends bytes to `http://address` and reads until the server closes; the request needs
-/// `Connection: close`.
+/// Sends bytes to `http://address` and reads until the server closes the connection. The request
+/// needs `Connection: close`.
 ///
 /// # Panics
 ///
-/// When the response is not HTTP.
+/// Panics if the response is not HTTP.
 pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     let address = base.trim_start_matches("http://");
     let stream = TcpStream::connect(address)
         .await
         .expect("it accepts connections");
     let (mut reading, mut writing) = stream.into_split();
-    // A server may respond and stop reading before the end of the request.
+    // The server may respond and stop reading before the end of the request.
     let writing = async {
         let _ = writing.write_all(request).await;
         writing
@@ -37,7 +37,7 @@ pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     )
 }
 
-/// A request with this request line, these headers and this body.
+/// Builds a request with this request line, these headers and this body.
 #[must_use]
 pub fn request(line: &str, headers: &[&[u8]], body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{line} HTTP/1.1\r\nHost: raw\r\nConnection: close\r\n").into_bytes();

@@ -4,19 +4,21 @@ use crate::{Api, Process, Program, TestDatabase, TestSetup};
 use std::fs;
 use tempfile::TempDir;
 
-/// auth-services that share a database, and any number of gateways that find them by one name.
+/// Several auth-services that share a database, and any number of gateways that find them by one
+/// name.
 #[derive(Debug)]
 pub struct Replicas {
-    /// The auth-services.
+    /// The processes of the auth-services.
     pub auths: Vec<Process>,
     setup: TestSetup,
     folder: TempDir,
-    /// The last field, so that it is dropped after the processes that use it.
+    /// The database. The last field, so that it is dropped after the processes that use it.
     _database: TestDatabase,
 }
 
 impl Replicas {
-    /// Starts this many auth-services with these settings. Linux only, because of their addresses.
+    /// Starts this many auth-services with these settings. Works only on Linux, because of the
+    /// addresses.
     pub async fn start(setup: TestSetup, count: u8) -> Self {
         let (database, folder) = (setup.create_database().await, tempfile::tempdir());
         let folder = folder.expect("a temporary folder");
@@ -24,7 +26,8 @@ impl Replicas {
         let mut hosts = String::new();
         for last in 2..2 + count {
             let mut settings = setup.auth_settings(&database.url());
-            // A name has many addresses and one port.
+            // All auth-services listen on one port, because a name can have many addresses but only
+            // one port.
             settings.insert(
                 "AUTH_LISTEN_ADDR".to_owned(),
                 format!("127.0.0.{last}:{port}"),
@@ -45,7 +48,7 @@ impl Replicas {
         }
     }
 
-    /// Starts a gateway of all of them.
+    /// Starts a gateway that calls all of the auth-services.
     pub async fn gateway(&self) -> Process {
         let address = self.auths[0].socket_address("grpc");
         let mut settings = self.setup.gateway_settings(address, None);
@@ -58,7 +61,7 @@ impl Replicas {
     }
 }
 
-/// The calls of methods with this in their name that an auth-service answered.
+/// Returns how many calls an auth-service has answered, of methods with this text in their name.
 pub async fn answered_calls(auth: &Process, method: &str) -> u64 {
     let metrics = Api::at(&auth.address("ops")).get("/metrics").await;
     let is_of_method = |line: &&str| {

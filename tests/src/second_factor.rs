@@ -1,4 +1,4 @@
-//! Second factors, as users and their phones hold them.
+//! Second factors, as users and their phones have them.
 
 use crate::{
     Api, TestDatabase, TestResponse, TestUser,
@@ -9,28 +9,28 @@ use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::fs;
 
-/// Where users turn on their own.
+/// The path at which users turn on their own second factor.
 pub const PATH: &str = "/profile/second-factor";
 
-/// A second factor that was begun.
+/// A second factor that was begun, as the user sees it.
 #[derive(Clone, Debug)]
 pub struct SecondFactor {
-    /// The secret.
+    /// The secret, for computing codes.
     pub totp: Totp,
-    /// The same in base32.
+    /// The secret in base32.
     pub secret: String,
-    /// The same for authenticator applications.
+    /// The secret as a URL for authenticator applications.
     pub otpauth_url: String,
-    /// Each good once.
+    /// The recovery codes. Each is good once.
     pub recovery_codes: Vec<String>,
 }
 
 impl SecondFactor {
-    /// The one that a response shows once.
+    /// Reads the second factor from the response that shows it, once.
     ///
     /// # Panics
     ///
-    /// When it is not of the documented form.
+    /// Panics if the response does not have the documented form.
     #[track_caller]
     pub fn of(response: &TestResponse) -> Self {
         let body = response.expect(201).json();
@@ -53,13 +53,14 @@ impl SecondFactor {
         }
     }
 
-    /// The code of now.
+    /// Returns the current code.
     #[must_use]
     pub fn code(&self) -> String {
         self.totp.at(now())
     }
 
-    /// The code of the next step, which is good already: after that of now was used.
+    /// Returns the code of the next step, which is already valid. Use it after the current one was
+    /// used.
     #[must_use]
     pub fn next_code(&self) -> String {
         self.totp.at(now() + STEP)
@@ -67,13 +68,13 @@ impl SecondFactor {
 }
 
 impl TestUser {
-    /// Begins a second factor, by the access token.
+    /// Begins a second factor with the access token.
     pub async fn begin_second_factor(&self, bearer: &Api) -> SecondFactor {
         let body = json!({ "current_password": self.password });
         SecondFactor::of(&bearer.with_token(&self.token).post(PATH, &body).await)
     }
 
-    /// Turns one on, with the code of now. The access token has ended then.
+    /// Turns on a second factor with the current code, which ends the access token.
     pub async fn turn_on_second_factor(&self, bearer: &Api) -> SecondFactor {
         let factor = self.begin_second_factor(bearer).await;
         let turned_on = bearer
@@ -101,7 +102,8 @@ impl TestUser {
 }
 
 impl TestDatabase {
-    /// Makes codes of all users good that were used, as if that was long ago. Forgets wrong ones.
+    /// Makes used codes of all users valid again, as if they were used long ago. Forgets wrong
+    /// codes.
     pub async fn forget_codes(&self) {
         self.execute(
             "UPDATE second_factor SET last_step = 0, wrong_codes = 0, wrong_recovery_codes = 0,
@@ -110,11 +112,12 @@ impl TestDatabase {
         .await;
     }
 
-    /// What a copy of the tables of users shows: rows as text, or the file.
+    /// Returns what a copy of the users' tables contains: the rows as text, or the whole SQLite
+    /// file.
     ///
     /// # Panics
     ///
-    /// When it cannot be read.
+    /// Panics if the tables or the file cannot be read.
     pub async fn copy_of_users(&self) -> Vec<u8> {
         const ROWS: &str = r#"SELECT t::text FROM "user" AS t
             UNION ALL SELECT t::text FROM second_factor AS t

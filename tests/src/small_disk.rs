@@ -10,8 +10,8 @@ use tokio::process::Command;
 
 const SIZE: &str = "size=4m,mode=0700";
 
-/// Mounts the file system with the files of the folder, and becomes the program in it. The mount ends with
-/// the process.
+/// Mounts the file system, copies the files of the folder into it, and then becomes the program.
+/// The mount ends with the process.
 const SCRIPT: &str = r#"set -e
     files=$(mktemp -d)
     cp -R "$2/." "$files"
@@ -21,22 +21,24 @@ const SCRIPT: &str = r#"set -e
     cd "$2"
     exec "$3""#;
 
-/// Namespaces in which a user without privileges may mount.
+/// Creates namespaces in which a user without privileges may mount.
 const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 
-/// The small file system of a running process, seen from outside.
+/// The small file system of a running process, as other processes reach it.
 #[derive(Debug)]
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Whether this system permits such file systems. Prints loudly where it does not.
+    /// Returns whether this system permits such file systems. If not, prints that the test is
+    /// skipped.
     pub async fn is_supported() -> bool {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = command(Path::new("true"), folder.path());
         let status = command.stdout(Stdio::null()).status().await;
         let is_supported = status.is_ok_and(|status| status.success());
         if !is_supported {
-            // Not `eprintln`, which the test harness hides.
+            // Writes to standard error directly, because the test harness hides what `eprintln`
+            // prints.
             let command = UNSHARE.join(" ");
             let _ = writeln!(
                 stderr(),
@@ -56,7 +58,7 @@ impl SmallDisk {
         )
     }
 
-    /// Leaves no free space.
+    /// Fills the file system, so that no free space is left.
     pub fn fill(&self) {
         let mut file = File::create(self.filler()).expect("created");
         loop {
@@ -68,7 +70,7 @@ impl SmallDisk {
         }
     }
 
-    /// Frees what [`SmallDisk::fill`] took.
+    /// Frees the space that [`SmallDisk::fill`] took.
     pub fn free(&self) {
         remove_file(self.filler()).expect("removed");
     }
@@ -78,7 +80,7 @@ impl SmallDisk {
     }
 }
 
-/// Runs the program in a small file system at `folder`.
+/// Returns a command that runs the program in a small file system at `folder`.
 pub(crate) fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(UNSHARE[0]);
     command

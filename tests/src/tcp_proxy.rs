@@ -1,4 +1,4 @@
-//! A TCP proxy between two programs that can cut or stall connections.
+//! A TCP proxy between two programs that can cut or stall their connections.
 
 use futures_util::future::{FusedFuture as _, FutureExt as _};
 use std::{
@@ -13,31 +13,32 @@ use tokio::{
     sync::watch,
 };
 
-/// Relays connections to a target that may change.
+/// Relays connections to a target, which tests may change.
 #[derive(Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
     target: Arc<Mutex<SocketAddr>>,
     state: watch::Sender<State>,
-    /// Incremented when the present connections are frozen.
+    /// Counts how often the present connections were frozen.
     freezes: watch::Sender<u64>,
-    /// Bound, which reserves the port; connections are refused until it listens.
+    /// A socket that is bound, which reserves the port, but does not listen. Connections are
+    /// refused meanwhile.
     refusing: Option<TcpSocket>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// Present and new connections are closed.
+    /// Present connections are closed, and new ones at once.
     Cut,
-    /// Connections are accepted and nothing is relayed.
+    /// Connections are accepted, but nothing is relayed.
     Silent,
     /// Only what clients send is relayed.
     AnswersHeld,
 }
 
 impl TcpProxy {
-    /// Refuses connections until [`TcpProxy::open`].
+    /// Creates a proxy that refuses connections until [`TcpProxy::open`].
     #[must_use]
     pub fn refusing(target: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -54,7 +55,7 @@ impl TcpProxy {
         }
     }
 
-    /// Relays from the start.
+    /// Creates a proxy that relays from the start.
     #[must_use]
     pub fn to(target: SocketAddr) -> Self {
         let mut proxy = Self::refusing(target);
@@ -62,7 +63,7 @@ impl TcpProxy {
         proxy
     }
 
-    /// The address of the proxy.
+    /// Returns the address of the proxy.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -98,13 +99,13 @@ impl TcpProxy {
         self.state.send_replace(State::Silent);
     }
 
-    /// Relays what clients send, and the answers to it only after [`TcpProxy::open`].
+    /// Relays what clients send, but holds the answers back until [`TcpProxy::open`].
     pub fn hold_answers(&self) {
         self.state.send_replace(State::AnswersHeld);
     }
 
-    /// Leaves the present connections open and never relays on them again; new ones are relayed,
-    /// like after the replacement of a machine.
+    /// Leaves the present connections open and never relays on them again. New ones are relayed, as
+    /// after the replacement of a machine.
     pub fn freeze_connections(&self) {
         self.freezes.send_modify(|count| *count += 1);
     }
@@ -158,7 +159,8 @@ async fn relay(
     }
 }
 
-/// Until its end, which is passed on; after an error nothing can be.
+/// Relays one direction until its end, and passes the end on. After an error nothing can be passed
+/// on.
 async fn relay_one_way(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -167,7 +169,7 @@ async fn relay_one_way(
     to.shutdown().await
 }
 
-/// Until the proxy is dropped; the caller still owns both streams.
+/// Waits until the proxy is dropped. The caller still owns both streams, so they stay open.
 async fn held_open(mut state: watch::Receiver<State>) {
     while state.changed().await.is_ok() {}
 }

@@ -1,4 +1,4 @@
-//! A running deployment.
+//! A running deployment, and the requests that most tests send to it.
 
 use crate::{
     ADMIN_PASSWORD, Api, Process, Program, TcpProxy, TestDatabase, TestResponse, TestSetup,
@@ -10,30 +10,31 @@ use serde_json::json;
 use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
 
-/// A running deployment on a database of its own. Ends when it is dropped.
+/// A running deployment on a database of its own. It ends when it is dropped.
 #[derive(Debug)]
 pub struct TestApp {
     setup: TestSetup,
     auth: Process,
-    /// `None` in one process.
+    /// The process of posts-service; `None` if everything is in one process.
     posts: Option<Process>,
     gateway: Option<Process>,
-    /// From gateway and posts-service to auth-service; keeps its address when auth-service restarts.
+    /// The proxy from the gateway and posts-service to auth-service. It keeps its address when
+    /// auth-service restarts.
     auth_proxy: Option<TcpProxy>,
-    /// From gateway to posts-service.
+    /// The proxy from the gateway to posts-service.
     posts_proxy: Option<TcpProxy>,
-    /// From the services to PostgreSQL, where the setup asks for it.
+    /// The proxy from the services to PostgreSQL, if the setup asks for it.
     database_proxy: Option<TcpProxy>,
-    /// The address of the bearer variant, without credentials.
+    /// A client of the bearer address, without credentials.
     pub bearer: Api,
-    /// The address of the Basic variant, without credentials.
+    /// A client of the Basic address, without credentials.
     pub basic: Api,
     folder: TempDir,
-    /// Its database. The last field, so that it is dropped after the processes that use it.
+    /// The database. The last field, so that it is dropped after the processes that use it.
     pub database: TestDatabase,
 }
 
-/// The processes that `rolegate` replaces by in-memory connections.
+/// The processes of a split deployment, which `rolegate` replaces by connections in memory.
 struct SplitProcesses {
     posts: Process,
     gateway: Process,
@@ -42,7 +43,7 @@ struct SplitProcesses {
 }
 
 impl TestSetup {
-    /// Starts it on an empty database.
+    /// Starts the deployment on an empty database.
     pub async fn start(self) -> TestApp {
         let database = self.create_database().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -126,26 +127,27 @@ impl TestSetup {
 }
 
 impl TestApp {
-    /// The process that serves auth.
+    /// Returns the process that serves auth.
     #[must_use]
     pub fn auth(&self) -> &Process {
         &self.auth
     }
 
-    /// The process that serves HTTP.
+    /// Returns the process that serves HTTP.
     #[must_use]
     pub fn gateway(&self) -> &Process {
         self.gateway.as_ref().unwrap_or(&self.auth)
     }
 
-    /// All processes.
+    /// Returns all processes.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         std::iter::once(&self.auth)
             .chain(&self.posts)
             .chain(&self.gateway)
     }
 
-    /// Its processes, in order to observe how they end, and the database that they need.
+    /// Returns the processes, so that the test can observe how they end, and the database that they
+    /// need.
     #[must_use]
     pub fn into_processes(self) -> (Vec<Process>, TestDatabase) {
         let processes = std::iter::once(self.auth)
@@ -154,31 +156,31 @@ impl TestApp {
         (processes.collect(), self.database)
     }
 
-    /// The proxy to the database.
+    /// Returns the proxy to the database.
     ///
     /// # Panics
     ///
-    /// When the setup has none.
+    /// Panics if the setup has none.
     pub fn database_proxy(&mut self) -> &mut TcpProxy {
         self.database_proxy.as_mut().expect("with_database_proxy")
     }
 
-    /// The proxy from gateway and posts-service to auth-service.
+    /// Returns the proxy from the gateway and posts-service to auth-service.
     ///
     /// # Panics
     ///
-    /// In one process.
+    /// Panics if everything is in one process.
     pub fn auth_proxy(&mut self) -> &mut TcpProxy {
         self.auth_proxy.as_mut().expect("split")
     }
 
-    /// The process that serves posts.
+    /// Returns the process that serves posts.
     #[must_use]
     pub fn posts(&self) -> &Process {
         self.posts.as_ref().unwrap_or(&self.auth)
     }
 
-    /// The URL of the gRPC port of posts.
+    /// Returns the URL of the gRPC address of posts.
     #[must_use]
     pub fn posts_address(&self) -> String {
         let listener = if self.posts.is_some() {
@@ -193,16 +195,16 @@ impl TestApp {
     ///
     /// # Panics
     ///
-    /// In one process.
+    /// Panics if everything is in one process.
     pub async fn kill_posts(&mut self) {
         self.posts.as_mut().expect("split").kill().await;
     }
 
-    /// The proxy from gateway to posts-service.
+    /// Returns the proxy from the gateway to posts-service.
     ///
     /// # Panics
     ///
-    /// In one process.
+    /// Panics if everything is in one process.
     pub fn posts_proxy(&mut self) -> &mut TcpProxy {
         self.posts_proxy.as_mut().expect("split")
     }
@@ -211,7 +213,7 @@ impl TestApp {
     ///
     /// # Panics
     ///
-    /// In one process.
+    /// Panics if everything is in one process.
     pub async fn start_posts(&mut self) {
         let auth = self.auth_proxy.as_ref().expect("split").address();
         let settings = self.setup.posts_settings(&self.database.posts_url(), auth);
@@ -226,7 +228,8 @@ impl TestApp {
         self.auth.kill().await;
     }
 
-    /// Starts it again, with or without a changed setting. `rolegate` gets new addresses.
+    /// Starts the process that serves auth again, with or without a changed setting. `rolegate`
+    /// gets new addresses.
     pub async fn start_auth(&mut self, change: Option<(&str, &str)>) {
         let url = match &self.database_proxy {
             Some(proxy) => self.database.url_through(proxy.address()),
@@ -242,7 +245,7 @@ impl TestApp {
         }
     }
 
-    /// Sends SIGKILL to the process that serves HTTP and starts it again at a new address.
+    /// Sends SIGKILL to the process that serves HTTP, and starts it again at a new address.
     pub async fn restart_gateway(&mut self) {
         let Some(settings) = self.gateway_settings() else {
             self.kill_auth().await;
@@ -254,8 +257,8 @@ impl TestApp {
         self.update_addresses();
     }
 
-    /// Starts another auth-service on the same database. Returns the old one, which the gateway calls
-    /// until the proxy is retargeted.
+    /// Starts another auth-service on the same database. Returns the old one, which the gateway
+    /// calls until the proxy gets another target.
     pub async fn start_second_auth(&mut self) -> Process {
         let settings = self.setup.auth_settings(&self.database.url());
         let auth = Process::start(self.setup.auth_program(), &settings, self.folder.path());
@@ -275,17 +278,17 @@ impl TestApp {
         old.expect("there was one")
     }
 
-    /// The process that serves auth, and the proxy to it.
+    /// Returns the process that serves auth, and the proxy to it.
     ///
     /// # Panics
     ///
-    /// In one process.
+    /// Panics if everything is in one process.
     #[must_use]
     pub fn auth_and_proxy(&self) -> (&Process, &TcpProxy) {
         (&self.auth, self.auth_proxy.as_ref().expect("split"))
     }
 
-    /// `None` in one process.
+    /// Returns the settings of the gateway, or `None` if everything is in one process.
     fn gateway_settings(&self) -> Option<BTreeMap<String, String>> {
         let (auth, posts) = (self.auth_proxy.as_ref()?, self.posts_proxy.as_ref()?);
         Some(
@@ -309,17 +312,17 @@ impl TestApp {
         log_in(&self.bearer, username, password).await
     }
 
-    /// The seeded admin, logged in.
+    /// Logs in the seeded admin.
     pub async fn admin(&self) -> TestUser {
         TestUser::log_in(&self.bearer, "admin", ADMIN_PASSWORD).await
     }
 
-    /// A new user of this name, logged in.
+    /// Registers a user with this name and logs in.
     pub async fn user(&self, username: &str) -> TestUser {
         TestUser::register(&self.bearer, username).await
     }
 
-    /// A new user with this role; the token is from before the role was set.
+    /// Registers a user and gives the user this role. The token is from before the role was set.
     pub async fn user_with_role(&self, username: &str, role: &str) -> TestUser {
         let user = self.user(username).await;
         let admin = self.admin().await;

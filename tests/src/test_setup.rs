@@ -1,4 +1,4 @@
-//! The deployment that a test wants: which store, which processes, which settings.
+//! Describes the deployment that a test wants: which store, which processes, which settings.
 
 use crate::{Authority, Certificate, Program, Store, TestDatabase, program::HASH_COST};
 use reqwest::Url;
@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The password of `admin`.
+/// The password of the user `admin`.
 pub const ADMIN_PASSWORD: &str = "the password of the admin";
 
-/// The secret that tokens are signed with.
+/// The secret with which access tokens are signed.
 pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
 
-/// The key that second factors are sealed with.
+/// The key with which the secrets of second factors are encrypted.
 pub const SECOND_FACTOR_KEY: &str = "a key of second factors of more than 32 bytes";
 
 /// A deployment to start.
@@ -25,13 +25,13 @@ pub struct TestSetup {
     pub(crate) is_all_in_one: bool,
     pub(crate) has_fast_hashes: bool,
     pub(crate) has_database_proxy: bool,
-    /// Of the PostgreSQL server; `None` for the one that tests share.
+    /// The URL of the PostgreSQL server; `None` for the server that tests share.
     pub(crate) server: Option<Url>,
     pub(crate) settings: BTreeMap<String, String>,
 }
 
 impl TestSetup {
-    /// `rolegate` on this store, everything in one process.
+    /// Returns `rolegate` on this store, with everything in one process.
     #[must_use]
     pub fn all_in_one(store: Store) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl TestSetup {
         }
     }
 
-    /// auth-service, posts-service and gateway on this store, a process each.
+    /// Returns auth-service, posts-service and gateway on this store, each in its own process.
     #[must_use]
     pub fn split(store: Store) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl TestSetup {
         self
     }
 
-    /// Encrypts all gRPC: services present `own`, and accept only callers whose certificate is from
-    /// `authority`; ours present `caller`.
+    /// Encrypts all gRPC. Services present `own`, and accept only callers with a certificate from
+    /// `authority`. Rolegate's programs present `caller` when they call.
     #[must_use]
     pub fn with_tls(self, authority: &Authority, own: &Certificate, caller: &Certificate) -> Self {
         let ca_file = authority.file();
@@ -94,7 +94,7 @@ impl TestSetup {
         self
     }
 
-    /// The programs as released, with hashes of the default cost.
+    /// Uses the programs as released, with hashes of the default cost.
     #[must_use]
     pub fn with_real_hashes(self) -> Self {
         Self {
@@ -103,14 +103,14 @@ impl TestSetup {
         }
     }
 
-    /// Hashes of this bcrypt cost.
+    /// Uses hashes of this bcrypt cost.
     #[must_use]
     pub fn with_hash_cost(self, cost: u32) -> Self {
         self.with(HASH_COST, &cost.to_string())
     }
 
-    /// Hashes that take at least `time` and at most twice as long, as this deployment is served on
-    /// this machine now.
+    /// Uses hashes that take at least `time` and at most twice as long on this machine, as measured
+    /// now with this deployment.
     pub async fn with_hash_time(self, time: Duration) -> Self {
         const PROBE_COST: u32 = 9;
         const PROBES: u32 = 3;
@@ -141,7 +141,7 @@ impl TestSetup {
         }
     }
 
-    /// A database on this PostgreSQL server instead of the shared one.
+    /// Uses a database on this PostgreSQL server instead of the shared one.
     #[must_use]
     pub fn on_server(self, server: Url) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl TestSetup {
         }
     }
 
-    /// An empty database of its own.
+    /// Creates an empty database for this setup.
     pub(crate) async fn create_database(&self) -> TestDatabase {
         match &self.server {
             Some(server) => TestDatabase::create_on(server.clone()).await,
@@ -158,19 +158,19 @@ impl TestSetup {
         }
     }
 
-    /// The store.
+    /// Returns the store.
     #[must_use]
     pub fn store(&self) -> Store {
         self.store
     }
 
-    /// Whether everything is in one process.
+    /// Returns whether everything is in one process.
     #[must_use]
     pub fn is_all_in_one(&self) -> bool {
         self.is_all_in_one
     }
 
-    /// The program that serves auth.
+    /// Returns the program that serves auth.
     #[must_use]
     pub fn auth_program(&self) -> Program {
         match (self.is_all_in_one, self.has_fast_hashes) {
@@ -181,7 +181,7 @@ impl TestSetup {
         }
     }
 
-    /// The settings of [`TestSetup::auth_program`] on this database.
+    /// Returns the settings of [`TestSetup::auth_program`] on this database.
     #[must_use]
     pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
         let mut settings = listeners(&["AUTH", "OPS"]);
@@ -200,7 +200,7 @@ impl TestSetup {
                 ("SECOND_FACTOR_KEY", SECOND_FACTOR_KEY),
                 ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
                 ("LAME_DUCK_SECONDS", "0"),
-                // Most tests fail logins on purpose.
+                // The limit is off, because most tests fail logins on purpose.
                 ("LOGIN_FAILURE_LIMIT", "0"),
             ]
             .map(owned),
@@ -212,7 +212,7 @@ impl TestSetup {
         settings
     }
 
-    /// The settings of posts-service on this database, with this auth-service.
+    /// Returns the settings of posts-service on this database, with this auth-service.
     #[must_use]
     pub fn posts_settings(&self, database_url: &str, auth: SocketAddr) -> BTreeMap<String, String> {
         let mut settings = listeners(&["POSTS", "OPS"]);
@@ -222,7 +222,7 @@ impl TestSetup {
         settings
     }
 
-    /// The settings of a gateway of this auth-service and this posts-service.
+    /// Returns the settings of a gateway that calls this auth-service and this posts-service.
     #[must_use]
     pub fn gateway_settings(
         &self,
@@ -238,7 +238,7 @@ impl TestSetup {
         settings
     }
 
-    /// The URL of a service for its callers.
+    /// Returns the URL at which callers reach a service.
     fn url(&self, service: &str, address: SocketAddr) -> String {
         let ca_file = format!("{service}_CLIENT_TLS_CA_FILE");
         let is_encrypted = self.settings.contains_key(&ca_file);

@@ -1,4 +1,4 @@
-//! A registered user.
+//! A registered user, and the user's sessions and API keys.
 
 use crate::{Api, TestResponse, token};
 use serde_json::json;
@@ -10,18 +10,18 @@ pub struct TestUser {
     pub id: i64,
     /// The username.
     pub username: String,
-    /// The password.
+    /// The password, in plain text.
     pub password: String,
-    /// An access token.
+    /// The access token of the last login.
     pub token: String,
 }
 
 /// A session or an API key.
 #[derive(Clone, Debug)]
 pub struct OpaqueToken {
-    /// The id, by which it is deleted.
+    /// The id, by which the session or key is deleted.
     pub id: i64,
-    /// What is sent.
+    /// The token that clients present.
     pub token: String,
 }
 
@@ -43,7 +43,7 @@ impl TestUser {
     ///
     /// # Panics
     ///
-    /// When the response is not a token of the documented form.
+    /// Panics if the response is not a token of the documented form.
     pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
         Self::of_login(
             &log_in(bearer, username, password).await,
@@ -52,11 +52,11 @@ impl TestUser {
         )
     }
 
-    /// The user whose login got this response.
+    /// Returns the user whose login got this response.
     ///
     /// # Panics
     ///
-    /// When it is not a token of the documented form.
+    /// Panics if the response is not a token of the documented form.
     pub fn of_login(response: &TestResponse, username: &str, password: &str) -> Self {
         let body = response.expect(200).json();
         let token = body["access_token"].as_str().unwrap_or_default().to_owned();
@@ -75,9 +75,10 @@ impl TestUser {
         }
     }
 
-    /// Registers and logs in.
+    /// Registers a user and logs in.
     pub async fn register(bearer: &Api, username: &str) -> Self {
-        // At most 72 bytes, however long the name is.
+        // The password takes only the first characters of a long name, so that it has at most 72
+        // bytes.
         let password = format!(
             "password of {}",
             username.chars().take(10).collect::<String>()
@@ -88,13 +89,13 @@ impl TestUser {
         Self::log_in(bearer, username, &password).await
     }
 
-    /// Makes a session.
+    /// Creates a session.
     pub async fn session(&self, bearer: &Api) -> OpaqueToken {
         let body = json!({ "username": self.username, "password": self.password });
         OpaqueToken::of(&bearer.post("/sessions", &body).await, "token")
     }
 
-    /// Makes an API key with the user's role, by the access token.
+    /// Creates an API key with the user's role, using the access token.
     pub async fn key(&self, bearer: &Api) -> OpaqueToken {
         let body = json!({ "name": "a program" });
         OpaqueToken::of(

@@ -1,4 +1,4 @@
-//! Access tokens made by the tests, valid and invalid (RFC 7519).
+//! Access tokens that tests make themselves, valid and invalid (RFC 7519).
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 use sha2::{Sha256, Sha384, Sha512};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// HMAC with SHA-2 (RFC 7518, section 3.2), by no code of the programs.
+/// HMAC with SHA-2 (RFC 7518, section 3.2), implemented without code of the programs.
 #[derive(Clone, Copy, Debug)]
 pub enum Algorithm {
-    /// With SHA-256.
+    /// HMAC with SHA-256.
     Hs256,
-    /// With SHA-384.
+    /// HMAC with SHA-384.
     Hs384,
-    /// With SHA-512.
+    /// HMAC with SHA-512.
     Hs512,
 }
 
-/// Seconds since 1970.
+/// Returns the current time, in Unix seconds.
 ///
 /// # Panics
 ///
-/// On a machine whose clock is before 1970.
+/// Panics if the clock of the machine is before 1970.
 #[must_use]
 #[expect(
     clippy::disallowed_methods,
@@ -34,19 +34,19 @@ pub fn now() -> u64 {
         .as_secs()
 }
 
-/// The header of an ordinary token.
+/// Returns the header of an ordinary token.
 #[must_use]
 pub fn plain_header() -> Value {
     json!({ "typ": "JWT", "alg": "HS256" })
 }
 
-/// Claims of an ordinary token of this user, valid for an hour.
+/// Returns the claims of an ordinary token of this user, valid for half an hour.
 #[must_use]
 pub fn claims_of(id: i64) -> Value {
     json!({ "sub": id.to_string(), "username": "x", "role": "user", "exp": now() + 1800 })
 }
 
-/// A token signed with HMAC-SHA-256, whatever algorithm its header names.
+/// Returns a token that is signed with HMAC-SHA-256, whatever algorithm its header names.
 #[must_use]
 pub fn signed(header: &Value, claims: &Value, secret: &str) -> String {
     signed_text(
@@ -57,11 +57,11 @@ pub fn signed(header: &Value, claims: &Value, secret: &str) -> String {
     )
 }
 
-/// A token of any header and payload.
+/// Returns a signed token with any header and payload.
 ///
 /// # Panics
 ///
-/// Never: keys of HMAC have any length.
+/// Never panics: HMAC accepts keys of any length.
 #[must_use]
 pub fn signed_text(header: &str, payload: &str, secret: &str, algorithm: Algorithm) -> String {
     macro_rules! sign {
@@ -79,19 +79,19 @@ pub fn signed_text(header: &str, payload: &str, secret: &str, algorithm: Algorit
     format!("{message}.{signature}")
 }
 
-/// base64url without padding.
+/// Encodes text in base64url without padding.
 #[must_use]
 pub fn encoded(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(text)
 }
 
-/// The claims of a token, unverified.
+/// Reads the claims of a token without verifying it.
 #[must_use]
 pub fn claims(token: &str) -> Value {
     part(token, 1)
 }
 
-/// The header of a token.
+/// Reads the header of a token.
 #[must_use]
 pub fn header(token: &str) -> Value {
     part(token, 0)

@@ -1,40 +1,40 @@
-//! One-time codes as authenticator applications compute them (RFC 6238), without code of the
-//! programs.
+//! One-time codes as authenticator applications compute them (RFC 6238), implemented without code
+//! of the programs.
 
 use crate::token::now;
 use data_encoding::BASE32_NOPAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 
-/// Seconds for which a code is shown.
+/// How many seconds a code is shown.
 pub const STEP: u64 = 30;
 
-/// The secret of a second factor.
+/// The secret of a second factor, which computes its codes.
 #[derive(Clone, Debug)]
 pub struct Totp(Vec<u8>);
 
 impl Totp {
-    /// Of a secret in base32.
+    /// Decodes a secret from base32.
     ///
     /// # Panics
     ///
-    /// When it is not base32 without padding.
+    /// Panics if the text is not base32 without padding.
     #[must_use]
     pub fn of(base32: &str) -> Self {
         Self(BASE32_NOPAD.decode(base32.as_bytes()).expect("base32"))
     }
 
-    /// The bytes of the secret.
+    /// Returns the bytes of the secret.
     #[must_use]
     pub fn secret(&self) -> &[u8] {
         &self.0
     }
 
-    /// The code at this time, in Unix seconds.
+    /// Returns the code at this time, in Unix seconds.
     ///
     /// # Panics
     ///
-    /// Never: keys of HMAC have any length.
+    /// Never panics: HMAC accepts keys of any length.
     #[must_use]
     pub fn at(&self, time: u64) -> String {
         let mac = Hmac::<Sha1>::new_from_slice(&self.0).expect("a key");
@@ -47,11 +47,11 @@ impl Totp {
         format!("{:06}", u32::from_be_bytes([a & 127, b, c, d]) % 1_000_000)
     }
 
-    /// A code that was not good for an hour, and will not be for another one.
+    /// Returns a code that was not valid within the last hour and will not be within the next.
     ///
     /// # Panics
     ///
-    /// Never: there are more codes than steps in these hours.
+    /// Never panics: there are more codes than steps in these hours.
     #[must_use]
     pub fn wrong(&self) -> String {
         let time = now();
@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_appendix_b() {
-        // "12345678901234567890"; the RFC shows eight digits.
+        // The secret is "12345678901234567890". The RFC shows eight digits, and these are the last
+        // six.
         let totp = Totp::of("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
         for (time, code) in [
             (59, "287082"),

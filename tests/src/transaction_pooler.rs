@@ -9,17 +9,18 @@ use tokio::{
 
 const SSL_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
 
-/// One connection to a server for the transactions of all clients. Aborted when dropped.
+/// A pooler with one connection to the server, which serves the transactions of all clients. It
+/// stops when it is dropped.
 #[derive(Debug)]
 pub struct TransactionPooler {
     address: SocketAddr,
     serving: tokio::task::JoinHandle<()>,
 }
 
-/// What the pooler does with what belongs to sessions.
+/// What the pooler does with state that belongs to sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
-    /// Prepared statements stay on the server, where other clients meet them.
+    /// Prepared statements stay on the server, where other clients encounter them.
     Mixed,
     /// Prepared statements are dropped before the next client.
     Discarded,
@@ -27,7 +28,7 @@ pub enum Sessions {
     Refused,
 }
 
-/// The connection, and what the server said when it was opened.
+/// The connection, and the messages with which the server answered when it was opened.
 struct Server {
     stream: TcpStream,
     greeting: Vec<u8>,
@@ -47,7 +48,7 @@ impl TransactionPooler {
         Self { address, serving }
     }
 
-    /// The address of the pooler.
+    /// Returns the address of the pooler.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -101,7 +102,7 @@ async fn serve(
             stream.write_all(b"Q\0\0\0\x13DEALLOCATE ALL\0").await?;
             relay(stream, &mut Vec::new()).await?;
         }
-        // Until the end of the transaction the server is this client's.
+        // Until the end of the transaction, the server belongs to this client.
         loop {
             if message[0] == b'X' {
                 return Ok(());
@@ -120,7 +121,7 @@ async fn serve(
     }
 }
 
-/// The messages of the server until it is ready, and whether it is outside of a transaction.
+/// Relays the server's messages until it is ready. Returns whether it is outside of a transaction.
 async fn relay(server: &mut TcpStream, answer: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         let message = typed(server).await?;

@@ -5,10 +5,10 @@ use crate::program::Program;
 use std::{cell::RefCell, fs::File, io::Read as _, os::fd::AsFd as _, panic, sync::Once};
 use tokio::{process::ChildStderr, sync::watch};
 
-/// At most this many lines of a log are printed, its last ones.
+/// How many lines of a log are printed, counted from its end.
 const MAX_LINES: usize = 200;
 
-/// So many logs are kept. Beyond that, the oldest log of a program that has ended is dropped.
+/// How many logs are kept. Beyond that, the oldest log of a program that has ended is dropped.
 const MAX_LOGS: usize = 16;
 
 static HOOK: Once = Once::new();
@@ -28,7 +28,7 @@ struct ProgramLog {
     output: watch::Sender<Output>,
 }
 
-/// From now on a panic of this thread prints the log of this program.
+/// Makes every later panic of this thread print the log of this program.
 pub(super) fn print_on_panic(
     program: Program,
     id: u32,

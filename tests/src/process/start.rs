@@ -13,13 +13,14 @@ use std::{
 use tokio::{io::AsyncWriteExt as _, process::Command, sync::watch};
 
 impl Process {
-    /// Starts a program with these settings as its whole environment. Does not wait for it.
+    /// Starts a program with these settings as its whole environment. Does not wait until it is
+    /// ready.
     #[must_use]
     pub fn start(program: Program, settings: &BTreeMap<String, String>, folder: &Path) -> Self {
         Self::start_with(program, &[], settings, folder)
     }
 
-    /// The same, with arguments.
+    /// Starts a program with arguments and with these settings as its whole environment.
     #[must_use]
     pub fn start_with(
         program: Program,
@@ -30,7 +31,8 @@ impl Process {
         Self::spawn(program, arguments, settings, folder, Stdio::null())
     }
 
-    /// Starts a program whose working directory is a small file system of its own, with the files of `folder`.
+    /// Starts a program in a small file system of its own, which has the files of `folder` and is
+    /// the working directory.
     #[must_use]
     pub fn start_on_small_disk(
         program: Program,
@@ -43,8 +45,8 @@ impl Process {
         (process, disk)
     }
 
-    /// Starts a program with arguments and a limit of open files, as `ulimit` takes it: `-n 64`, soft and
-    /// hard, or `-S -n 64`.
+    /// Starts a program with arguments and a limit on open files. The limit is written as for
+    /// `ulimit`: `-n 64` for the soft and the hard limit, or `-S -n 64` for the soft one.
     #[must_use]
     pub fn start_with_open_files(
         program: Program,
@@ -69,14 +71,16 @@ impl Process {
     ) -> Exit {
         let mut process = Self::spawn(program, arguments, settings, folder, Stdio::piped());
         let mut stdin = process.child.stdin.take().expect("its stdin is piped");
-        // A command that reads no input may have ended already.
+        // Writing fails if a command that reads no input has already ended.
         let _ = stdin.write_all(input.as_bytes()).await;
         drop(stdin);
         process.exit().await
     }
 
-    /// The same; names resolve by this file only, which has the form of `/etc/hosts`. Linux only: the
-    /// program gets mounts of its own.
+    /// Starts a program for which names resolve only by this file, which has the format of
+    /// `/etc/hosts`.
+    ///
+    /// Works only on Linux, where the program gets its own mounts.
     #[must_use]
     pub fn start_with_hosts(
         program: Program,
