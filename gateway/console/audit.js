@@ -1,4 +1,4 @@
-// Shows the record: all entries for admins, with filters and pages, and to all users what happened to them.
+// Shows the record: for admins all entries, with filters, and for all users what happened to them.
 
 import { go, parameters } from "./address.js";
 import { call, explain, query } from "./api.js";

@@ -11,7 +11,7 @@ export function copyButton(label, text) {
   return copy;
 }
 
-/** Returns whether it copied `text`. `place` must be inside an open dialog: outside, nothing can be selected. */
+/** Returns whether it copied `text`. `place` must be in the open dialog, if any: outside, nothing can be selected. */
 async function write(text, place) {
   try {
     await navigator.clipboard.writeText(text);

@@ -26,7 +26,7 @@ export function button(text, attributes, onclick) {
   return el("button", { type: "button", ...attributes, onclick }, text);
 }
 
-/** An input that browsers do not correct. */
+/** An input that browsers neither correct nor complete. */
 export function plainInput(attributes) {
   return el("input", { autocomplete: "off", autocapitalize: "none", spellcheck: "false", ...attributes });
 }

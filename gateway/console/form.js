@@ -51,7 +51,7 @@ const FIELDS = {
 };
 
 let errors = 0;
-/** Shows an error at its field until the field changes. The event `refused` brings it the API's text. */
+/** Shows an error at its field until the field changes. The event `refused` tells it the API's text. */
 export function errorAt(control, text, detail = text) {
   const id = `error-${(errors += 1)}`;
   const error = el("p", { class: "message error", id }, text);

@@ -43,7 +43,7 @@ export function newKey(list, path = "/profile/keys") {
   const own = session.user.role;
   const options = (chosen) => (isOwn ? roleOptions(chosen, say("keys.as_yours"), rolesBelow(own)) : roleOptions(chosen, "", rolesBelow("admin")));
   const roles = el("select", { name: "role" }, options(isOwn ? "" : "user"));
-  // The roles may be missing: otherwise, only the list of users asks for them.
+  // Loads the roles, for which otherwise only the list of users asks.
   if (isOwn && own === "admin") loadRoles().then(() => fill(roles, options(roles.value)));
   const lifetimes = Object.entries(LIFETIMES).map(([days, text]) => el("option", { value: days }, text));
   const { element } = form({

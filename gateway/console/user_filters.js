@@ -8,7 +8,7 @@ import { typing } from "./typing.js";
 const TYPING_PAUSE = 200;
 const STATES = { "": "All users", false: "Enabled", true: "Disabled" };
 
-/** `changed(values, isTyping)` runs after a change. `isTyping`: it continues the search before it. */
+/** `changed(values, isTyping)` runs after a change. `isTyping`: it continues the previous search. */
 export function userFilters(changed) {
   const search = plainInput({ type: "search", placeholder: "Search names", "aria-label": "Search names", maxlength: 255 });
   const role = el("select", { "aria-label": "Role" }, roleOptions("", "All roles"));
