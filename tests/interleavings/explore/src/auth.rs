@@ -1,4 +1,5 @@
-//! auth-service: shared checks of credentials, limits, and checks on threads of their own.
+//! The scenarios of auth-service: shared checks of credentials, rate limits, and password checks on threads of their
+//! own.
 
 use crate::runs::Scenario;
 use interleaved_auth::{checks, limits, sharing};

@@ -1,4 +1,4 @@
-//! crates/grpc-client: the replica set, hedges, calls and their batches.
+//! The scenarios of crates/grpc-client: the replica set, hedges, calls and their batches.
 
 use crate::runs::Scenario;
 use interleaved_grpc_client::{calls, replicas};

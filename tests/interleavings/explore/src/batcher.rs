@@ -1,4 +1,4 @@
-//! crates/batcher: requests of several tasks share batches.
+//! The scenarios of crates/batcher, in which requests of several tasks share batches.
 
 use crate::runs::{Scenario, join_all};
 use rolegate_batcher::{Batcher, Limits, SubmitError};
@@ -42,7 +42,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// Never: for sleeps of more than a year, shuttle waits for ever.
+/// A timeout that never ends, because shuttle never ends a sleep of more than a year.
 const NEVER: Duration = Duration::from_hours(2 * 366 * 24);
 
 fn limits(max_batch_size: usize, max_in_flight: usize) -> Limits {
@@ -81,7 +81,7 @@ fn answers_are_fresh() {
     join_all(readers);
 }
 
-/// The batches in flight, which must not exceed a maximum.
+/// Counts the batches in flight, which must not exceed a maximum.
 #[derive(Clone)]
 struct InFlight {
     now: Arc<AtomicU32>,
@@ -121,7 +121,7 @@ fn submits_end() {
             flight.begin();
             yield_now().await;
             flight.end();
-            // Answers of too large a batch are missed by its callers.
+            // A batch that is too large gets no answers, so its callers fail.
             if batch.len() <= 2 { batch } else { Vec::new() }
         }
     });
@@ -140,7 +140,7 @@ fn submits_end() {
     in_flight.assert_at_most(max_in_flight);
 }
 
-/// Answers request 0 and 1 only with a permit each.
+/// Returns a batcher that answers the requests 0 and 1 only with a permit for each.
 fn hanging(stalled: usize) -> (Batcher<u32, u32>, Arc<Semaphore>, InFlight) {
     let (release, in_flight) = (Arc::new(Semaphore::new(0)), InFlight::new());
     let limits = Limits {
@@ -216,7 +216,7 @@ fn cancelled_callers() {
         let echo = echo.clone();
         spawn(async move {
             let answer = echo.submit(request).await;
-            // It may share the batch that panics, once.
+            // The request may share the batch that panics, but only once.
             if answer.is_err() {
                 assert_eq!(answer, Err(SubmitError::BatchDropped));
                 assert_eq!(echo.submit(request).await, Ok(request));
@@ -224,13 +224,13 @@ fn cancelled_callers() {
         })
     });
     for task in &leaving {
-        // Before its batch is sent, or while it is in flight.
+        // The task is aborted before its batch is sent, or while the batch is in flight.
         for _ in 0..thread_rng().gen_range(0..20) {
             thread::yield_now();
         }
         task.abort();
     }
     join_all(staying.into_iter().chain([panicking]));
-    // The batcher is as before.
+    // The batcher still works.
     join_all([submit(&echo, 30)]);
 }

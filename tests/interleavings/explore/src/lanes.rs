@@ -1,4 +1,4 @@
-//! crates/bcrypt-lanes: callers, the scheduler and workers.
+//! The scenarios of crates/bcrypt-lanes: callers, the scheduler and workers.
 
 use crate::runs::{Scenario, join_all};
 use exchanged_std::time::Instant;
@@ -79,7 +79,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_hours(1)
 }
 
-/// Checks that a new hash is that of its password.
+/// Hashes a password, and checks that the hash verifies it.
 fn hash_and_verify(engine: &Arc<Engine>, number: u8) -> JoinHandle<()> {
     let engine = Arc::clone(engine);
     spawn(async move {
@@ -99,7 +99,7 @@ fn hash_and_verify(engine: &Arc<Engine>, number: u8) -> JoinHandle<()> {
     })
 }
 
-/// Waits until the engine does nothing, and returns how many jobs it completed.
+/// Waits until the engine is idle, and returns how many jobs it has completed.
 fn settle(engine: &Engine) -> u64 {
     loop {
         let stats = engine.stats();
@@ -180,7 +180,7 @@ fn panicking_worker() {
         let engine = Arc::clone(&engine);
         spawn(async move {
             let hash = || engine.hash(&[number], Cost::MIN, ClientKey(number.into()), soon());
-            // It may be in the same lanes, once.
+            // The job may share the lanes with the one that panics, but only once.
             if let Err(error) = hash().await {
                 assert_eq!(error, EngineError::Lost);
                 hash().await.expect("a hash");
@@ -188,7 +188,7 @@ fn panicking_worker() {
         })
     });
     join_all(others.into_iter().chain([panicking]));
-    // Its callers learn of it first.
+    // Callers learn of the panic before it is counted.
     while engine.stats().panics != 1 {
         thread::yield_now();
     }
@@ -211,14 +211,15 @@ fn fair_order() {
     while !is_submitted() {
         thread::yield_now();
     }
-    // When the single job was queued, at most these had begun.
+    // At most this many jobs had begun when the single job was queued.
     let before = begun().len();
     join_all(callers);
     let place = begun()
         .iter()
         .position(|number| *number == SINGLE)
         .expect("its place");
-    // One that was taken and had not begun, and one in the queue whose turn came at the same time.
+    // Two more jobs may come first: one that a worker had taken but not begun, and one whose turn came at the same
+    // time.
     assert!(
         place <= before + 2,
         "place {place}, where {before} had begun: {:?}",

@@ -1,9 +1,9 @@
 //! Runs scenarios on many schedules: `explore [NAME…]`. Names are prefixes such as `batcher`.
 //!
-//! `SCHEDULES` is how many all scenarios have together, a million by default; half of them are random, half of
-//! PCT with up to three preemptions at chosen steps (Burckhardt et al., 2010). `SEED` repeats a run.
-//! `REPLAY=FILE` runs the only scenario named once more, by the schedule in a file that a failure wrote into
-//! `FAILURES`, by default the present folder.
+//! `SCHEDULES` is the number of schedules of all scenarios together, by default a million. Half of them are random, and
+//! half come from PCT with up to three preemptions at chosen steps (Burckhardt et al., 2010). `SEED` repeats a run.
+//! `REPLAY=FILE` runs a single named scenario again, on the schedule in that file. A failure writes such a file into
+//! the folder `FAILURES`, by default the current one.
 
 mod auth;
 mod balancer;

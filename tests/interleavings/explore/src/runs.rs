@@ -1,4 +1,4 @@
-//! Schedules, their numbers and their failures.
+//! Runs scenarios on schedules, counts the schedules, and reports failures.
 
 use exchanged_std::time::restart_clock;
 use shuttle::{
@@ -21,20 +21,20 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// What concurrent tasks do, and a property that holds in each order of their steps.
+/// A scenario: what concurrent tasks do, and a property that must hold in each order of their steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) property: &'static str,
-    /// Panics where the property does not hold.
+    /// Runs the tasks, and panics if the property does not hold.
     pub(crate) run: fn(),
 }
 
-/// A panic with this text belongs to a scenario.
+/// The text of panics that a scenario causes on purpose.
 const INTENDED: &str = "as the scenario intends";
-/// Far more than any scenario takes: one that needs them does not end.
+/// The most steps of a schedule. No scenario needs nearly as many, so one that reaches them does not end.
 const MAX_STEPS: usize = 200_000;
-/// Preemptions at chosen steps.
+/// The number of preemptions at chosen steps.
 const DEPTH: usize = 3;
 
 /// Waits for tasks that must not fail.
@@ -76,7 +76,7 @@ pub(crate) fn explore(scenarios: &[Scenario]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The number of schedules; `None` if one failed.
+/// Runs a scenario on schedules, and returns their number, or `None` if one failed.
 fn run(scenario: &Scenario, kind: &str, scheduler: impl Scheduler + 'static) -> Option<u64> {
     let counts = Arc::<Counts>::default();
     let scheduler = Counted {
@@ -122,11 +122,12 @@ fn is_held(scenario: &Scenario, scheduler: impl Scheduler + 'static) -> bool {
     panic::catch_unwind(schedules).is_ok()
 }
 
-/// Keeps the hook of shuttle, which writes the schedule, from panics that a scenario intends.
+/// Keeps the panic hook of shuttle, which writes the schedule to a file, from running for panics that a scenario
+/// intends.
 fn quieten(config: &Config) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // The first run installs that hook.
+        // The first run installs the hook.
         Runner::new(RandomScheduler::new(1), config.clone()).run(|| {});
         let of_shuttle = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
@@ -143,7 +144,7 @@ struct Counts {
     steps: AtomicU64,
 }
 
-/// Counts what a scheduler does.
+/// Counts the schedules and steps of a scheduler.
 #[derive(Debug)]
 struct Counted<S> {
     scheduler: S,

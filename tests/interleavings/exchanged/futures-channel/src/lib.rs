@@ -1,6 +1,6 @@
-//! Channels of futures-channel, with a point before each operation at which shuttle may run another task.
+//! The channels of futures-channel, with a point before each operation at which shuttle may run another task.
 
-/// As in futures-channel.
+/// Wraps the one-shot channels of futures-channel.
 pub mod oneshot {
     use original::oneshot as inner;
     pub use original::oneshot::Canceled;
@@ -10,28 +10,29 @@ pub mod oneshot {
         task::{Context, Poll},
     };
 
-    /// As in futures-channel.
+    /// Wraps the sender of futures-channel.
     #[derive(Debug)]
     pub struct Sender<T>(inner::Sender<T>);
 
-    /// As in futures-channel.
+    /// Wraps the receiver of futures-channel.
     #[derive(Debug)]
     pub struct Receiver<T>(inner::Receiver<T>);
 
-    /// As in futures-channel.
+    /// Creates a channel, as futures-channel does.
     pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         let (sender, receiver) = inner::channel();
         (Sender(sender), Receiver(receiver))
     }
 
     impl<T> Sender<T> {
-        /// As in futures-channel.
+        /// Lets another task run, and then sends the value.
         pub fn send(self, value: T) -> Result<(), T> {
             yield_now();
             self.0.send(value)
         }
 
-        /// As in futures-channel. No point for others: it is asked under locks, about each job of a queue.
+        /// Returns whether the receiver was dropped. No other task can run here, because the engine calls this under a
+        /// lock, for each job of a queue.
         pub fn is_canceled(&self) -> bool {
             self.0.is_canceled()
         }

@@ -2,7 +2,7 @@
 
 pub use original::ops;
 
-/// As in moka.
+/// Wraps the synchronous cache of moka.
 pub mod sync {
     use original::sync as inner;
     use shuttle::thread::yield_now;
@@ -11,11 +11,11 @@ pub mod sync {
         time::Duration,
     };
 
-    /// As in moka.
+    /// Wraps a cache of moka.
     #[derive(Clone)]
     pub struct Cache<K, V>(inner::Cache<K, V>);
 
-    /// As in moka.
+    /// Wraps the builder of a cache.
     pub struct CacheBuilder<K, V>(inner::CacheBuilder<K, V, inner::Cache<K, V>>);
 
     impl<K, V> Cache<K, V>
@@ -23,42 +23,42 @@ pub mod sync {
         K: Hash + Eq + Send + Sync + 'static,
         V: Clone + Send + Sync + 'static,
     {
-        /// As in moka.
+        /// Returns a builder, as moka does.
         pub fn builder() -> CacheBuilder<K, V> {
             CacheBuilder(inner::Cache::builder())
         }
 
-        /// As in moka.
+        /// Lets another task run, and then gets the value of a key.
         pub fn get(&self, key: &K) -> Option<V> {
             yield_now();
             self.0.get(key)
         }
 
-        /// As in moka.
+        /// Lets another task run, and then gets the value of a key or inserts a new one.
         pub fn get_with(&self, key: K, value: impl FnOnce() -> V) -> V {
             yield_now();
             self.0.get_with(key, value)
         }
 
-        /// As in moka.
+        /// Lets another task run, and then looks whether the key is there.
         pub fn contains_key(&self, key: &K) -> bool {
             yield_now();
             self.0.contains_key(key)
         }
 
-        /// As in moka.
+        /// Lets another task run, and then inserts a value.
         pub fn insert(&self, key: K, value: V) {
             yield_now();
             self.0.insert(key, value);
         }
 
-        /// As in moka.
+        /// Lets another task run, and then selects the entry of a key.
         pub fn entry(&self, key: K) -> inner::OwnedKeyEntrySelector<'_, K, V, RandomState> {
             yield_now();
             self.0.entry(key)
         }
 
-        /// As in moka.
+        /// Lets another task run, and then removes a key.
         pub fn invalidate(&self, key: &K) {
             yield_now();
             self.0.invalidate(key);
@@ -70,19 +70,19 @@ pub mod sync {
         K: Hash + Eq + Send + Sync + 'static,
         V: Clone + Send + Sync + 'static,
     {
-        /// As in moka.
+        /// Sets the maximum capacity, as moka does.
         #[must_use]
         pub fn max_capacity(self, entries: u64) -> Self {
             Self(self.0.max_capacity(entries))
         }
 
-        /// As in moka.
+        /// Sets the lifetime of entries, as moka does.
         #[must_use]
         pub fn time_to_live(self, time: Duration) -> Self {
             Self(self.0.time_to_live(time))
         }
 
-        /// As in moka.
+        /// Builds the cache.
         pub fn build(self) -> Cache<K, V> {
             Cache(self.0.build())
         }

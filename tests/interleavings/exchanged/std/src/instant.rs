@@ -1,4 +1,4 @@
-//! A clock that goes on by a microsecond whenever it is read, or as a scenario wants.
+//! A clock that advances by a microsecond whenever it is read, or by as much as a scenario says.
 
 use std::{
     ops::{Add, AddAssign, Sub},
@@ -8,7 +8,7 @@ use std::{
 
 static NANOS: AtomicU64 = AtomicU64::new(0);
 
-/// A time of this clock.
+/// A moment on this clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(Duration);
 
@@ -17,38 +17,38 @@ pub fn advance(time: Duration) {
     NANOS.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
 }
 
-/// Begins anew, as each schedule must.
+/// Sets the clock to zero, as each schedule needs.
 pub fn restart_clock() {
     NANOS.store(0, Relaxed);
 }
 
 impl Instant {
-    /// The time now.
+    /// Returns the current time, and advances the clock.
     pub fn now() -> Self {
         Self(Duration::from_nanos(NANOS.fetch_add(1_000, Relaxed)))
     }
 
-    /// The time since.
+    /// Returns the time that has passed since this moment.
     pub fn elapsed(&self) -> Duration {
         Self::now() - *self
     }
 
-    /// The time from `earlier`, zero if that is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The time from `earlier`, zero if that is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn duration_since(&self, earlier: Self) -> Duration {
         self.saturating_duration_since(earlier)
     }
 
-    /// `None` before the beginning of the clock.
+    /// Subtracts a duration, or returns `None` if the result would be before the beginning of the clock.
     pub fn checked_sub(&self, time: Duration) -> Option<Self> {
         self.0.checked_sub(time).map(Self)
     }
 
-    /// `None` beyond the end of the clock.
+    /// Adds a duration, or returns `None` if the result would be beyond the end of the clock.
     pub fn checked_add(&self, time: Duration) -> Option<Self> {
         self.0.checked_add(time).map(Self)
     }
@@ -84,7 +84,7 @@ impl Sub for Instant {
     }
 }
 
-/// Shuttle has no timers: a timeout ends when a scenario says so.
+/// Ignores the deadline, because shuttle has no timers. A timeout ends when a scenario says so.
 impl From<Instant> for tokio::time::Instant {
     fn from(_: Instant) -> Self {
         Self::now()

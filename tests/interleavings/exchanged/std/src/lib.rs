@@ -1,15 +1,16 @@
-//! The standard library, with threads and locks that shuttle schedules and a clock that is the same in each
-//! run of a schedule. The parts name this crate `std`, which Rust permits: it has all that `std` has.
+//! The standard library with other threads, locks and clock. Shuttle schedules the threads and locks, and the clock
+//! shows the same times in each run of a schedule. The parts name this crate `std`, which Rust permits, because it has
+//! everything that `std` has.
 
 pub use std::*;
 
-/// Waiting in a loop lets others run.
+/// Hints to the compiler, of which a spin loop lets other tasks run.
 pub mod hint {
     pub use shuttle::hint::spin_loop;
     pub use std::hint::*;
 }
 
-/// Locks, channels and atomic numbers.
+/// Locks, channels and atomic numbers that shuttle schedules.
 pub mod sync {
     pub use shuttle::sync::{
         Barrier, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -18,7 +19,7 @@ pub mod sync {
     pub use std::sync::*;
 }
 
-/// Threads.
+/// Threads that shuttle schedules.
 pub mod thread {
     pub use shuttle::thread::{
         Builder, JoinHandle, Thread, ThreadId, current, park, scope, sleep, spawn, yield_now,
@@ -26,7 +27,7 @@ pub mod thread {
     pub use std::thread::*;
 }
 
-/// Durations, and a clock.
+/// Durations, and the clock of a schedule.
 pub mod time {
     pub use crate::instant::{Instant, advance, restart_clock};
     pub use std::time::*;

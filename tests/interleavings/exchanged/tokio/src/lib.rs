@@ -1,37 +1,37 @@
-//! The tokio of shuttle, with what the balancer needs besides.
+//! The tokio of shuttle, with the few items that the balancer needs and shuttle's tokio lacks.
 
 pub use tokio::*;
 
-/// Channels and locks.
+/// Channels and locks of shuttle, and `watch`.
 pub mod sync {
     pub use tokio::sync::*;
 
-    /// As in tokio.
+    /// Channels whose receivers see the newest value, as in tokio.
     pub mod watch {
         use tokio::sync::watch as inner;
         pub use tokio::sync::watch::{Receiver, Ref};
 
-        /// As in tokio.
+        /// Wraps the sender of tokio, with the methods that shuttle's tokio lacks.
         #[derive(Debug)]
         pub struct Sender<T>(inner::Sender<T>);
 
         impl<T> Sender<T> {
-            /// As in tokio.
+            /// Creates a channel that has no receiver yet.
             pub fn new(value: T) -> Self {
                 Self(inner::channel(value).0)
             }
 
-            /// As in tokio.
+            /// Returns the newest value.
             pub fn borrow(&self) -> Ref<'_, T> {
                 self.0.borrow()
             }
 
-            /// As in tokio.
+            /// Creates a receiver.
             pub fn subscribe(&self) -> Receiver<T> {
                 self.0.subscribe()
             }
 
-            /// As in tokio.
+            /// Sends a value, and returns the one before.
             pub fn send_replace(&self, value: T) -> T {
                 self.0.send_replace(value)
             }
@@ -45,17 +45,17 @@ pub mod sync {
     }
 }
 
-/// Tasks.
+/// Tasks of shuttle, and `JoinSet`.
 pub mod task {
     use futures_util::FutureExt as _;
     pub use tokio::task::*;
 
-    /// As in tokio.
+    /// Wraps a set of tasks of tokio.
     #[derive(Debug, Default)]
     pub struct JoinSet<T: 'static>(tokio::task::JoinSet<T>);
 
     impl<T: 'static> JoinSet<T> {
-        /// As in tokio.
+        /// Returns the result of a task that has ended, if there is one.
         pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
             self.0.join_next().now_or_never().flatten()
         }
@@ -72,11 +72,11 @@ pub mod task {
     }
 }
 
-/// Timers.
+/// Timers of shuttle, and `sleep`.
 pub mod time {
     pub use tokio::time::*;
 
-    /// Ends at once, but lets its task be cancelled, as the sleep of shuttle does not.
+    /// Ends at once, but the waiting task can be cancelled, unlike in the `sleep` of shuttle.
     pub async fn sleep(_: Duration) {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! password/foreign_checks.rs: checks on threads of their own.
+//! Scenarios of password/foreign_checks.rs, which checks imported hashes on threads of their own.
 
 use super::foreign_checks::{CheckTerms, ForeignChecks};
 use crate::{CLIENT, Running, join_all};
@@ -20,7 +20,7 @@ use tokio::{
 
 const PER_SECOND: u64 = 1000;
 
-/// Runs a check that others can run beside.
+/// Runs a check, during which other tasks can run.
 fn run(checks: &Arc<ForeignChecks>, running: &Running, may_expire: bool) -> JoinHandle<()> {
     let (checks, running) = (Arc::clone(checks), running.clone());
     spawn(async move {
@@ -55,7 +55,7 @@ fn stats(checks: &ForeignChecks) -> Stats {
     stats
 }
 
-/// As many checks run at a time as may, and all are answered.
+/// Checks that no more checks run at a time than allowed, and that all are answered.
 pub fn checks_wait_for_a_place() {
     let threads = thread_rng().gen_range(1..=2);
     let (checks, running) = (Arc::new(ForeignChecks::new(threads)), Running::default());
@@ -64,7 +64,7 @@ pub fn checks_wait_for_a_place() {
     assert_eq!(stats(&checks).completed, 3);
 }
 
-/// A caller that leaves keeps no place, and takes none from others.
+/// Checks that a caller that leaves keeps no place, and takes none from others.
 pub fn leaving_callers_free_their_places() {
     let (checks, running) = (Arc::new(ForeignChecks::new(1)), Running::default());
     let leaving = [0; 2].map(|_| run(&checks, &running, false));
@@ -80,9 +80,10 @@ pub fn leaving_callers_free_their_places() {
 #[derive(Clone, Debug)]
 struct Expires;
 
-/// Each check is completed or expired, once, and one that expires while it gets its place keeps none.
+/// Checks that each check is either completed or expires, once. A check that expires while it gets its place does not
+/// keep the place.
 pub fn expired_checks_free_their_places() {
-    // Triggers outlive a schedule.
+    // Triggers outlive a schedule, so those of the previous one are removed.
     clear_triggers();
     let (checks, running) = (Arc::new(ForeignChecks::new(1)), Running::default());
     let callers = [0; 3].map(|_| run(&checks, &running, true));

@@ -1,4 +1,4 @@
-//! Files of auth-service with shared state, and what concurrent requests do with them.
+//! The files of auth-service that have shared state, and the scenarios in which concurrent requests use them.
 
 #![allow(dead_code, reason = "other files of auth-service use the rest")]
 
@@ -11,7 +11,7 @@ mod accounts {
 mod password {
     pub(crate) mod credential_cache;
     mod foreign_checks;
-    // Beside it, because it is private to this module.
+    // The scenarios of `foreign_checks` are in this module, because it is private here.
     #[path = "../../../tests/interleavings/parts/auth/src/checks.rs"]
     pub mod checks;
 }
@@ -33,14 +33,14 @@ use tokio::task::JoinHandle;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What runs at a time.
+/// Counts what runs at a time.
 #[derive(Clone, Default)]
 struct Running {
     now: Arc<AtomicU32>,
     most: Arc<AtomicU32>,
 }
 
-/// Something that runs, until dropped.
+/// Counts as running until it is dropped.
 struct Run(Running);
 
 impl Running {

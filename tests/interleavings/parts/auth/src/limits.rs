@@ -1,4 +1,4 @@
-//! accounts/rate_limit.rs: attempts that are acquired and refunded at the same time.
+//! Scenarios of accounts/rate_limit.rs, in which attempts are acquired and refunded at the same time.
 
 use crate::{
     CLIENT,
@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant, advance},
 };
 
-/// The attempts that an exhausted limit has left, and its refusal.
+/// Acquires attempts until the limit refuses one, and returns their number and the refusal.
 fn use_up(limiter: &Arc<RateLimiter>, name: &str, now: Instant) -> (u32, LimitExceeded) {
     let mut left = 0;
     loop {
         match limiter.acquire(name, CLIENT, now) {
-            // Dropped, it stays counted.
+            // An attempt that is dropped without a refund stays counted.
             Ok(attempt) => drop(attempt),
             Err(refusal) => return (left, refusal),
         }
@@ -26,7 +26,8 @@ fn use_up(limiter: &Arc<RateLimiter>, name: &str, now: Instant) -> (u32, LimitEx
     }
 }
 
-/// Attempts in progress and failed ones never exceed the limit; each refund gives back one, once.
+/// Checks that attempts in progress and failed ones never exceed the limit, and that each refund gives back exactly
+/// one.
 pub fn attempts_keep_the_limit() {
     const LIMIT: u32 = 2;
     let limiter = RateLimiter::per_address_and_name(LIMIT);
@@ -71,12 +72,13 @@ pub fn attempts_keep_the_limit() {
     );
 }
 
-/// A window that an attempt fills is refused by later checks, also beside a check that found none.
+/// Checks that later checks refuse once an attempt has filled a window, even beside a check that has found no full
+/// window.
 pub fn full_window_refuses_checks() {
     let limiter = RateLimiter::per_address(1);
     let (left, _) = use_up(&limiter, "ada", Instant::now());
     assert_eq!(left, 1);
-    // That window is over, and the next check will notice.
+    // The window is now over, which the next check will notice.
     advance(Duration::from_mins(2));
     let (checked, filled) = (Arc::clone(&limiter), Arc::clone(&limiter));
     let check = thread::spawn(move || {
@@ -92,7 +94,7 @@ pub fn full_window_refuses_checks() {
     assert!(limiter.check("bob", CLIENT).is_err(), "the window is full");
 }
 
-/// Of concurrent refusals, one is the first of its window.
+/// Checks that exactly one of several concurrent refusals is the first of its window.
 pub fn one_refusal_is_first() {
     let limiter = RateLimiter::per_address(1);
     let now = Instant::now();

@@ -1,4 +1,4 @@
-//! password/credential_cache.rs: concurrent checks of the same credentials.
+//! Scenarios of password/credential_cache.rs, in which the same credentials are checked concurrently.
 
 use crate::{
     CLIENT, Running, join_all,
@@ -22,7 +22,7 @@ fn cache() -> (CredentialCache, CacheKey) {
     (cache, key)
 }
 
-/// Equal checks at the same time are one, and all get its outcome.
+/// Checks that equal checks at the same time become one, whose outcome all callers get.
 pub fn equal_checks_are_one() {
     let ((cache, key), running) = (cache(), Running::default());
     let callers = [0; 4].map(|_| {
@@ -40,7 +40,7 @@ pub fn equal_checks_are_one() {
     running.assert_at_most(1);
 }
 
-/// A check that fails concerns only its caller, whether it gave up or was refused.
+/// Checks that the failure of a check reaches only its own caller, whether it gave up or was refused.
 pub fn failures_are_not_shared() {
     let ((cache, key), ran) = (cache(), Arc::<AtomicU32>::default());
     let callers = [0, 1, 2, 3].map(|caller| {
@@ -62,7 +62,7 @@ pub fn failures_are_not_shared() {
     assert!(ran.load(SeqCst) <= 4, "a caller's check ran twice");
 }
 
-/// A caller that leaves while it runs the check that others wait for.
+/// Checks that another caller takes over when the one that runs the shared check leaves.
 pub fn leaving_caller_is_replaced() {
     let ((cache, key), running) = (cache(), Running::default());
     let callers = [0; 3].map(|_| {
@@ -82,7 +82,7 @@ pub fn leaving_caller_is_replaced() {
     running.assert_at_most(1);
 }
 
-/// Of concurrent hits, one is the first of its minute.
+/// Checks that exactly one of several concurrent hits is the first of its minute.
 pub fn one_hit_is_audited() {
     let (cache, key) = cache();
     let now = Instant::now();

@@ -1,4 +1,5 @@
-//! Stands in for the kernel of the product: a digest of the same inputs, in a thousandth of the time. Not bcrypt.
+//! Stands in for the kernel of the product. It computes a digest of the same inputs in a thousandth of the time, and
+//! not bcrypt.
 
 use std::cell::RefCell;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -9,11 +10,11 @@ pub(crate) const MAX_LANES: usize = 8;
 const PANIC: u8 = 0xff;
 
 thread_local! {
-    /// First bytes of passwords. All tasks of a schedule have this thread.
+    /// The first bytes of passwords. All tasks of a schedule run on this thread.
     static BEGUN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The first byte of each password, in the order in which their lanes first advanced.
+/// Returns the first byte of each password, in the order in which their lanes first advanced.
 pub fn begun() -> Vec<u8> {
     BEGUN.with_borrow(Vec::clone)
 }

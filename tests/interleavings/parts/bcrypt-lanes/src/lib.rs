@@ -1,4 +1,4 @@
-//! The password engine: all files of the product but its kernel, which would take milliseconds of each schedule.
+//! The password engine, with all files of the product but its kernel, which would take milliseconds of each schedule.
 
 #[path = "../../../../../crates/bcrypt-lanes/src/engine.rs"]
 mod engine;

@@ -1,4 +1,5 @@
-//! balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs and batch_call.rs: calls while replicas come and go.
+//! Scenarios of calls while replicas come and go. They run balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs
+//! and batch_call.rs.
 
 use crate::{
     BalancedChannel, BatchCall, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,
@@ -29,7 +30,7 @@ fn connect(hosts: &[Arc<Host>]) -> BalancedChannel {
     BalancedChannel::connect_lazy(service, "http://replicas:1", None).expect("an address")
 }
 
-/// A key whose calls go to the first of these replicas.
+/// Returns a key whose calls go to the first of these replicas.
 fn key_of_first(hosts: &[Arc<Host>]) -> String {
     let weight = |key: &str, host: &Host| {
         Affinity::from_key(key).weight(Affinity::from_address(host.address))
@@ -70,7 +71,7 @@ fn join_all(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
     });
 }
 
-/// Calls made before the first health status wait for it, and are answered.
+/// Checks that calls before the first health status wait for it, and are answered.
 pub fn first_calls_wait_for_a_replica() {
     let hosts = [1, 2].map(|number| Host::new(number, false));
     let channel = connect(&hosts);
@@ -80,7 +81,8 @@ pub fn first_calls_wait_for_a_replica() {
     }));
 }
 
-/// Calls about a key go to another replica as soon as theirs is gone; those in flight fail, if at all, as such.
+/// Checks that calls about a key go to another replica as soon as theirs is gone. Calls in flight may fail, but only
+/// with the error of a lost replica.
 pub fn keys_of_a_lost_replica_move() {
     let hosts = [1, 2].map(|number| Host::new(number, false));
     let channel = connect(&hosts);
@@ -108,7 +110,7 @@ pub fn keys_of_a_lost_replica_move() {
 #[derive(Clone, Debug)]
 struct Impatient;
 
-/// A read that a replica does not answer is answered by another one.
+/// Checks that another replica answers a read if the first one does not.
 pub fn unanswered_read_is_hedged() {
     let hosts = [Host::new(1, true), Host::new(2, false)];
     let channel = connect(&hosts);
@@ -132,7 +134,7 @@ pub fn unanswered_read_is_hedged() {
 
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// Concurrent requests about keys of one replica share one batcher, and all are answered.
+/// Checks that concurrent requests about keys of one replica share one batcher, and are all answered.
 pub fn one_batcher_for_each_replica() {
     let hosts = [Host::new(1, false)];
     let channel = connect(&hosts);

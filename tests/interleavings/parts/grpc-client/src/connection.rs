@@ -1,4 +1,4 @@
-//! Replicas in memory, in place of HTTP/2 connections to them. They report their health and answer calls.
+//! Replaces HTTP/2 connections to replicas by replicas in memory, which report their health and answer calls.
 
 use bytes::Bytes;
 use futures_util::stream::unfold;
@@ -15,7 +15,7 @@ use tonic::{Status, body::Body};
 
 /// A stream to a replica.
 pub trait Stream: Send {
-    /// The replica.
+    /// Returns the replica at the other end.
     fn host(&self) -> Arc<Host>;
 }
 
@@ -25,20 +25,20 @@ impl Stream for Arc<Host> {
     }
 }
 
-/// A replica.
+/// A replica in memory.
 #[derive(Debug)]
 pub struct Host {
     pub(crate) address: SocketAddr,
-    /// Whether it serves; `None` once it is gone.
+    /// The health of the replica: whether it serves, or `None` once it is gone.
     health: watch::Sender<Option<bool>>,
-    /// Whether calls wait until it is gone.
+    /// Set if the replica does not answer, so that calls wait until it is gone.
     hangs: bool,
-    /// The calls that it got, without those for its health.
+    /// The number of calls that the replica got, without those for its health.
     pub(crate) calls: AtomicU32,
 }
 
 impl Host {
-    /// Serves, at an address that ends with this number.
+    /// Creates a replica that serves, at an address that ends with this number.
     pub(crate) fn new(number: u8, hangs: bool) -> Arc<Self> {
         let address = SocketAddr::from(([10, 0, 0, number], 50051));
         let (health, calls) = (watch::Sender::new(Some(true)), AtomicU32::new(0));
@@ -62,7 +62,7 @@ impl Host {
         if self.is_gone() { Err(gone()) } else { Ok(Response::new(Body::empty())) }
     }
 
-    /// The stream of its health, as `grpc.health.v1` encodes it.
+    /// Answers with the stream of the replica's health, as `grpc.health.v1` encodes it.
     fn watch(&self) -> Response<Body> {
         let first = (true, self.health.subscribe());
         let updates = unfold(first, async |(is_first, mut health)| {

@@ -1,4 +1,4 @@
-//! The replicas of a scenario, in place of those behind a DNS name.
+//! Replaces the lookup of a DNS name by the replicas of a scenario.
 
 use crate::connection::{Host, Stream};
 use async_trait::async_trait;
@@ -6,14 +6,14 @@ use http::Uri;
 use rolegate_grpc_tls::ClientTls;
 use std::{cell::RefCell, io, net::SocketAddr, sync::Arc};
 
-/// As in the product.
+/// The service that a channel calls, as in the product.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceInfo {
-    /// Its name.
+    /// The name of the program.
     pub program: &'static str,
-    /// Not used here.
+    /// The default port, which nothing reads here.
     pub default_port: u16,
-    /// Its name for health checks.
+    /// The name of the service in health checks.
     pub health_name: &'static str,
 }
 
@@ -24,13 +24,13 @@ pub(crate) trait Discover: Send + Sync + 'static {
     fn origin(&self) -> Uri;
 }
 
-/// Never here.
+/// The error for an address that cannot be parsed, which never occurs here.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such address")]
 pub struct InvalidAddress;
 
 thread_local! {
-    /// All tasks of a schedule run on one thread.
+    /// The replicas of the schedule, whose tasks all run on one thread.
     static NETWORK: RefCell<Vec<Arc<Host>>> = const { RefCell::new(Vec::new()) };
 }
 

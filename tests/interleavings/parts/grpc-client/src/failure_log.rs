@@ -1,4 +1,4 @@
-//! In place of the log lines about replicas that cannot be reached.
+//! Stands in for the log lines about replicas that cannot be reached, and logs nothing.
 
 use crate::connect_error::ConnectError;
 use std::net::SocketAddr;

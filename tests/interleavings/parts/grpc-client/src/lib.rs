@@ -1,4 +1,4 @@
-//! The balancer and its batches: all files of the product but those of the network. `discovery` and `connection`
+//! The balancer and its batches, with all files of the product but those of the network. `discovery` and `connection`
 //! stand in for DNS, TCP and HTTP/2, and `failure_log` for the log of failures.
 
 #![allow(dead_code, reason = "other files of the product use the rest")]

@@ -1,4 +1,4 @@
-//! replica_set.rs and hedge.rs: monitors change states while calls choose.
+//! Scenarios of replica_set.rs and hedge.rs, in which monitors change states while calls choose a replica.
 
 use crate::{
     affinity::Affinity,
@@ -22,7 +22,7 @@ fn random_state(host: &Arc<Host>) -> ReplicaState {
     }
 }
 
-/// The choice that is published is that of the states, in each order of changes.
+/// Checks that the published choice matches the states of the replicas, in each order of changes.
 pub fn published_choice_is_that_of_the_states() {
     let set = Arc::<ReplicaSet>::default();
     let hosts = [1, 2, 3].map(|number| Host::new(number, false));
@@ -37,7 +37,7 @@ pub fn published_choice_is_that_of_the_states() {
             }
         })
     });
-    // The name no longer has the first one.
+    // DNS no longer lists the first replica.
     set.change(|entries| {
         entries.remove(&hosts[0].address);
     });
@@ -79,7 +79,7 @@ fn of_addresses(addresses: &[SocketAddr]) -> HashSet<Affinity> {
     addresses.iter().map(|it| Affinity::from_address(*it)).collect()
 }
 
-/// A channel hedges no more calls than its budget has.
+/// Checks that a channel hedges no more calls than its budget allows.
 pub fn hedges_keep_their_budget() {
     let policy = Arc::new(HedgePolicy::default());
     let spenders = [0; 3].map(|_| {

@@ -1,4 +1,4 @@
-//! What one client is: the file of the product that the limits of auth-service need.
+//! Includes the one file that the limits of auth-service need, which says which addresses are one client.
 
 #![allow(dead_code, reason = "other files of the product use the rest")]
 

@@ -1,4 +1,4 @@
-//! Networks: the file of the product that clients.rs of the HTTP server needs.
+//! Includes the one file about networks that clients.rs of the HTTP server needs.
 
 #[path = "../../../../../crates/program/src/cidr_set.rs"]
 pub mod cidr_set;
