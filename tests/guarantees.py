@@ -1,4 +1,5 @@
-"""The promises of docs/guarantees.md, each with its tests and its mutants; for tests/prove and tests/mutants/run."""
+"""Reads the promises of docs/guarantees.md, each with its tests and its mutants, for tests/prove and
+tests/mutants/run."""
 
 import re
 import subprocess
@@ -19,7 +20,8 @@ class Promise:
     mutants: list
 
     def commands(self):
-        """The tests of a file: all of its target if it is the root, otherwise those of its module."""
+        """Yields the command for each file of tests. It runs the whole target if the file is its root, and otherwise
+        the tests of the file's module."""
         for path in map(Path, self.tests):
             if path.parts[1] == "specifications":
                 yield [*TEST, "--test", path.stem, "--", "--show-output", "--include-ignored"]
@@ -29,7 +31,7 @@ class Promise:
 
 
 def promises():
-    """The rows of the table."""
+    """Returns the promises in the table, and fails if one has no test or a mutant has no promise."""
     found = []
     for line in (ROOT / "docs/guarantees.md").read_text().splitlines():
         row = re.match(r"\| \*\*([a-z-]+)\*\*: ([^|]+) \|([^|]+)\|[^|]+\|([^|]+)\|$", line)
@@ -50,7 +52,7 @@ def promises():
 
 
 def tests_to_build(wanted):
-    """The command that builds the tests of these promises."""
+    """Returns the command that builds the tests of these promises."""
     targets = {command[command.index("--test") + 1] for promise in wanted for command in promise.commands()}
     return [*TEST, "--no-run", *(word for target in sorted(targets) for word in ("--test", target))]
 

@@ -1,4 +1,4 @@
-# Functions of tests/run and bench/run; sourced.
+# Functions that tests/run and bench/run source.
 
 has_postgresql() {
   command -v initdb >/dev/null || [[ -x "$(pg_config --bindir 2>/dev/null || true)/initdb" ]] ||
@@ -7,8 +7,8 @@ has_postgresql() {
 
 has_c_compiler() { command -v "${CC:-cc}" >/dev/null; }
 
-# install_missing SCRIPT PACKAGE...: installs Debian packages as root; otherwise prints the command and
-# exits. Writes to stderr, in the name of SCRIPT.
+# install_missing SCRIPT PACKAGE...: installs Debian packages as root. Other users get the command, and the script
+# exits. It writes to stderr, in the name of SCRIPT.
 install_missing() {
   local script=$1
   shift
@@ -23,7 +23,7 @@ install_missing() {
     exit 1
   fi
   echo "$script: installing $*" >&2
-  # Tests use throw-away clusters; the cluster of the package would only take a port and memory.
+  # Tests use throw-away clusters, so the cluster that the package creates would only take a port and memory.
   if [[ " $* " == *" postgresql "* ]]; then
     mkdir -p /etc/postgresql-common
     [[ -e /etc/postgresql-common/createcluster.conf ]] ||

@@ -49,7 +49,7 @@ CLOSING = ")]}"
 
 
 class FaultError(Exception):
-    """A fault that does not apply, with the reason."""
+    """The reason why a fault does not apply."""
 
 
 @dataclass
@@ -63,7 +63,8 @@ class Token:
 
 @dataclass
 class Block:
-    """A function, module, trait or `impl` block: the index of its first token, and the open brackets around it."""
+    """A function, module, trait or `impl` block: its name, the index of its first token, and the number of open
+    brackets around it."""
 
     name: str
     start: int
@@ -72,7 +73,7 @@ class Block:
 
 @dataclass
 class Function:
-    """A function with a body: the indexes of its first token and behind its last one."""
+    """A function with a body: its path, the index of its first token, and the index after its last one."""
 
     path: str
     start: int
@@ -80,14 +81,14 @@ class Function:
 
 
 def tokenize(code):
-    """The tokens that count when code is compared."""
+    """Returns the tokens that count when code is compared."""
     tokens = []
     for match in TOKEN.finditer(code):
         text = match[0]
         if match["comment"]:
             continue
         if match["string"]:
-            # SQL is broken into lines, too. Elsewhere the width of white space in a text does not count either.
+            # A string may be broken into lines, as SQL often is, so the width of white space in strings does not count.
             text = re.sub(r"\s+", " ", re.sub(r"\\\n\s*", "", text))
         if text in CLOSING and tokens and tokens[-1].text == ",":
             tokens.pop()
@@ -96,7 +97,7 @@ def tokenize(code):
 
 
 def implemented_type(tokens, start):
-    """The name of the type in the `impl` block that begins at this token."""
+    """Returns the name of the type in the `impl` block that begins at this token."""
     depth, name = 0, ""
     for before, token in zip(tokens[start:], tokens[start + 1:]):
         if depth == 0 and token.text in ("{", "where"):
@@ -106,32 +107,32 @@ def implemented_type(tokens, start):
         elif token.text == ">" and before.text != "-":
             depth -= 1
         elif depth == 0 and re.match(r"[A-Za-z_]", token.text):
-            # After the trait comes `for`, and then the type.
+            # The type follows `for`, which stands after the name of the trait.
             name = token.text
     return name
 
 
 def named_block(tokens, index):
-    """The name of the function, module, trait or `impl` block whose first token this is; otherwise None."""
+    """Returns the name of the function, module, trait or `impl` block that begins at this token, or None."""
     text = tokens[index].text
     following = tokens[index + 1].text if index + 1 < len(tokens) else ""
     if text in ("fn", "mod", "trait") and re.match(r"\w", following):
         return following
-    # Elsewhere, `impl` is the beginning of an argument's or a result's type.
+    # In other places, `impl` begins the type of an argument or a result.
     if text == "impl" and (index == 0 or tokens[index - 1].text in "{};]"):
         return implemented_type(tokens, index)
     return None
 
 
 def functions(tokens):
-    """The functions of a file that have a body."""
+    """Returns the functions of a file that have a body."""
     found, blocks, brackets, pending = [], [], 0, None
     for index, token in enumerate(tokens):
         name = named_block(tokens, index)
         if name:
             pending = Block(name, index, brackets)
         elif token.text == ";" and pending and pending.brackets == brackets:
-            # A function of a trait without a body, or a module in a file of its own.
+            # This was a function of a trait without a body, or a module in a file of its own.
             pending = None
         elif token.text == "{":
             is_body = pending is not None and pending.brackets == brackets
@@ -147,7 +148,7 @@ def functions(tokens):
 
 
 def function_range(tokens, function):
-    """The tokens of a function, as first index and index behind the last one."""
+    """Returns the index of a function's first token, and the index after its last one."""
     if function is None:
         return 0, len(tokens)
     matching = [found for found in functions(tokens) if f"::{found.path}".endswith(f"::{function}")]
@@ -158,7 +159,7 @@ def function_range(tokens, function):
 
 
 def replace_once(code, edit):
-    """The code with this edit."""
+    """Returns the code with this edit."""
     tokens = tokenize(code)
     wanted = [token.text for token in tokenize(edit["find"])]
     start, end = function_range(tokens, edit.get("function"))
@@ -174,7 +175,7 @@ def replace_once(code, edit):
 
 
 def read_fault(path):
-    """The edits of a fault; its file must have the form above."""
+    """Returns the edits of a fault, whose file must have the form above."""
     with path.open("rb") as file:
         fault = tomllib.load(file)
     if set(fault) != {"about", "edit"} or not fault["edit"]:
@@ -190,7 +191,7 @@ def read_fault(path):
 
 
 def planted_files(faults):
-    """The contents of the files that these faults change, by their names in the tree."""
+    """Returns the new contents of the files that these faults change, by their names in the tree."""
     contents, names = {}, names_of_tree()
     for path in faults:
         try:
@@ -207,7 +208,7 @@ def planted_files(faults):
 
 
 def names_of_tree():
-    """The files of the tree, also those that are not committed, but none that was removed."""
+    """Returns the files of the tree, including those that are not committed, but none that was removed."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
@@ -216,12 +217,12 @@ def names_of_tree():
 def plant(copy, faults):
     """Makes the folder a copy of the tree with these faults and no others.
 
-    Only files whose content differs are written, and get the time of now: cargo then builds what differs from its last
-    build of the copy, and nothing else. A copied time would be older than that build, which cargo takes for no change.
+    Only files whose content differs are written, and they get the current time. Cargo then builds exactly what differs
+    from its last build of the copy. A copied time would be older than that build, so cargo would see no change.
     """
     planted = planted_files(faults)
     names = names_of_tree()
-    # Folders after what is in them.
+    # Folders come after their contents, so that empty ones can be removed.
     for path in sorted(copy.rglob("*"), reverse=True):
         if path.is_dir():
             if not any(path.iterdir()):
@@ -238,12 +239,13 @@ def plant(copy, faults):
 
 
 def environment(folder):
-    """For commands in the copy. With the target folder of the tree, cargo would take the copy's crates for its own."""
+    """Returns the environment of commands in the copy. With the target folder of the tree, cargo would mix up the
+    crates of both."""
     return os.environ | {"CARGO_TARGET_DIR": str(folder / "build"), "CARGO_INCREMENTAL": "0"}
 
 
 def build(folder, faults, command):
-    """Runs a command in a copy of the tree with these faults; returns its exit code."""
+    """Runs a command in a copy of the tree with these faults, and returns its exit code."""
     plant(folder / "tree", faults)
     return subprocess.run(command, cwd=folder / "tree", env=environment(folder), check=False).returncode
 

@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 350
 
-# The crates, from the lowest floor to the highest. Those of one floor do not depend on each other.
+# The crates, from the lowest floor to the highest. Crates on the same floor do not depend on each other.
 CRATE_FLOORS = [
     ["rolegate-proto", "rolegate-batcher", "rolegate-bcrypt-lanes", "rolegate-telemetry", "rolegate-grpc-tls"],
     ["rolegate-program"],
@@ -39,7 +39,7 @@ CRATE_FLOORS = [
 
 NOT_PRODUCT = {"bench", "e2e", "postgres-cluster", "simulation", "specifications"}
 
-# The topics of a crate, from the lowest floor to the highest; a topic that is not named may stand anywhere.
+# The topics of a crate, from the lowest floor to the highest. A topic that is not named may be on any floor.
 TOPIC_FLOORS = {
     "auth-service": [
         ["user"],
@@ -58,15 +58,15 @@ IGNORED_FILES = {"tests.rs", "test_support.rs", "fuzzing.rs"}
 
 
 def without_comments_and_tests(text):
-    """The code of a file without what is only compiled for tests."""
+    """Returns the code of a file without comments, and without what is only compiled for tests."""
     text = re.sub(r"//[^\n]*", "", text)
-    # A visibility names a module without importing it.
+    # A visibility such as `pub(in path)` names a module without importing it.
     text = re.sub(r"\bpub\(in [^)]*\)", "pub", text)
     return re.sub(r"#\[cfg\(test\)\]\s*(#\[[^\]]*\]\s*)*(pub(\([^)]*\))?\s+)?mod \w+ \{.*\Z", "", text, flags=re.DOTALL)
 
 
 def expand(path, tree):
-    """The paths of a `use`, whose braces may be nested: `a::{b, c::{d}}` is `a::b` and `a::c::d`."""
+    """Yields the paths of a `use`, whose braces may be nested: `a::{b, c::{d}}` gives `a::b` and `a::c::d`."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(tree):
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -82,7 +82,7 @@ def expand(path, tree):
 
 
 def named_paths(code):
-    """The paths that the code names, as lists of segments."""
+    """Yields the paths that the code names, as lists of segments."""
     for match in re.finditer(r"\buse ([^;]*);", code):
         yield from expand([], match[1])
     for match in re.finditer(r"(?<![\w:])(\w+(?:::\w+)+)", re.sub(r"\buse [^;]*;", "", code)):
@@ -90,13 +90,13 @@ def named_paths(code):
 
 
 def module_of(source, file):
-    """The path of the module in this file: `()` for lib.rs and main.rs."""
+    """Returns the path of the module in this file, which is `()` for lib.rs and main.rs."""
     parts = file.relative_to(source).with_suffix("").parts
     return parts[:-1] if parts[-1] in ("lib", "main") and len(parts) == 1 else parts
 
 
 def product_files(source):
-    """The files of a crate by their modules, without those of tests."""
+    """Returns the files of a crate by their modules, without those of tests."""
     files = {}
     for file in sorted(source.rglob("*.rs")):
         folders = file.relative_to(source).parts[:-1]
@@ -106,7 +106,7 @@ def product_files(source):
 
 
 def imports(files):
-    """Which modules each module imports."""
+    """Returns which modules each module imports."""
     graph = defaultdict(set)
     for module, file in files.items():
         children = {path[-1] for path in files if path and path[:-1] == module}
@@ -116,14 +116,14 @@ def imports(files):
             target = resolve(module, children, path)
             while target is not None and target not in files:
                 target = target[:-1] if target else None
-            # Nothing is built on lib.rs: it only shows what is inside.
+            # lib.rs does not count, because it only shows what is inside and nothing is built on it.
             if target is not None and target != module and target != () and module != ():
                 graph[module].add(target)
     return graph
 
 
 def resolve(module, children, path):
-    """The module path to which a path in this module leads, or None if it leads out of the crate."""
+    """Returns the module to which a path in this module leads, or None if it leads out of the crate."""
     first, *rest = path
     if first == "crate":
         return tuple(rest)
@@ -138,7 +138,7 @@ def resolve(module, children, path):
 
 
 def circles(graph):
-    """The sets of nodes that reach each other, by Tarjan's algorithm."""
+    """Returns the sets of nodes that reach each other, by Tarjan's algorithm."""
     number, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -163,7 +163,7 @@ def circles(graph):
 
 
 def topics(graph):
-    """The imports between topics: the first segments of the modules."""
+    """Returns the imports between topics. The topic of a module is the first segment of its path."""
     between = defaultdict(set)
     for module, targets in graph.items():
         between[module[0]].update(target[0] for target in targets if target[0] != module[0])
@@ -171,7 +171,7 @@ def topics(graph):
 
 
 def upward(floors, graph):
-    """The imports that do not lead to a lower floor, of those that are on one."""
+    """Yields the imports that do not lead to a lower floor. Names without a floor do not count."""
     floor = {name: number for number, names in enumerate(floors) for name in names}
     for name, targets in sorted(graph.items()):
         for target in sorted(targets):
@@ -180,7 +180,7 @@ def upward(floors, graph):
 
 
 def crates():
-    """The name, the folder and the dependencies of each crate of the workspace."""
+    """Yields the name, the folder and the dependencies of each crate of the workspace."""
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
     for member in workspace["members"]:
         package = tomllib.loads((ROOT / member / "Cargo.toml").read_text())
@@ -188,7 +188,7 @@ def crates():
 
 
 def broken_rules():
-    """A sentence for everything that breaks a rule, and the number of files."""
+    """Returns a sentence for each broken rule, and the number of checked files."""
     messages, checked, dependencies = [], 0, {}
     product = {name for names in CRATE_FLOORS for name in names}
     for name, folder, needs in crates():

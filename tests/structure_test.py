@@ -8,7 +8,7 @@ import structure
 
 
 def circles_of(files):
-    """The circles of a crate with these files, by their paths in `src/`."""
+    """Returns the circles of a crate with these files, which are given by their paths in `src/`."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder)
         for path, text in files.items():
