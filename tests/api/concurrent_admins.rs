@@ -15,7 +15,7 @@ for_two_deployments!(
 
 const ROUNDS: usize = 40;
 
-/// What one admin does to the other.
+/// A change that one admin makes to the other.
 #[derive(Clone, Copy)]
 enum Act {
     Delete,

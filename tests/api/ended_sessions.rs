@@ -1,5 +1,5 @@
-//! What ends sessions other than their own logout. A session that has ended never becomes valid
-//! again.
+//! Tests what ends sessions other than their own logout, and that an ended session never becomes
+//! valid again.
 
 use crate::{
     api_keys::create_key,

@@ -156,7 +156,7 @@ async fn an_unknown_role_in_a_requirement_fails_alone_and_decides_nothing(setup:
     ];
     for roles in lists {
         let path = format!("/authorize?roles={roles}");
-        // Who is not authenticated learns nothing of the configuration.
+        // A caller who is not authenticated must learn nothing about the configuration.
         proxy
             .get(&path)
             .await

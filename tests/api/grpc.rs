@@ -1,4 +1,8 @@
 //! The gRPC API of auth-service, called by the generated client.
+//!
+//! This file checks that every call returns what the contract says and every error has its reason.
+//! `users` has the calls that manage users, `api_keys` those about keys, `decisions` has
+//! `Authorize`, and `credentials` has `BatchVerifyCredentials`.
 
 mod api_keys;
 mod credentials;

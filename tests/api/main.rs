@@ -1,4 +1,20 @@
-//! What clients of the API see. The same cases run in every deployment.
+//! Tests what clients of the API see.
+//!
+//! Each file has the cases of one subject, such as an endpoint, and lists them in a macro such as
+//! `for_all_deployments!`. A case runs in one, two or all four deployments, depending on where its
+//! outcome can differ.
+//!
+//! - Accounts and credentials: `register`, `login`, `logout`, `passwords`, `password_links`,
+//!   `second_factor`, `sessions`, `api_keys`, and who may do what in `access` and `roles`.
+//! - Browsers and proxies: `sign_in`, `sign_in_cookie`, `account_page`, `forward_auth`,
+//!   `ext_authz`.
+//! - Other protocols and services: `grpc`, `basic`, `posts`, `posts_grpc`.
+//! - Logs, the record, metrics and traces: `audit`, `audit_record`, `metrics`, `traces`,
+//!   `request_ids`, and in `secrets` what must not be in them.
+//! - Abuse: `rate_limits`, `guessing`, `additions`, `slow_clients`, `hidden_refusals`.
+//!
+//! Several files lend their helpers to others, such as `sessions::create_session`. Faults of
+//! processes and networks are in `tests/faults`.
 
 #![expect(
     clippy::too_many_lines,

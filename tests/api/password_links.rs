@@ -1,4 +1,8 @@
 //! Links at which users choose their passwords: how they are created, used and ended.
+//!
+//! This file has the helpers and the ordinary case. `new_users` has links for new users, `ends`
+//! what ends a link, `rules` what is refused, `origin` where links lead, `replicas` links at
+//! several replicas, and `record` what is recorded.
 
 mod ends;
 mod new_users;

@@ -1,4 +1,5 @@
-//! What is checked again when a password is written, because hashing it takes time.
+//! Hashing a password takes time, so a change that comes meanwhile must not be missed when the
+//! password is written.
 
 use e2e::{Store, TestSetup, TestUser, token};
 use serde_json::json;

@@ -1,4 +1,10 @@
 //! Second factors: how users turn them on and off, and which endpoints ask for a code.
+//!
+//! This file has the helpers and the ordinary cases. `codes` and `recovery_codes` show which codes
+//! are valid, `guesses` limits wrong ones, and `replicas` uses codes at several replicas.
+//! `sign_in_page` and `half_sign_ins` have the sign-in in two steps, and `basic` has HTTP Basic.
+//! `admins` makes a second factor necessary, and `removal` lets an admin help. `states`, `issuer`
+//! and `record` have the rest.
 
 mod admins;
 mod basic;

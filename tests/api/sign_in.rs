@@ -1,5 +1,9 @@
 //! `/sign-in` and `/sign-out`, as browsers use them, and what pages of other sites must not achieve
 //! with them.
+//!
+//! This file has the forms, the return addresses and the helpers that other files use. `cookies`
+//! has the attributes of the cookies, and `brand` the operator's texts and the language. What
+//! proxies decide about the cookies is in `sign_in_cookie`.
 
 mod brand;
 mod cookies;

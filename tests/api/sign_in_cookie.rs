@@ -1,4 +1,9 @@
 //! The cookie of the sign-in page, at `/authorize` and in Envoy's `Check`, which must answer alike.
+//!
+//! Each request is a `Browser`, which `browser` sends to both kinds of proxies. `application` and
+//! `domain` have the kinds of sessions, `several` has several cookies at once, and `cookie_only`
+//! has applications that use `Authorization` themselves. `changes` has cross-site requests, and
+//! `walks` takes random walks of people through the page.
 
 mod application;
 pub(crate) mod browser;

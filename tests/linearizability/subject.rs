@@ -58,7 +58,7 @@ pub(crate) struct Writer {
     app: Arc<TestApp>,
 }
 
-/// What a change does to one of the credentials.
+/// The effect of a change on one of the credentials.
 enum Effect {
     Grants(&'static str),
     /// Another credential of the same kind takes its place.

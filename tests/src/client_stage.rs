@@ -1,5 +1,9 @@
 //! The deployment behind `clients/conformance.json`, with the states and faults that its cases
 //! name.
+//!
+//! [`ClientStage`] starts two replicas, which `replica` configures. A test creates a user with
+//! [`ClientStage::user`], and brings about a state or a fault by its name in the table.
+//! `tls_replica` adds a replica with mutual TLS.
 
 mod replica;
 mod tls_replica;

@@ -17,7 +17,8 @@ macro_rules! for_one_deployment {
     )+};
 }
 
-/// Makes tests of each `async fn(TestSetup)` on both stores, of which one is split.
+/// Makes tests of each `async fn(TestSetup)` on both stores: split on PostgreSQL, and in one process
+/// on SQLite.
 #[macro_export]
 macro_rules! for_two_deployments {
     ($($case:ident),+ $(,)?) => {$(

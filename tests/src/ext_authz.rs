@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 /// A client of Envoy's authorization service.
 pub type Client = AuthorizationClient<Channel>;
 
-/// What Envoy does with a response.
+/// The decision that Envoy reads from a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The code of `google.rpc.Status`; 0 lets the request pass.

@@ -1,4 +1,7 @@
 //! A started program: its addresses, its output, and its end.
+//!
+//! `start` has the ways to start a program. Tasks read its output from then on, so a test can wait
+//! for addresses and log lines. When a test fails, `print_on_panic` prints the logs.
 
 mod print_on_panic;
 mod start;

@@ -17,7 +17,7 @@ pub struct TransactionPooler {
     serving: tokio::task::JoinHandle<()>,
 }
 
-/// What the pooler does with state that belongs to sessions.
+/// The ways in which the pooler treats state that belongs to sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
     /// Prepared statements stay on the server, where other clients encounter them.

@@ -14,7 +14,7 @@ use std::{
 /// How many problems are printed.
 const MAX_PRINTED: usize = 5;
 
-/// What was checked without a problem.
+/// The figures of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     changes: usize,

@@ -11,7 +11,7 @@ pub(crate) struct State {
     pub(crate) deleted: bool,
 }
 
-/// Who made a change, as the record names it.
+/// The user or operator who made a change, as the record names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     /// An admin, who used an API key or a session. Each is an id.

@@ -33,7 +33,7 @@ pub(crate) struct Seen {
     pub(crate) at: Instant,
 }
 
-/// What a watcher stored.
+/// An item that a watcher stored.
 #[derive(Clone, Debug)]
 pub(crate) enum Stored {
     Change(Seen),
@@ -57,7 +57,7 @@ pub(crate) struct Watcher {
     pub(crate) dice: Dice,
 }
 
-/// What the watcher has stored so far.
+/// The items that the watcher has stored so far, and where it continues.
 #[derive(Default)]
 struct Log {
     stored: Vec<Stored>,

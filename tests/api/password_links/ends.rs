@@ -1,4 +1,4 @@
-//! What ends a password link, and what does not.
+//! Tests what ends a password link, and what does not.
 
 use super::{DONE, expect_invalid, new_link, redeem};
 use e2e::{TestSetup, TestUser, for_two_deployments};

@@ -1,4 +1,4 @@
-//! What the record and the log say about links: the user and the time, and never the token.
+//! Tests what the record and the log say about links: the user and the time, and never the token.
 
 use super::{DONE, expect_invalid, new_link, redeem};
 use crate::audit::audit;

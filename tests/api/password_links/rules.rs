@@ -1,4 +1,5 @@
-//! Who may create links, which passwords and tokens are refused, and how often links can be tried.
+//! Tests who may create links, which passwords and tokens are refused, and how often links can be
+//! tried.
 
 use super::{DONE, expect_invalid, look_up, new_link, redeem, try_link};
 use e2e::{TestSetup, for_one_deployment, for_two_deployments};

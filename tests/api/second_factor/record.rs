@@ -1,4 +1,4 @@
-//! What the record, the log and a copy of the database contain about second factors.
+//! Tests what the record, the log and a copy of the database contain about second factors.
 
 use super::{INVALID, OFF, ON, REQUIRED, confirm, expect_no_entry, turn_off};
 use crate::audit::audit;

@@ -22,7 +22,7 @@ pub(crate) struct Browser {
     pub(crate) credentials: Option<&'static str>,
 }
 
-/// What the browser or the application receives.
+/// The outcome of a request: what the browser or the application receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The HTTP status; 200 if the request passes.

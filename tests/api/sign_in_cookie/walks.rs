@@ -56,7 +56,7 @@ struct Cookie {
     host: String,
 }
 
-/// What the browser shows.
+/// The page that the browser shows.
 #[derive(Clone)]
 struct Shown {
     url: Url,

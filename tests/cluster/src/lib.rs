@@ -75,7 +75,7 @@ pub struct Cluster {
 /// An environment variable for the script.
 type Variable = (&'static str, String);
 
-/// Why a cluster did not start.
+/// The reason why a cluster did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The programs were not found.

@@ -1,4 +1,4 @@
-//! What the scenario through failovers has checked and counted.
+//! The checks and the counts of the scenario through failovers.
 
 use super::Epoch;
 use crate::history::Checked;

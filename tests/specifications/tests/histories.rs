@@ -145,7 +145,7 @@ fn replay_agrees_with_the_tester_of_stateright() {
         });
         let kind = if revives { "API key" } else { "session" };
         let mut lines = vec!["change 0 0 user".to_owned()];
-        // For a writer and two readers: when the request in flight began, and the role that it
+        // The requests in flight of a writer and two readers: when each began, and the role that it
         // sets.
         let mut open = [None; 3];
         for time in 1..=10 {

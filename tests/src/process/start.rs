@@ -1,4 +1,5 @@
-//! The ways to start a program.
+//! Starts programs: with arguments, on a small disk, with a limit on open files, or with their own
+//! host names.
 
 use super::{Exit, Process, collect, print_on_panic::print_on_panic};
 use crate::{
