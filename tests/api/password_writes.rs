@@ -1,5 +1,5 @@
-//! Hashing a password takes time, so a change that comes meanwhile must not be missed when the
-//! password is written.
+//! Hashing a password takes time, so tokens may be issued meanwhile. They must be revoked, too, when
+//! the new password is written.
 
 use e2e::{Store, TestSetup, TestUser, token};
 use serde_json::json;

@@ -174,7 +174,7 @@ async fn password_must_have_1_to_72_bytes(setup: TestSetup) {
         let name = format!("good {index}");
         app.try_register(&name, good).await.expect(200);
         app.try_log_in(&name, good).await.expect(200);
-        // bcrypt alone would ignore a 73rd byte and accept this variant of the longest password.
+        // For the longest password, bcrypt alone would ignore the added byte and let the login succeed.
         app.try_log_in(&name, &format!("{good}x")).await.expect(401);
     }
     let (too_long, too_many_bytes) = ("p".repeat(73), "€".repeat(25));

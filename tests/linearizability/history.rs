@@ -2,7 +2,7 @@
 
 use std::{env, fmt::Write as _, fs::OpenOptions, io::Write as _, time::Instant};
 
-/// Stands for the role of a credential that is not valid, or not any more.
+/// Stands for the role of a credential that was never valid or has ended.
 pub(crate) const ENDED: &str = "ended";
 
 /// A change of a user's role, or of what a credential of the user grants.

@@ -21,8 +21,8 @@ const REVOCATION_AHEAD: u8 = 1 + STEP;
 /// thus more than the former and a step.
 const MAX_LEAD: u8 = 2;
 const MAX_EXTRA: u8 = 4;
-/// How long a mark lasts, which is 86400 in the product and longer than a clock stays wrong. Next,
-/// how far ahead such a clock is.
+/// How long a mark lasts: 86400 in the product, and longer than a clock stays wrong. `AHEAD` is how far
+/// such a clock is ahead.
 const MARKED: u8 = 9;
 const AHEAD: u8 = 11;
 const LAST_SECOND: u8 = 2;
