@@ -190,7 +190,7 @@ async fn get_key(
     params(KeyPath),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
-        (status = 403, description = "The caller presented an API key other than the one to delete. \
+        (status = 403, description = "The caller presented another API key, not the one to delete. \
                                       With an access token or a session, any `user`, `author` or \
                                       `admin` may delete the key.",
             body = ErrorBody, example = "Insufficient privileges."),
