@@ -1,4 +1,4 @@
-"""What the frameworks for pages of data make: each keeps a WebSocket or reads a stream of events."""
+"""Applications made with frameworks for data pages. Each keeps a WebSocket open or reads a stream of events."""
 
 import json
 
@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 
 
 class Framework(Application):
-    """A page of one file, `SOURCE`, in which a button makes the server show a number and the user."""
+    """An application with a single file, `SOURCE`. A button makes the server show a number and the user."""
 
     SOURCE = BUTTON = None
     RESULT = "body"
@@ -134,7 +134,7 @@ pn.Column(button, result).servable()
     use = Bokeh.use
 
 
-# Everything shown, also below shadow roots.
+# The script finds every element, also below shadow roots.
 DEEP = """
 const all = (root) => [...root.querySelectorAll("*")].flatMap((it) => [it, ...(it.shadowRoot ? all(it.shadowRoot) : [])]);
 """

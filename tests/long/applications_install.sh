@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what tests/long/applications needs, into target/long/applications and as packages of Debian.
+# Installs what tests/long/applications needs into target/long/applications, and some of it as packages of Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/install.sh
@@ -24,7 +24,7 @@ command -v erl >/dev/null || missing+=(
 )
 install_missing tests/long/applications "${missing[@]}"
 
-# The packages of servers would start them on this machine, so these are only unpacked.
+# Installing these packages would start their servers on this machine, so they are only unpacked.
 mkdir -p "$folder/debian"
 for package in docker-registry fcgiwrap rabbitmq-server; do
   [[ -e "$folder/debian/usr/share/doc/$package" ]] && continue

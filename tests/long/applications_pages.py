@@ -49,7 +49,7 @@ class Staff(RemoteUserBackend):
 
 
 class DjangoAdmin(Application):
-    """Below `/admin`, so the shipped files ask for the role admin."""
+    """Its pages are below `/admin`, so the shipped files ask for the role admin."""
 
     name, distribution, deep_link = "Django admin", "django", "/admin/auth/user/?q=corp"
     setting = "`RemoteUserMiddleware` with `header = \"HTTP_REMOTE_USER\"`, `SECURE_PROXY_SSL_HEADER`"
@@ -73,7 +73,7 @@ class DjangoAdmin(Application):
     def use(self, visitor):
         visitor.sees(visitor.user.name, "#user-tools")
         visitor.find("#result_list .field-username a").click()
-        # A first name would be shown in place of the username.
+        # The last name is changed, because a first name would be shown in place of the username.
         field = visitor.find("#id_last_name")
         field.clear()
         field.send_keys(f"Behind {visitor.front.name}")
@@ -98,19 +98,19 @@ class JupyterLab(Application):
         (self.folder / "report.ipynb").write_text(json.dumps(notebook))
         self.spawn("jupyter", "lab", "--no-browser", "--allow-root", f"--port={self.server_port}", "--ip=127.0.0.1",
                    "--IdentityProvider.token=", "--ServerApp.allow_remote_access=True",
-                   # Without extensions that other applications here bring along.
+                   # This leaves out extensions that other applications here install.
                    "--core-mode")
 
     def use(self, visitor):
         visitor.sees("| Idle", ".jp-StatusBar-Widget, #jp-bottom-panel", 60)
         visitor.find(".jp-Notebook .jp-Cell .cm-content").click()
         ActionChains(visitor.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
-        # The kernel answers by a WebSocket.
+        # The kernel answers through a WebSocket.
         visitor.sees("42", ".jp-OutputArea-output", 60)
 
 
 class NodeRed(Application):
-    """Its editor gets messages by a WebSocket, and the flow is saved by a request."""
+    """Its editor gets messages through a WebSocket, and saves the flow by a request."""
 
     name, npm, deep_link = "Node-RED", "node-red", "/#flow/reports"
     setting = "`adminAuth` with `tokenHeader: \"remote-user\"` and `tokens: (name) => …`"
@@ -211,7 +211,7 @@ class Flower(Application):
 
 
 class MkDocs(Application):
-    """Pages that are files, with a search that the browser makes."""
+    """Its pages are static files, and the browser runs the search."""
 
     name, distribution, deep_link = "MkDocs", "mkdocs", "/guide/install/?q=a#second-step"
 
@@ -228,7 +228,7 @@ class MkDocs(Application):
 
 
 class TiddlyWiki(Application):
-    """Saves each note by PUT, under the name of its author, and to an address with `%2F`."""
+    """It saves each note by a PUT under the name of its author, to an address with `%2F`."""
 
     name, npm, deep_link, is_whole_host = "TiddlyWiki", "tiddlywiki", "/#Reports", True
     setting = "`--listen authenticated-user-header=remote-user`"
@@ -256,7 +256,8 @@ class TiddlyWiki(Application):
 
 
 class RabbitMq(Application):
-    """Its page sends its own password as `Authorization`, so only the cookie decides. `%2F` is in most addresses."""
+    """Its page sends a password of its own as `Authorization`, so only the cookie decides. Most of its addresses
+    contain `%2F`."""
 
     name, package, deep_link = "RabbitMQ", "rabbitmq-server", "/#/queues"
     is_cookie_only, is_whole_host = True, True
@@ -267,7 +268,7 @@ class RabbitMq(Application):
             f"listeners.tcp.default = {free_port()}\nmanagement.tcp.port = {self.server_port}\n"
             "management.tcp.ip = 127.0.0.1\nlisteners.tcp.local = 127.0.0.1:%d\n" % free_port())
         (self.folder / "plugins").write_text("[rabbitmq_management].\n")
-        # RabbitMQ would start one that stays.
+        # RabbitMQ would otherwise start an epmd that stays behind.
         epmd_port = free_port()
         self.spawn("epmd", "-port", epmd_port, "-address", "127.0.0.1")
         until("epmd to listen", lambda: not socket.create_connection(("127.0.0.1", epmd_port)).close(), 30)

@@ -1,4 +1,4 @@
-"""An application of another maker as it runs, a proxy before it, and the people and programs that use it."""
+"""A third-party application, a proxy before it, and the people and programs that use it."""
 
 import base64
 import contextlib
@@ -24,13 +24,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 INSTALLED = ROOT / "target/long/applications"
-# What of ASCII arrives in a name as it was typed, beside letters and digits.
+# The ASCII characters, besides letters and digits, that arrive unencoded in a name.
 AS_TYPED = " !\"#$&'()*-./;<=>?@[\\]^_`{|}~"
 PASSWORD = os.environ["ADMIN_PASSWORD"]
 
 
 def certificates():
-    """A certificate for every host here, and that of its authority, as files."""
+    """Creates the files of a certificate for every host of the tests, and of its authority."""
     names = f"subjectAltName=DNS:*.{DOMAIN},DNS:localhost"
     new = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     commands = [
@@ -48,7 +48,7 @@ def certificates():
 
 
 def version_of(application):
-    """The version of an application that is installed."""
+    """Returns the installed version of an application."""
     if application.distribution:
         return importlib.metadata.version(application.distribution)
     if application.npm:
@@ -58,26 +58,28 @@ def version_of(application):
 
 
 class Application:
-    """An application in a folder of its own. A subclass says how it is started and what people and programs do."""
+    """An application in a folder of its own. A subclass says how it is started, and what people and programs do with
+    it."""
 
     name = None
-    # Its package of PyPI, npm or Debian.
+    # The name of its package in PyPI, npm or Debian.
     distribution = npm = package = None
-    # A person comes by this address first.
+    # The address that a person opens first.
     deep_link = "/"
-    # Set where requests have an Authorization for the application itself.
+    # Set if requests have an `Authorization` that is meant for the application itself.
     is_cookie_only = False
-    # Set where addresses have characters encoded that the check of plain paths refuses.
+    # Set if addresses have encoded characters that the check of plain paths refuses.
     is_whole_host = False
-    # What docs/proxies/applications.md says of its settings. `reads_user` is set where one makes it read Remote-User,
-    # and `decoding` is what it makes of a name that arrives percent-encoded: `encoded` or `decoded`.
+    # `setting` is what docs/proxies/applications.md says about its settings. `reads_user` is set if one of them makes
+    # it read Remote-User. `decoding` says whether it shows a name that arrives percent-encoded as `encoded` or
+    # `decoded`.
     setting, reads_user, decoding = "", False, None
-    # Seconds until it answers.
+    # How many seconds the application may take until it answers.
     patience = 120
 
     def __init__(self):
         self.server_port = free_port()
-        # Proxies look at this; nothing counts here.
+        # The class of proxies reads this number, but nothing is counted here.
         self.received = 0
         self.processes = []
 
@@ -86,14 +88,14 @@ class Application:
         raise NotImplementedError
 
     def use(self, visitor):
-        """A person who has signed in sees the deep link and works with the page."""
+        """Checks that a person who has signed in sees the deep link, and works with the page."""
         raise NotImplementedError
 
     def use_by_program(self, program):
-        """What a program does with an API key as its password."""
+        """Uses the application as a program does, with an API key as the password."""
 
     def name_of(self, program):
-        """The name that the application knows this program's user by."""
+        """Returns the name by which the application knows this program's user."""
 
     def is_ready(self):
         request = urllib.request.Request(f"http://127.0.0.1:{self.server_port}{self.deep_link.partition('#')[0]}")
@@ -104,9 +106,9 @@ class Application:
             return error.code < 500
 
     def spawn(self, *command, **environment):
-        """Runs a program of the application, which ends with it."""
+        """Starts a program of the application. It is stopped with the application."""
         with (self.folder / "log").open("ab") as log:
-            # Nothing of this machine's user or of Python's cache is read or written.
+            # The program must neither read nor write files of this machine's user or of Python's cache.
             env = {"PATH": f"{INSTALLED}/venv/bin:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
             process = subprocess.Popen(
                 [str(it) for it in command], cwd=self.folder, env=env | environment, stdin=subprocess.DEVNULL,
@@ -135,7 +137,7 @@ class Application:
     def stop(self):
         for process in reversed(self.processes):
             for which in (signal.SIGTERM, signal.SIGKILL):
-                # The group: servers have workers.
+                # The whole process group is signaled, because servers have workers.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, which)
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -143,7 +145,7 @@ class Application:
         self.processes = []
 
 
-# What makes a host one with a requirement for every path, so that every path passes: see docs/proxies.md.
+# The changes that give a host one requirement for all paths, so that every path passes. docs/proxies.md describes them.
 WHOLE_HOST = {
     "nginx": [("include rolegate.conf;", "include rolegate-whole-host.conf;"), (" *location (/public/|~. .*) {.*}\n", "")],
     "caddy": [("import rolegate_checks", "import rolegate_whole_host"),
@@ -155,7 +157,7 @@ WHOLE_HOST = {
 
 
 class Front(Proxy):
-    """A proxy with its shipped files, over TLS, before an application that does not know of this test."""
+    """A proxy with its shipped files, over TLS, before a third-party application."""
 
     def __init__(self, proxy, application, pem):
         files = with_tls(proxy, True) | pem
@@ -203,19 +205,20 @@ class Visitor:
         return WebDriverWait(self.browser, seconds).until(is_met, f"{what}, at {self.browser.current_url}")
 
     def find(self, selector, seconds=40):
-        """The first element that matches, once there is one that is shown."""
+        """Waits until a matching element is shown, and returns it."""
         def shown():
             return [it for it in self.browser.find_elements(By.CSS_SELECTOR, selector) if it.is_displayed()]
         return self.wait(selector, shown, seconds)[0]
 
     def sees(self, text, selector="body", seconds=40):
-        # Styles may show other letters than those of the text.
+        # The comparison ignores case, because styles may show other letters than those of the text.
         def is_shown():
             return any(text.lower() in it.text.lower() for it in self.browser.find_elements(By.CSS_SELECTOR, selector))
         self.wait(f"'{text}' in {selector}", is_shown, seconds)
 
     def script(self, code, *arguments):
-        """The result of JavaScript that ends with a call of `done`; `args` are the arguments."""
+        """Runs JavaScript that ends with a call of `done`, and returns the value of that call. The script reads the
+        arguments from `args`."""
         code = f"const args = [...arguments], done = args.pop();\n{code}"
         return self.browser.execute_async_script(code, *arguments)
 
@@ -228,11 +231,12 @@ class Visitor:
         self.find("[name=username]").send_keys(self.user.name)
         self.find("[name=password]").send_keys(PASSWORD)
         self.find("form button").click()
-        # An application may go on from there by itself.
+        # The application may redirect from the deep link by itself.
         self.wait(f"to arrive at {path}", lambda: "/sign-in" not in self.browser.current_url)
 
     def sign_out(self, path):
-        """The person is out with the next request: of a page, and of a script in a page that is still open."""
+        """Signs out, and checks that the next request is refused: of a page, and of a script in a page that is still
+        open."""
         left = self.browser.current_window_handle
         self.browser.switch_to.new_window("tab")
         self.browser.get(f"{self.url}/sign-out")
@@ -242,14 +246,14 @@ class Visitor:
         self.browser.switch_to.window(left)
         status = self.script("fetch(args[0]).then((it) => done(it.status), (error) => done(String(error)));", path)
         assert status == 401, (self.front.name, path, status)
-        # A fragment alone would be no request.
+        # The blank page makes sure that a request is sent, because a change of the fragment alone sends none.
         self.browser.get("about:blank")
         self.browser.get(self.url + path)
         assert self.is_at_the_form(), (self.front.name, self.browser.current_url)
 
 
 class Program:
-    """A program with an API key, in a folder of its own, which knows the certificate of the proxy."""
+    """A program with an API key and a folder of its own. It trusts the certificate of the proxy."""
 
     def __init__(self, front, user, folder):
         self.front, self.user, self.folder = front, user, folder
@@ -258,7 +262,7 @@ class Program:
         self.cafile = front.folder / "ca.pem"
 
     def request(self, path, method="GET", body=None, headers=None):
-        """The status and the body."""
+        """Sends a request with the API key, and returns the status and the body."""
         basic = base64.b64encode(f"{self.user.name}:{self.user.key}".encode()).decode()
         request = urllib.request.Request(self.url + path, body, {"Authorization": f"Basic {basic}"} | (headers or {}),
                                          method=method)
@@ -270,7 +274,7 @@ class Program:
             return error.code, error.read().decode(errors="replace")
 
     def run(self, *command, is_refused=False, **environment):
-        """The output of a command, which knows nothing of this machine's user."""
+        """Runs a command without the settings of this machine's user, and returns its output."""
         env = {"PATH": f"{INSTALLED}/venv/bin:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
         with subprocess.Popen(
                 [str(it) for it in command], cwd=self.folder, env=env | environment, stdin=subprocess.DEVNULL,
@@ -278,7 +282,7 @@ class Program:
             try:
                 output, _ = process.communicate(timeout=120)
             except subprocess.TimeoutExpired:
-                # With what it has started, such as the programs of git.
+                # This also kills what the command has started, such as the programs of git.
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
         assert (process.returncode != 0) == is_refused, (command, output[-1500:])

@@ -1,4 +1,4 @@
-"""Applications whose content programs change: git, WebDAV, calendars, and registries of packages and images."""
+"""Applications whose content is changed by programs: git, WebDAV, calendars, and registries of packages and images."""
 
 import base64
 import gzip
@@ -14,12 +14,13 @@ from urllib.parse import quote, unquote
 
 from applications_run import INSTALLED, Application
 
-# More than a proxy keeps in memory.
+# The size of a body that is larger than what a proxy keeps in memory.
 LARGE = 200 << 20
 
 
 class Git(Application):
-    """`git http-backend` and gitweb, by fcgiwrap and nginx, as the documentation of git shows. A push needs REMOTE_USER."""
+    """Runs `git http-backend` and gitweb with fcgiwrap and nginx, as the documentation of git shows. A push needs
+    REMOTE_USER."""
 
     name, package = "git http-backend", "git"
     deep_link = "/gitweb?p=reports.git;a=summary"
@@ -30,7 +31,7 @@ class Git(Application):
     def start(self):
         repositories = self.folder / "repositories"
         self.git("init", "--quiet", "--bare", repositories / "reports.git")
-        # The log of references tells who pushed.
+        # The log of references tells which user pushed.
         self.git("-C", repositories / "reports.git", "config", "core.logAllRefUpdates", "true")
         (self.folder / "gitweb.conf").write_text(f'$projectroot = "{repositories}"; $projects_list = $projectroot;\n')
         socket = self.folder / "fcgiwrap.socket"
@@ -77,7 +78,7 @@ class Git(Application):
     def use_by_program(self, program):
         remote = f"https://{quote(program.user.name)}:{program.user.key}@{program.host}/reports.git"
         settings = ["-c", f"http.sslCAInfo={program.cafile}", "-c", "user.name=bea", "-c", "user.email=bea@corp.example"]
-        # git sends longer bodies in chunks, which HAProxy before 3.2 refuses: see docs/proxies.md.
+        # git sends larger bodies in chunks, which HAProxy before 3.2 refuses, as docs/proxies.md says.
         settings += ["-c", "http.postBuffer=50000000"] if program.front.name == "haproxy" else []
 
         def git(*words, **options):
@@ -87,7 +88,7 @@ class Git(Application):
         (program.folder / "work/report").write_bytes(os.urandom(5 << 20))
         git("-C", "work", "add", ".")
         git("-C", "work", "commit", "--quiet", "-m", f"A report behind {program.front.name}")
-        # Another user may have pushed there.
+        # The push is forced, because another user may have pushed this branch before.
         git("-C", "work", "push", "--force", remote, program.front.name)
         git("clone", "--quiet", "-b", program.front.name, remote, "clone")
         assert (program.folder / "clone/report").read_bytes() == (program.folder / "work/report").read_bytes()
@@ -95,7 +96,7 @@ class Git(Application):
         git("clone", "--quiet", wrong, "other", is_refused=True)
 
     def name_of(self, program):
-        # git-http-backend writes the name of whoever pushes into the log of references.
+        # git-http-backend writes the name of the pushing user into the log of references.
         log = self.folder / "repositories/reports.git/logs/refs/heads" / program.front.name
         self.use_by_program(program)
         return log.read_text().splitlines()[-1].partition(" ")[2].partition(" ")[2].partition(" <")[0]
@@ -113,7 +114,7 @@ class WsgiDav(Application):
             "host": "127.0.0.1", "port": self.server_port, "server": "cheroot",
             "provider_mapping": {"/": str(self.folder / "files")},
             "http_authenticator": {"trusted_auth_header": "HTTP_REMOTE_USER"},
-            # It takes the name of the header only where it would ask for a password.
+            # WsgiDAV uses the name in the header only where it would otherwise ask for a password.
             "simple_dc": {"user_mapping": {"*": {"nobody": {"password": secrets.token_hex()}}}},
             "verbose": 3, "logging": {"enable": True},
         }
@@ -176,7 +177,7 @@ filesystem_folder = {self.folder}/collections
         self.spawn("radicale", "--config", self.folder / "config")
 
     def use(self, visitor):
-        # Its page asks for no name, because the proxy knows it.
+        # The page asks for no name, because the proxy sends it.
         visitor.sees(f"{visitor.user.name}'s Collections")
 
     def use_by_program(self, program):
@@ -213,7 +214,7 @@ class PyPiServer(Application):
         visitor.sees(f"reports_of_{visitor.front.name}-1.0", "a")
 
     def use_by_program(self, program):
-        """twine puts a package there, and pip takes it."""
+        """Uploads a package with twine, and installs it with pip."""
         package = f"reports_of_{program.front.name}"
         source = program.folder / "source"
         source.mkdir()
@@ -247,7 +248,7 @@ http: {{ addr: 127.0.0.1:{self.server_port} }}
         visitor.sees(f"reports/{visitor.front.name}")
 
     def use_by_program(self, program):
-        """skopeo puts an image there, with a large layer, and takes it."""
+        """Uploads an image with a large layer by skopeo, and downloads it again."""
         image(program.folder / "image")
         (program.folder / "certificates").mkdir()
         (program.folder / "certificates/ca.crt").write_text(program.cafile.read_text())
@@ -266,7 +267,7 @@ http: {{ addr: 127.0.0.1:{self.server_port} }}
 
 
 def image(folder):
-    """An image of one layer, in the layout of OCI."""
+    """Writes an image of one layer in the OCI layout."""
     blobs = folder / "blobs/sha256"
     blobs.mkdir(parents=True)
 
@@ -281,7 +282,7 @@ def image(folder):
             entry.size = LARGE
             archive.addfile(entry, io.BytesIO(os.urandom(1 << 20) * (LARGE >> 20)))
         plain = file.getvalue()
-    # skopeo would pack it otherwise.
+    # The layer is compressed here, because skopeo would do it otherwise.
     layer = put(gzip.compress(plain, 1), "layer.v1.tar+gzip")
     config = {"architecture": "amd64", "os": "linux", "config": {},
               "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(plain).hexdigest()}"]}}
@@ -322,7 +323,7 @@ class Mercurial(Application):
 
 
 class Verdaccio(Application):
-    """A package with a scope has `%2f` in its address."""
+    """Verdaccio. The address of a package with a scope contains `%2f`."""
 
     name, npm, deep_link, is_whole_host = "Verdaccio", "verdaccio", "/", True
     setting = "`publish: $all` and no `auth`"
@@ -341,7 +342,7 @@ log: {{ type: stdout, format: json, level: warn }}
         visitor.sees(f"reports-of-{visitor.front.name}")
 
     def use_by_program(self, program):
-        """npm puts a package there, and takes it."""
+        """Publishes a package with npm, and installs it."""
         name = f"@corp/reports-of-{program.front.name}"
         (program.folder / "source").mkdir()
         (program.folder / "source/package.json").write_text(json.dumps({"name": name, "version": "1.0.0"}))

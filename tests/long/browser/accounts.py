@@ -1,4 +1,4 @@
-"""The account page, to which the console leads everybody but admins."""
+"""Checks of the account page, to which the console redirects all users but admins."""
 
 from deployment import PASSWORD
 
@@ -19,7 +19,7 @@ def everybody_has_an_account_and_no_administration(page):
             page.go(view)
             page.find("dl", f"plain-{role}")
             assert page.browser.current_url == f"{server.url}/account", view
-        # Back leads to the page before the console, not to the console, which would lead here again.
+        # The back button leads to the page before the console. The console itself would only redirect here again.
         page.browser.back()
         page.wait(lambda: page.browser.current_url == "about:blank", "Back does not lead away")
 
@@ -59,7 +59,7 @@ def admins_find_the_console_and_others_do_not(page):
 
 
 def admins_find_no_console_where_it_is_not_passed(page):
-    """At a host for signing in; with CONSOLE=off the answer is the same."""
+    """Checks that a sign-in host has no console. The answer is the same with CONSOLE=off."""
     page.open("admin")
     page.find("dl", "admin")
     asked = "return performance.getEntriesByName(arguments[0] + '/console/').map((it) => it.responseStatus)"
@@ -128,7 +128,7 @@ def sessions_are_listed_and_ended_and_this_one_stays(page):
 
 
 def end(page, text, place):
-    """The first click only asks."""
+    """Ends sessions by two clicks, of which the first only asks for a confirmation."""
     page.click(f"[aria-label=Sessions]{place} button", text)
     page.click(f"[aria-label=Sessions]{place} button.danger", f"{text}: sure?")
 
@@ -142,7 +142,7 @@ CHECKS = [
     sessions_are_listed_and_ended_and_this_one_stays,
 ]
 
-# What the account page does at a host for signing in, too.
+# The checks that must also pass at a sign-in host.
 AT_EVERY_HOST = [
     the_root_leads_to_the_account,
     admins_find_no_console_where_it_is_not_passed,

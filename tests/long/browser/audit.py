@@ -1,4 +1,4 @@
-"""What happened: all of it for admins, and what happened to oneself."""
+"""Checks of the views of the record: all entries for admins, and a user's own entries on the account page."""
 
 from deployment import PASSWORD
 
@@ -128,14 +128,14 @@ def users_see_what_happened_to_themselves_in_pages(page):
     assert server.api("POST", "/login", {"username": "looks-back", "password": PASSWORD + "?"})[0] == 401
     page.open("looks-back")
 
-    # Sign-ins are recorded after the answer.
+    # Sign-ins are recorded after the response.
     def are_recorded():
         page.browser.refresh()
         page.find("[aria-label='Where you signed in'] li")
         return {"Signed in", "Password refused"} <= set(own_events(page))
 
     page.wait(are_recorded, "the sign-ins are missing")
-    # A sign-in that sets two cookies made two sessions, which are one line.
+    # A sign-in that sets two cookies creates two sessions, but is shown as one line.
     shown = own_events(page)
     assert len(shown) == OWN_SIZE - 1 and shown.count("Signed in") == 1, shown
     lines = page.all("[aria-label='Where you signed in'] li")
@@ -160,7 +160,7 @@ CHECKS = [
     users_see_what_happened_to_themselves_in_pages,
 ]
 
-# What the account page does at a host for signing in, too.
+# The checks that must also pass at a sign-in host.
 AT_EVERY_HOST = [
     users_see_what_happened_to_themselves_in_pages,
 ]

@@ -1,4 +1,5 @@
-"""Rolegate for the tests of the console: in one process on SQLite, apart on PostgreSQL, or behind nginx."""
+"""Deployments for the checks of the console: one process on SQLite, separate programs on PostgreSQL, or one behind
+nginx."""
 
 import json
 import os
@@ -19,7 +20,8 @@ DEADLINE = 60
 
 
 class Deployment:
-    """`url` is the address that browsers know, `api_url` the bearer address. Every user has PASSWORD."""
+    """A running deployment. Browsers use `url`, and `api_url` is the bearer address. Every user has the password
+    PASSWORD."""
 
     start_page = "/console/"
     cookie = "rolegate-console"
@@ -62,7 +64,7 @@ class Deployment:
         child.wait()
 
     def api(self, method, path, body=None, token=None):
-        """Returns status and JSON; 0 without an answer."""
+        """Returns the status and the JSON of the response. The status is 0 if there is no response."""
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -87,14 +89,14 @@ class Deployment:
         return body["token"]
 
     def create(self, username, role="user"):
-        """Returns the id."""
+        """Creates a user and returns the id."""
         body = {"username": username, "password": PASSWORD, "role": role}
         status, user = self.api("POST", "/users", body, self.token())
         assert status == 201, (username, status, user)
         return user["id"]
 
     def password_link(self, user):
-        """Returns the address of the page at which the user with this id chooses a password."""
+        """Creates a password link for the user with this id, and returns its address."""
         status, link = self.api("POST", f"/users/{user}/password-link", token=self.token())
         assert status == 201, (user, status, link)
         return f"{self.url}/set-password#{link['url'].partition('#')[2]}"
@@ -111,7 +113,7 @@ class Deployment:
 
 
 class Embedded(Deployment):
-    """`rolegate`. In an outage nothing answers."""
+    """Runs `rolegate`. In an outage, nothing answers."""
 
     name = "embedded store"
     settings = {}
@@ -143,7 +145,7 @@ class Embedded(Deployment):
 
 
 class Branded(Embedded):
-    """Its pages have a title of 60 letters without a place to break, a wide logo, and help."""
+    """Runs `rolegate` with a title of 60 letters that cannot be broken, a wide logo, and a help link."""
 
     name = "title, logo and help"
     title = "W" * 60
@@ -158,8 +160,8 @@ class Branded(Embedded):
 
 
 class SignInHost(Embedded):
-    """The host where people of a domain sign in, over HTTPS behind nginx. It passes what docs/proxies.md names, and
-    nothing else: no console."""
+    """The host where the people of a domain sign in, over HTTPS behind nginx. nginx passes only the paths that
+    docs/proxies.md names, and so no console."""
 
     name = "a host for signing in, HTTPS behind nginx"
     start_page = "/account"
@@ -214,14 +216,14 @@ class SignInHost(Embedded):
     def kill(self, name):
         if name != "nginx":
             return super().kill(name)
-        # Not at once by SIGKILL, which would leave its workers behind.
+        # The first signal is not SIGKILL, because that would leave the workers behind.
         child = self.children.pop(name)
         child.terminate()
         child.wait()
 
 
 class Apart(Deployment):
-    """Three programs and PostgreSQL. In an outage auth-service is missing: 503."""
+    """Runs three programs and PostgreSQL. In an outage, auth-service is missing, so requests get a 503."""
 
     name = "apart on PostgreSQL"
 
@@ -265,7 +267,7 @@ class Apart(Deployment):
             self.postgres("pg_ctl", "-D", self.cluster, "-m", "immediate", "stop")
 
     def postgres(self, program, *arguments):
-        """PostgreSQL refuses to run as root."""
+        """Runs a program of PostgreSQL as another user than root, because PostgreSQL refuses to run as root."""
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         path = max(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda it: int(it.parts[-3]))
         subprocess.run([path, *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)

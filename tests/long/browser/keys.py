@@ -1,8 +1,8 @@
-"""API keys and the end of sessions."""
+"""Checks of API keys, and of ending sessions."""
 
 
 def make(page, name, role=None):
-    """Returns the key."""
+    """Creates an API key by the form, and returns it."""
     page.type("[aria-label='New API key'] [name=name]", name)
     if role:
         page.choose("[aria-label='New API key'] [name=role]", role)
@@ -12,7 +12,7 @@ def make(page, name, role=None):
 
 
 def revoke(page, text, place="[aria-label='API keys']"):
-    """The first click only asks."""
+    """Revokes by two clicks, of which the first only asks for a confirmation."""
     page.click(f"{place} button", text)
     page.click(f"{place} button.danger", f"{text}: sure?")
 
@@ -102,7 +102,7 @@ def an_admin_makes_a_key_for_a_user_but_not_for_another_admin(page):
     line = page.find("dialog [aria-label='API keys'] li", "nightly").text
     assert "at most editor" in line and "made by admin" in line, line
     key = page.find("dialog .once .secret").get_attribute("value")
-    # The user is no editor.
+    # The key has the role editor but its user does not, so it acts as a user.
     assert server.api("GET", "/me", token=key)[1]["role"] == "user"
     revoke(page, "Revoke", "dialog [aria-label='API keys'] li")
     page.find("dialog [aria-label='API keys']", "There are no API keys.")
@@ -149,7 +149,7 @@ CHECKS = [
     an_admin_sees_and_ends_the_sessions_and_tokens_of_a_user,
 ]
 
-# What the account page does at a host for signing in, too.
+# The checks that must also pass at a sign-in host.
 AT_EVERY_HOST = [
     a_key_is_made_shown_once_and_revoked,
 ]

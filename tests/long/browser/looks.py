@@ -1,4 +1,5 @@
-"""Looks: accessibility, keyboard, sizes, nothing foreign; and the screenshots of the documents."""
+"""Checks accessibility, the keyboard, window sizes, and that nothing is loaded from other origins. Also takes the
+screenshots of the documents."""
 
 import re
 from pathlib import Path
@@ -21,7 +22,7 @@ POSTS = {
 
 
 def add_people(page):
-    """Users and posts that the images show; once for a deployment."""
+    """Adds the users and posts that the screenshots show, once for each deployment."""
     server = page.deployment
     if server.api("GET", "/users?username=margaret", token=server.token())[1]["users"]:
         return
@@ -33,7 +34,7 @@ def add_people(page):
 
 
 def views(page):
-    """Shows each view, and returns its name meanwhile."""
+    """Shows one view after the other, and yields the name of each."""
     add_people(page)
     page.open()
     page.find("form [name=username]")
@@ -125,7 +126,7 @@ def views(page):
 
 
 def account_views(page):
-    """The account page of somebody with a long name and a long role, and of an admin."""
+    """Shows the account pages of a user with a long name and a long role, and of an admin. Yields the name of each."""
     name = "a-person-with-a-rather-long-name-of-fifty-characters"
     server = page.deployment
     if not server.api("GET", f"/users?username={name}", token=server.token())[1]["users"]:
@@ -134,7 +135,7 @@ def account_views(page):
     page.find("[aria-label='Where you signed in'] li")
     page.find("[aria-label=Sessions] li", "this one")
     yield "account"
-    # The longest name that a role can have.
+    # A role's name can have at most 32 letters.
     page.script("document.querySelector('.who .chip').textContent = 'r'.repeat(32)")
     yield "long role"
     page.type("[aria-label='New API key'] [name=name]", "nightly")
@@ -175,7 +176,7 @@ def the_account_page_is_accessible_and_fits_down_to_320_pixels(page):
 
 
 def branded_views(page):
-    """Shows each page for people of a deployment with a brand."""
+    """Shows each page for people in a deployment with a title, a logo and a help link."""
     server = page.deployment
     page.open()
     page.find("form [name=username]")
@@ -217,7 +218,7 @@ def the_pages_with_a_title_a_logo_and_help_are_accessible_and_fit_down_to_320_pi
 
 
 def check_view(page, name, sizes, scrolls=False):
-    """`scrolls`: the view may be higher than the window."""
+    """Checks the view at each of these sizes. `scrolls` says that it may be higher than the window."""
     axe = AXE.read_text()
     for size in sizes:
         for scheme in ("light", "dark"):
@@ -264,7 +265,7 @@ def everything_works_by_keyboard_with_a_visible_focus(page):
         )
         if name in reached:
             break
-        # Between the last element and the first, the browser itself has the focus.
+        # After the last element and before the first, the browser itself has the focus.
         if tag != "BODY":
             assert width >= 2 and style != "none", f"{name}: the focus is not visible"
         reached.append(name)
@@ -336,7 +337,8 @@ def the_lists_of_the_account_need_no_mouse(page):
 
 
 def tab_to(page, name, within=None):
-    """Presses Tab until a control has the focus, visibly; `within` is the label of a form or a group."""
+    """Presses Tab until the control has the focus, and checks that this is visible. `within` is the label of a form or
+    a group."""
     for _ in range(80):
         page.press(Keys.TAB)
         found, places, width, style = page.script(
@@ -367,7 +369,8 @@ def nothing_foreign_is_loaded_and_the_policy_blocks_nothing(page):
 
 
 def the_account_page_asks_for_its_own_paths_only(page):
-    """Those that docs/proxies.md names, which a proxy before a sign-in host passes."""
+    """Checks that the pages load only the paths which docs/proxies.md names, because a proxy before a sign-in host
+    passes no others."""
     server = page.deployment
     for _ in account_views(page):
         asked = page.script(
@@ -402,7 +405,7 @@ def shoot(page, name):
 
 
 def settle(page):
-    """Until transitions have ended and a frame is painted."""
+    """Waits until transitions have ended and a frame is painted."""
     page.browser.execute_async_script(
         "const done = arguments[0]; Promise.all(document.getAnimations().filter("
         "(it) => it.effect.getTiming().iterations === 1).map((it) => it.finished.catch(() => {})))"
@@ -420,7 +423,7 @@ CHECKS = [
     the_account_page_asks_for_its_own_paths_only,
 ]
 
-# What the account page does at a host for signing in, too.
+# The checks that must also pass at a sign-in host.
 AT_EVERY_HOST = [
     the_account_page_is_accessible_and_fits_down_to_320_pixels,
     the_account_needs_no_mouse,

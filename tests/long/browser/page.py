@@ -1,4 +1,4 @@
-"""A headless Chromium that shows the console, and the steps that several tests take."""
+"""A headless Chromium that shows the console, and the steps that several checks share."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-# The last is that of WCAG, 1.4.10 (Reflow).
+# The sizes of windows. The last has the width of WCAG 1.4.10 (Reflow).
 WIDE, NARROW, SMALL = (1280, 800), (375, 720), (320, 568)
 DEADLINE = 30
 
@@ -36,7 +36,7 @@ class Page:
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
     def open(self, username=None, fragment=""):
-        """One tab in a browser without a session; with a username it signs in."""
+        """Opens a single tab without a session, and signs in if there is a username."""
         for tab in self.browser.window_handles[1:]:
             self.browser.switch_to.window(tab)
             self.browser.close()
@@ -49,7 +49,7 @@ class Page:
             self.sign_in(username)
 
     def open_tab(self, fragment=""):
-        """Returns the tab before."""
+        """Opens another tab, and returns the tab that was shown before."""
         before = self.browser.current_window_handle
         self.browser.switch_to.new_window("tab")
         self.go(fragment)
@@ -66,12 +66,12 @@ class Page:
         return wait.until(lambda _: condition(), problem)
 
     def all(self, selector):
-        """The elements that are displayed."""
+        """Returns the matching elements that are displayed."""
         found = self.browser.find_elements(By.CSS_SELECTOR, selector)
         return [element for element in found if element.is_displayed()]
 
     def find(self, selector, text=None):
-        """Waits for an element that is displayed, and has this text in its text, value or label."""
+        """Waits for a displayed element with this text in its text, value or label, and returns it."""
 
         def fits(element):
             return text is None or text in (element.text or element.get_attribute("value") or "")
@@ -99,12 +99,12 @@ class Page:
         Select(self.find(selector)).select_by_value(value)
 
     def change_role(self, role):
-        """In the dialog of a user."""
+        """Changes the role in the dialog of a user."""
         self.choose("dialog [aria-label=Role] select", role)
         self.click("dialog [aria-label=Role] button")
 
     def sign_in(self, username, password=PASSWORD, code=None):
-        """On the page to sign in at, which leads back to the console."""
+        """Signs in on the sign-in page, which leads back to the console."""
         self.type("form [name=username]", username)
         self.type("form [name=password]", password)
         self.click("form button", "Sign in")
@@ -113,12 +113,12 @@ class Page:
         self.find(".who", username)
 
     def add_code(self, code):
-        """On the page of the code, which the right password leads to."""
+        """Enters a one-time code on the page that follows the right password."""
         self.type("form [name=otp]", code)
         self.click("form button", "Sign in")
 
     def sign_in_again(self, username, code=None):
-        """In the tab that the notice of an ended session opens, which is closed afterwards."""
+        """Signs in again in the tab that the notice of an ended session opens, and which closes afterwards."""
         before = self.browser.current_window_handle
         tabs = set(self.browser.window_handles)
         self.click("#ended a")
@@ -129,7 +129,7 @@ class Page:
         self.browser.switch_to.window(before)
 
     def search(self, name):
-        """The list shows exactly the user with this name, which no other name contains."""
+        """Searches for a name that no other name contains, and waits until the list shows only this user."""
         self.type("[type=search]", name)
         self.wait(lambda: self.names() == [name], f"{name} is not the only one")
 
@@ -137,7 +137,7 @@ class Page:
         return [cell.text for cell in self.all("td.name > span:first-child")]
 
     def manage(self, username):
-        """The list shows the user, whose dialog is opened."""
+        """Searches for the user, and opens the user's dialog."""
         self.type("[type=search]", username)
         found = lambda: username in (names := self.names()) and all(username in name for name in names)
         self.wait(found, f"{username} is missing")
@@ -146,7 +146,7 @@ class Page:
         self.find("#app dialog h2", username)
 
     def requests(self):
-        """Method, path and status of the pane, the newest first."""
+        """Returns the method, path and status of each request in the pane, the newest first."""
         lines = self.script(
             "return [...document.querySelectorAll('#requests summary')].map("
             "(line) => [...line.children].map((part) => part.textContent))"
@@ -154,12 +154,12 @@ class Page:
         return [tuple(line[:3]) for line in lines]
 
     def token(self):
-        """Of the session, which no script of the page can read; None without one."""
+        """Returns the token of the session, which no script of the page can read, or None without a session."""
         cookie = self.browser.get_cookie(self.deployment.cookie)
         return cookie and cookie["value"]
 
     def content(self):
-        """Everything that a script of the page can read."""
+        """Returns everything that a script of the page can read."""
         return self.script(
             "return [document.documentElement.outerHTML, document.cookie, location.href,"
             " ...[...document.querySelectorAll('input')].map((it) => it.value),"
@@ -167,14 +167,14 @@ class Page:
         )
 
     def inject(self, source):
-        """Runs a script before those of the next page; returns a function that stops that."""
+        """Runs a script before those of each page that is loaded next. Returns a function that ends this."""
         add, remove = "Page.addScriptToEvaluateOnNewDocument", "Page.removeScriptToEvaluateOnNewDocument"
         script = self.browser.execute_cdp_cmd(add, {"source": source})
         return lambda: self.browser.execute_cdp_cmd(remove, script)
 
     def problems(self):
-        """What the browser complained of, but for answers that tests provoke."""
+        """Returns the browser's complaints, without those about responses that checks provoke."""
         messages = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] != "DEBUG"]
-        # Autofocus comes too late where a test types at once, and signing out may clear the cache.
+        # Autofocus comes too late if a check types at once, and signing out may clear the cache.
         expected = ("the server responded with a status of", "Autofocus processing was blocked", "Clear-Site-Data header on", "net::ERR_CONNECTION_REFUSED", "net::ERR_EMPTY_RESPONSE", "net::ERR_CONNECTION_RESET")
         return [it for it in messages if not any(part in it for part in expected)]

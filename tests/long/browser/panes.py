@@ -1,4 +1,4 @@
-"""The pane of requests."""
+"""Checks of the pane that shows the requests of the page."""
 
 import os
 import subprocess
@@ -77,7 +77,7 @@ def a_curl_line_carries_any_text_and_hides_no_character(page):
 
 
 def shell(line, **variables):
-    """Runs it, and returns the status of the response."""
+    """Runs a copied curl command, and returns the status of the response."""
     command = f"{line} -o /dev/null -w '%{{http_code}}'"
     environment = {**os.environ, **variables}
     done = subprocess.run(["bash", "-c", command], env=environment, check=True, capture_output=True, text=True)

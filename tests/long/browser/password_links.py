@@ -1,4 +1,4 @@
-"""Links by which users choose their passwords."""
+"""Checks of the links by which users choose their passwords."""
 
 from deployment import PASSWORD
 
@@ -11,13 +11,13 @@ def open_link(page, url):
 
 
 def says_that_the_link_is_dead(page):
-    """The page says so when it opens, before anybody has thought of a password."""
+    """Checks that the page says so when it opens, before the user has thought of a password."""
     page.find("main", "This link was used before, or it has expired.")
     assert not page.all("[name=password]")
 
 
 def choose(page, url, password):
-    """On the page of the link."""
+    """Opens the page of the link, and chooses a password there."""
     open_link(page, url)
     page.type("[name=password]", password)
     page.click("form .primary")
@@ -39,7 +39,7 @@ def a_user_chooses_the_password_by_a_link_of_an_admin(page):
     choose(page, url, "abc")
     page.find(".field:has([name=password]) .message.error", "Password must have at least 4 bytes.")
     assert page.browser.current_url == address and token not in page.content(), "the token stays in the address"
-    # The link is still good.
+    # The link is still valid.
     page.type("[name=password]", CHOSEN)
     page.click("form .primary")
     page.find("#message", "Your password is set.")
@@ -64,7 +64,7 @@ def a_newer_link_ends_the_one_before_and_opens_in_the_same_tab(page):
         urls.append(page.find("dialog .once .secret").get_attribute("value"))
     open_link(page, urls[0])
     says_that_the_link_is_dead(page)
-    # Only the fragment differs, so the browser loads nothing by itself.
+    # Only the fragment differs, so the browser does not load the page again by itself.
     page.browser.get(urls[1])
     page.type("[name=password]", CHOSEN)
     page.click("form .primary")
@@ -99,7 +99,7 @@ def a_link_without_a_token_says_so(page):
 
 
 def a_link_leads_to_the_sign_in_once(page):
-    """Where there is no console."""
+    """Checks a password link at a host that has no console."""
     server = page.deployment
     url = server.password_link(server.create("invited"))
     open_link(page, url)

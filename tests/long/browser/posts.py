@@ -1,4 +1,4 @@
-"""Posts, which admins look after in the console."""
+"""Checks of the posts that admins manage in the console."""
 
 
 def write(page, title, content):
@@ -39,7 +39,7 @@ def an_admin_changes_the_posts_of_others(page):
     page.click(".posts a", "Ode")
     page.find("article .content", "O!")
     page.click("article button", "Edit")
-    # Deleted meanwhile: the conflict is shown in the dialog, and the text is kept.
+    # The post is deleted meanwhile. The dialog shows the conflict and keeps the text.
     server.api("DELETE", f"/posts/{post['id']}", token=server.token("poet"))
     write(page, "Ode, edited", "Oh!")
     page.find("dialog .message.error", "Post not found.")
@@ -63,7 +63,7 @@ def posts_have_pages_and_an_empty_state(page):
         assert server.api("DELETE", f"/posts/{post['id']}", token=token)[0] == 200
 
 
-# The empty state comes first.
+# The check of the empty state must run first, before there are posts.
 CHECKS = [
     posts_have_pages_and_an_empty_state,
     an_admin_writes_edits_and_deletes_a_post,

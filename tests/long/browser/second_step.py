@@ -1,4 +1,4 @@
-"""The second step: turned on, asked for, without the phone, turned off."""
+"""Checks of the second factor: turning it on, signing in with it, signing in without the phone, and turning it off."""
 
 from urllib.parse import urlsplit
 
@@ -9,7 +9,7 @@ PLACE = "[aria-label='Second step']"
 
 
 def enrol(server, username):
-    """Returns the phone and the recovery codes."""
+    """Turns the second factor on by the API, and returns the phone and the recovery codes."""
     token = server.token(username)
     status, begun = server.api("POST", "/profile/second-factor", {"current_password": PASSWORD}, token)
     assert status == 201, begun
@@ -20,7 +20,7 @@ def enrol(server, username):
 
 
 def begin(page):
-    """Returns the secret and the recovery codes that are shown."""
+    """Turns the second factor on in the page, and returns the secret and the recovery codes that it shows."""
     page.type(f"{PLACE} [name=current]", PASSWORD)
     page.click(f"{PLACE} button", "Begin")
     secret = page.find(f"{PLACE} .secret").get_attribute("value")
@@ -192,7 +192,7 @@ CHECKS = [
     an_admin_helps_who_has_neither_phone_nor_codes,
 ]
 
-# What the account page does at a host for signing in, too.
+# The checks that must also pass at a sign-in host.
 AT_EVERY_HOST = [
     a_user_turns_it_on_and_signs_in_with_a_code,
     without_the_phone_a_recovery_code_is_good_once,

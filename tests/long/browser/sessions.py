@@ -1,4 +1,4 @@
-"""Signing in and out, ended sessions, several tabs."""
+"""Checks of signing in and out, of ended sessions, and of several tabs."""
 
 from deployment import PASSWORD
 

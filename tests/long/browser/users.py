@@ -1,4 +1,4 @@
-"""The list of users and the dialogs of one user."""
+"""Checks of the list of users, and of the dialogs of one user."""
 
 from deployment import PASSWORD, USERS
 from selenium.webdriver.common.keys import Keys
@@ -123,7 +123,7 @@ def back_leads_to_the_page_before(page):
     page.browser.back()
     page.wait(lambda: ids(page) == second, "not the page before the search")
     assert page.find("[type=search]").get_attribute("value") == ""
-    # One step for a search, however many pauses the typing had.
+    # A search is one step of the history, however many pauses there were while typing.
     for part in ("person", "0990"):
         page.find("[type=search]").send_keys(part)
         page.wait(lambda: page.browser.current_url.endswith(part), f"no search for {part}")
@@ -171,7 +171,7 @@ def a_role_is_changed_by_a_button_and_taken_back(page):
     page.find("#notice", "role-changes now has the role user.")
     page.find("td.role", "user")
     assert role() == "user"
-    # Another admin is not overruled.
+    # The page must not overwrite what another admin has changed meanwhile.
     page.click("td.end button")
     page.change_role("author")
     page.find("#notice button", "Undo")
@@ -250,7 +250,7 @@ def an_added_role_is_given_and_looked_for(page):
     page.browser.refresh()
     page.find(".filters [aria-label=Role] option:checked", "editor")
     page.wait(lambda: page.names() == ["becomes-editor"], "the filter is lost")
-    # Without an answer of the roles, those stay that always exist, and that of a user.
+    # If the list of roles does not arrive, the built-in roles and the user's own role can still be chosen.
     stop = page.inject(
         "{ const { fetch } = window; window.fetch = (path, ...rest) => path === '/roles'"
         " ? Response.json({detail: 'Service temporarily unavailable.'}, {status: 503}) : fetch(path, ...rest) }"
@@ -315,7 +315,7 @@ def a_password_is_set(page):
     server.create("new-password")
     page.open("admin")
     page.manage("new-password")
-    # Before the first try: the page has asked for the rule.
+    # The rule is shown before the first attempt, because the page has asked for it.
     page.find("dialog .new-password small", "4 to 72 bytes.")
     page.type("dialog [name=password]", "n" * 73)
     page.click("dialog button", "Set password")
