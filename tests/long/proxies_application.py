@@ -1,4 +1,4 @@
-"""An application in ASGI, for the servers of other makers, that reports what it receives."""
+"""An ASGI application that reports what it receives, and runs on third-party servers."""
 
 import asyncio
 import hashlib
@@ -11,14 +11,14 @@ from pathlib import Path
 from proxies_network import answers, free_port, until
 
 COMMANDS = {
-    # Speaks HTTP/2 after `Upgrade: h2c`, by default.
+    # hypercorn speaks HTTP/2 after `Upgrade: h2c` by default.
     "hypercorn": "hypercorn --log-level error --bind 127.0.0.1:PORT",
-    # With `websockets`, and without pings of its own.
+    # uvicorn uses `websockets`, and practically sends no pings of its own.
     "uvicorn": "uvicorn --log-level error --ws websockets --ws-ping-interval 1000 --port PORT",
 }
-# Seconds: when `/late` answers, and when `/events` sends one.
+# The seconds after which `/late` answers, and those after which `/events` sends an event.
 LATE, EVENTS_AT = 45, [0, 1, 45, 60]
-# The bytes that arrived of the last body to a path.
+# How many bytes of the last body to each path have arrived.
 progress = {}
 
 
@@ -64,7 +64,7 @@ async def events(send):
 
 
 async def echo(scope, receive, send):
-    """Sends the headers, and then every message back."""
+    """Sends the headers of the request, and then every message back."""
     await receive()
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.send", "text": json.dumps(headers_of(scope))})
@@ -74,7 +74,7 @@ async def echo(scope, receive, send):
 
 
 class ServedApplication:
-    """This application, served by one of `COMMANDS`."""
+    """This application on a server that is started by one of `COMMANDS`."""
 
     def __init__(self, server):
         self.server_port = free_port()

@@ -1,4 +1,4 @@
-"""Requests with bodies: the application gets all of it, and no decision waits for it."""
+"""Checks requests with bodies: the application gets the whole body, and no decision waits for it."""
 
 import contextlib
 import hashlib
@@ -9,16 +9,17 @@ import ssl
 import time
 from urllib.parse import urlsplit
 
-# Seconds. A proxy that announces a body to Rolegate and sends none took 5.
+# The seconds in which a decision must come. It took 5 through a proxy that announced a body to Rolegate and sent none.
 SOON = 3
 BODIES = [b"", b"x", b"GET /admin HTTP/1.1\r\nHost: app.example\r\n\r\n", b"\x00\xff" * 100_000]
 
 
 def send(connection, method, path, body, user=None, headers=()):
-    """The status, the report of the application if it is one, and the seconds that both took."""
+    """Sends a request, and returns the status, the report of the application if there is one, and the seconds that it
+    took."""
     began = time.monotonic()
     with contextlib.closing(connection):
-        # A proxy may refuse before it has read all.
+        # A proxy may refuse before it has read the whole body.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
             connection.request(method, path, body, dict([*headers, *([user.bearer] if user else [])]))
         response = connection.getresponse()
@@ -29,7 +30,7 @@ def send(connection, method, path, body, user=None, headers=()):
 
 def bodies(proxy, ann):
     for body in BODIES:
-        # An iterator is sent in chunks, without Content-Length.
+        # Python sends an iterator in chunks, without Content-Length.
         for sent in (lambda: body, lambda: iter([body[:7], body[7:]] if body else [])):
             for path, user, expected in (("/public/x", None, 200), ("/x", ann, 200), ("/x", None, 401),
                                          ("/admin", ann, 403)):
@@ -44,7 +45,7 @@ def bodies(proxy, ann):
 
 
 def kept_alive(proxy, ann):
-    """Nothing of a body is taken for the next request."""
+    """Checks that no part of a body is taken for the next request on the connection."""
     connection = proxy.http()
     for number in range(20):
         user = dict([ann.bearer]) if number % 3 else {}
@@ -56,7 +57,7 @@ def kept_alive(proxy, ann):
 
 
 def announced_bodies(ann):
-    """`/authorize` answers a request whose body never comes, and takes nothing after it for a request."""
+    """Checks that `/authorize` answers a request whose body never comes, and takes no later bytes for a request."""
     for length in (b"Content-Length: 100", b"Transfer-Encoding: chunked"):
         port, began = urlsplit(os.environ["FORWARD_URL"]).port, time.monotonic()
         with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:

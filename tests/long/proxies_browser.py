@@ -1,4 +1,4 @@
-"""A page of another origin uses a protected application, in Chromium."""
+"""Checks in Chromium how a page of another origin uses a protected application."""
 
 import http.server
 import json
@@ -37,7 +37,8 @@ class Pages(http.server.ThreadingHTTPServer):
 
 
 class CorsApplication(Application):
-    """Allows the pages of one origin, as libraries for CORS do, maybe with their cookies."""
+    """An application that allows the pages of one origin, as CORS libraries do, with their cookies if
+    `allows_credentials` is set."""
 
     allows_credentials = False
 

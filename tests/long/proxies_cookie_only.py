@@ -1,11 +1,11 @@
-"""Applications with an `Authorization` of their own: only the cookie of signing in decides."""
+"""Checks applications that use `Authorization` themselves, so that only the cookie of a sign-in decides."""
 
 from proxies_fake_rolegate import IDENTITY, FakeRolegate
 from proxies_network import until
 from proxies_process import IDENTITY as IDENTITY_HEADER
 from proxies_process import Proxy, configuration
 
-# What makes the route for any user one that the cookie decides, as docs/proxies/applications.md says.
+# The changes of docs/proxies/applications.md after which only the cookie decides on the route for any user.
 CHANGES = {
     "nginx": [("location / { auth_request", "location / { include rolegate-cookie-only.conf; auth_request")],
     "caddy": [('import rolegate "?"', 'import rolegate_cookie_only "?"')],
@@ -27,7 +27,8 @@ def changed(name):
 
 
 def seen_by_application(proxy, *headers):
-    """What an application gets of a request that Rolegate lets pass."""
+    """Sends a request that Rolegate lets pass, and returns the credentials and the identity that the application
+    gets."""
     response = proxy.ask("/x", *headers)
     assert response.status == 200, (proxy.name, headers, response.status, response.headers)
     headers = response.seen["headers"]
@@ -39,14 +40,15 @@ def seen_by_application(proxy, *headers):
 def cookie_only(name, application, ann):
     proxy = Proxy(name, application, changed(name))
     try:
-        # Rolegate itself: its own credentials do not count, and there is nothing to try a password for.
+        # With the real Rolegate, its own credentials in `Authorization` do not count, and no challenge invites a
+        # password.
         for header in ([ann.bearer], [ann.basic], []):
             for more in ([], [("Cookie", "__Host-rolegate=x")]):
                 challenges = proxy.expect(401, "/x", *header, *more).all("www-authenticate")
                 assert [it.split(" ")[0] for it in challenges] == ["Bearer"], (name, challenges)
         led = proxy.expect(303, "/x", ann.bearer, NAVIGATION)
         assert "/sign-in?return=%2Fx" in "".join(led.all("location")), (name, led.headers)
-        # The other routes are as they were. In Envoy, they are those of the same virtual host.
+        # The other routes still accept credentials. In Envoy, the change is for the whole virtual host.
         proxy.expect(403, "/admin/x", ann.bearer)
         if name != "envoy":
             proxy.expect(200, "/public/x", ann.bearer)
@@ -68,10 +70,10 @@ def decisions(proxy):
             assert seen_by_application(proxy, sent, COOKIE) == ([own], IDENTITY[1]), (proxy.name, own)
             what = (proxy.name, own, fake.asked)
             assert "rgs_" in "".join(fake.last("cookie")) and fake.last("x-forwarded-uri") == ["/x"], what
-            # Envoy sends it to Rolegate, which does not read it then.
+            # Envoy sends `Authorization` to Rolegate, which does not read it on such a route.
             assert proxy.name == "envoy" or not "".join(fake.last("authorization")), what
         assert seen_by_application(proxy, COOKIE)[0] == [], proxy.name
-        # On other routes, it is for Rolegate alone.
+        # On other routes, only Rolegate gets `Authorization`.
         if proxy.name != "envoy":
             proxy.expect(200, "/admin/x", ("Authorization", "Basic YTpi"), identity=IDENTITY)
     finally:

@@ -1,4 +1,4 @@
-"""Requests of browsers: what the proxy tells Rolegate of them, and which cookies the application gets."""
+"""Checks what a proxy tells Rolegate about the requests of browsers, and which cookies the application gets."""
 
 import json
 import time
@@ -13,7 +13,7 @@ SESSION = "rgs_" + "A" * 43
 # The cookies of Rolegate for applications, and those of its console.
 FOR_APPLICATIONS = [f"{name}={SESSION}" for name in ("__Host-rolegate", "__Secure-rolegate", "rolegate")]
 OWN = FOR_APPLICATIONS + [f"{name}={SESSION}" for name in ("__Host-rolegate-console", "rolegate-console")]
-# None is one of Rolegate's.
+# None of these is a cookie of Rolegate.
 OTHERS = ["a=1", "x__Host-rolegate=2", "__host-rolegate=3", "rolegates=4", "rolegate-consoles=5", "b=rolegate=6",
           'c="7, 8"', "d=", "__Host-session=9", "e=__Host-rolegate", "=10"]
 NAVIGATION = [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Site", "cross-site"), ("Accept", "text/html,*/*;q=0.8")]
@@ -22,7 +22,7 @@ FETCH = [("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Site", "same-origin"), ("Origin
 
 
 def lines_of_cookies():
-    """Lists of Cookie headers, and the cookies that the application must get of them."""
+    """Yields lists of `Cookie` headers, with the cookies that the application must get from them."""
     few = OTHERS[:2]
     for own in OWN:
         yield [own], []
@@ -58,20 +58,20 @@ def only_other_cookies_arrive(proxy):
             found, values = cookies_of(seen)
             what = (proxy.name, path, lines, values)
             assert found == others and SESSION not in str(seen), what
-            # As browsers send them, to the byte; without any, no header.
+            # The other cookies arrive byte for byte as browsers send them. Without any, there is no header.
             as_sent = [[separator.join(others)] if others else [] for separator in ("; ", ";")]
             assert len(lines) > 1 or values in as_sent, what
-    # More than browsers have, by somebody who tries: none of them arrives.
+    # An attacker may send more cookies than a browser has, and no session among them may arrive.
     many = "; ".join([*OWN * 5, "a=1", *OWN * 5])
     assert SESSION not in str(proxy.expect(200, "/public/x", ("Cookie", many)).seen), proxy.name
-    # A pattern that tried again from each blank would take 8 seconds or more.
+    # A pattern that started again at each blank would take 8 seconds or more.
     begun = time.monotonic()
     proxy.expect(200, "/public/x", ("Cookie", f"a=1;{' ' * 7000}x"))
     assert time.monotonic() - begun < 2, proxy.name
 
 
 def crumbs(name, application):
-    """HTTP/2 may divide the cookies among several headers."""
+    """Checks cookies that HTTP/2 divides among several headers."""
     files = configuration(name)
     for file, text in files.items():
         text = text.replace("listen 127.0.0.1:8088;", "listen 127.0.0.1:8088; listen 127.0.0.1:8089 http2;")
@@ -87,7 +87,7 @@ def crumbs(name, application):
                 status, body = ask_http2(connected(proxy.http2_port), pseudo + [("cookie", crumb) for crumb in order])
                 what = (name, path, order, status, body)
                 if status != 200:
-                    # HAProxy 2.6 refuses HTTP/2.
+                    # HAProxy 2.6 refuses HTTP/2 without TLS.
                     assert name == "haproxy" and status in (None, 400), what
                     continue
                 assert cookies_of(json.loads(body))[0] == ["a=1", "b=2"] and SESSION.encode() not in body, what
@@ -98,7 +98,7 @@ def crumbs(name, application):
 
 
 def decisions_know_the_request(proxy, fake):
-    """Rolegate gets one value of each header, and what the browser says nothing of is not there."""
+    """Checks that Rolegate gets one value of each header, and none that the browser did not send."""
     forged = [(f"X-Forwarded-{name}", value) for name, value in (
         ("Method", "GET"), ("Method", "HEAD"), ("Proto", "https"), ("Host", "evil.example"), ("Uri", "/sign-in"))]
     cookie, referer = ("Cookie", f"a=1; {OWN[0]}; b=2"), ("Referer", "http://app.example:8443/edit?c=d")
@@ -122,19 +122,20 @@ def decisions_know_the_request(proxy, fake):
                 assert not fake.last(name), what
             cookies = "".join(fake.last("cookie"))
             assert cookies.count(SESSION) == 1 and (proxy.name == "envoy" or "a=1" not in cookies), what
-    # Two cookies stay two.
+    # If the browser sends two session cookies, Rolegate must get both.
     for lines in ([f"{OWN[0]}; a=1; {OWN[0]}"], [OWN[0], OWN[0]]):
         fake.asked = []
         proxy.ask("/x", *(("Cookie", line) for line in lines))
         assert str(fake.last("cookie")).count(SESSION) == 2, (proxy.name, lines, fake.asked)
-    # A cookie in the value of another is none.
+    # A cookie inside the value of another one does not count.
     proxy.ask("/x", ("Cookie", f"a=1,{OWN[0]}; b=({OWN[1]})"))
     names = [pair.split("=")[0].strip() for value in fake.last("cookie") for pair in value.split(";")]
     assert not {own.split("=")[0] for own in OWN} & set(names), (proxy.name, fake.asked)
 
 
 def upgrades_are_changes(proxy, fake):
-    """Whatever else it says: a page of another site could open a WebSocket."""
+    """Checks that Rolegate learns about an upgrade whatever else the request says, because a page of another site could
+    open a WebSocket."""
     for more in ([], [("Sec-Fetch-Mode", "navigate")], [("X-Forwarded-Method", "GET")],
                  [("Authorization", "Basic YTpi")]):
         tunnel(proxy.connected(), "GET", "/x", [("Upgrade", "websocket"), *KEY, ("Cookie", OWN[0]), *more])
@@ -143,7 +144,8 @@ def upgrades_are_changes(proxy, fake):
 
 
 def passwords_tell_the_browser(proxy, fake):
-    """With Authorization, Rolegate gets no cookie, but all that says whether another site caused the request."""
+    """Checks that with `Authorization`, Rolegate gets no cookie, but every header that tells whether another site
+    caused the request."""
     for credentials in (("Authorization", "Basic YTpi"), ("Authorization", "Bearer x")):
         for method in ("GET", "POST"):
             for browser in (NAVIGATION, FETCH, [("Accept", "text/html")], []):
@@ -197,7 +199,8 @@ def schemes(response):
 
 
 def passwords_that_browsers_remember(proxy, ann):
-    """Another site changes nothing by a right password, and no dialog for a password opens in the way of a page."""
+    """Checks that another site cannot change anything by a remembered password, and that no password dialog opens in
+    place of the sign-in page."""
     cross_site = ("Sec-Fetch-Site", "cross-site")
     for mode in ("navigate", "no-cors"):
         for method in ("POST", "PUT", "DELETE"):
@@ -207,30 +210,30 @@ def passwords_that_browsers_remember(proxy, ann):
     first, _ = tunnel(proxy.connected(), "GET", "/x", [
         ("Upgrade", "websocket"), *KEY, ann.basic, cross_site, ("Sec-Fetch-Mode", "websocket")])
     assert first.startswith(b"HTTP/1.1 403"), (proxy.name, first)
-    # A link of another site leads here, and a page of the application may change something.
+    # A link on another site may lead here, and a page of the application may change something.
     proxy.expect(200, "/x", ann.basic, cross_site, ("Sec-Fetch-Mode", "navigate"), identity=ann.identity)
     own = (("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "cors"))
     proxy.expect(200, "/x", ann.basic, *own, method="POST", identity=ann.identity)
     own_cookie_twice = ("Cookie", f"{OWN[0]}; {OWN[0]}")
-    # A browser without Sec-Fetch-Mode accepts pages.
+    # A browser that does not send Sec-Fetch-Mode accepts HTML.
     accepts_pages = ("Accept", "text/html")
     wrong = ("Authorization", "Basic YTpi")
-    # Caddy says that a browser navigates which says nothing itself.
+    # Caddy says that a request is a navigation if the browser sends no Sec-Fetch-Mode and accepts HTML.
     pages, other_pages = [("Sec-Fetch-Mode", "navigate")], [accepts_pages]
     if proxy.name == "caddy":
         pages, other_pages = [*pages, accepts_pages], []
     for sent in ([own_cookie_twice, *NAVIGATION], [own_cookie_twice, accepts_pages]):
-        # nginx passes on the challenge that it reads.
+        # There must be no Basic challenge, although nginx passes on the challenge that it gets.
         assert "Basic" not in schemes(proxy.expect(303, "/x", *sent)), (proxy.name, sent)
     for sent in ([own_cookie_twice], [own_cookie_twice, *FETCH], FETCH, *([wrong, it] for it in other_pages)):
         refused = proxy.expect(401, "/x", *sent)
         assert schemes(refused) == ["Bearer"], (proxy.name, sent, refused.headers)
         assert not refused.all("location"), (proxy.name, sent, refused.headers)
-    # An outdated password keeps nobody from the page.
+    # A browser with an outdated password is still redirected to the sign-in page.
     for page in pages:
         led = proxy.expect(303, "/x", wrong, page)
         assert "".join(led.all("location")).startswith("/sign-in?return="), (proxy.name, led.headers)
-    # Programs learn that there is Basic.
+    # Programs learn from the challenge that they can use HTTP Basic.
     for sent in ([], [wrong], [wrong, *FETCH], [("Accept", "*/*")]):
         refused = proxy.expect(401, "/x", *sent)
         assert schemes(refused) == ["Basic", "Bearer"], (proxy.name, sent, refused.headers)

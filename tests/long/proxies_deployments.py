@@ -1,4 +1,4 @@
-"""The two deployments of the page to sign in at, over HTTPS: on the application's own host, and for a domain."""
+"""The two deployments of the sign-in page, over HTTPS: on the application's own host, and on one host for a domain."""
 
 import contextlib
 import os
@@ -17,12 +17,12 @@ APPLICATION, OTHER, PAGE = f"app.{DOMAIN}", f"other.{DOMAIN}", f"auth.{DOMAIN}"
 
 
 def https(name):
-    """The last block below HTTPS on the page of a proxy."""
+    """Returns the last code block below the heading HTTPS on the page of a proxy."""
     section = (ROOT / f"docs/proxies/{name}.md").read_text().partition("## HTTPS\n")[2].partition("\n## ")[0]
     return re.findall(r"```\w+\n(.*?)```", section, re.S)[-1]
 
 
-# What makes each configuration one for HTTPS.
+# The changes that make each configuration one for HTTPS.
 TLS = {
     "nginx": [("listen 127.0.0.1:8088;",
                "listen 127.0.0.1:8088 ssl http2; ssl_certificate cert.pem; ssl_certificate_key key.pem;")],
@@ -32,7 +32,7 @@ TLS = {
     "envoy": [("- filters:", https("envoy").lstrip() + "          filters:")],
     "traefik": [("http:\n", https("traefik") + "http:\n")],
 }
-# What removes the page from the host of the application.
+# The change that removes the sign-in page from the host of the application.
 WITHOUT_PAGE = {
     "nginx": (" *include rolegate-sign-in.conf;\n", ""),
     "caddy": ("\t*import rolegate_sign_in\n", ""),
@@ -42,7 +42,7 @@ WITHOUT_PAGE = {
 }
 
 
-# What makes the host of the page one that is no application's.
+# The change after which the host of the sign-in page is not that of an application.
 WITHOUT_MARK = {
     "nginx": ("Rolegate-Page application;", 'Rolegate-Page "";'),
     "caddy": ("\t*header_up Rolegate-Page application\n", ""),
@@ -79,20 +79,21 @@ def with_tls(name, has_page, is_marked=True):
 
 
 class Deployment:
-    """A proxy before the application; `page` is the one before the page, `urls` are the addresses of Rolegate."""
+    """A deployment for one kind of sign-in. `app` is the proxy before the application, `page` is the one before the
+    sign-in page, and `urls` are the addresses of Rolegate."""
 
     def __init__(self, kind, app, page, urls, cookie):
         self.kind, self.app, self.page, self.urls, self.cookie = kind, app, page, urls, cookie
         self.name = f"{app.name}, {kind}"
 
     def sign_in(self, username, password):
-        """The cookie of a sign-in by a form, as `name=value`."""
+        """Signs in by the form, and returns the cookie as `name=value`."""
         body = urlencode({"username": username, "password": password, "return": f"https://{self.app.host}/x"})
         headers = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
         response = self.page.exchange("POST", "/sign-in", headers, body=body)
         assert response.status == 303, (self.name, response.status, response.body[:500])
         line, *more = response.all("set-cookie")
-        # At the host of the page, where no application is, the console knows the person, too.
+        # At a host that has only the sign-in page, the console gets a cookie, too.
         consoles = [] if self.app is self.page else ["__Host-rolegate-console"]
         assert [it.split("=")[0] for it in more] == consoles, (self.name, more)
         cookie, *attributes = line.split("; ")
@@ -136,7 +137,7 @@ def domain(name, application):
 
 @contextlib.contextmanager
 def service(settings):
-    """Rolegate with these settings; yields its addresses."""
+    """Starts Rolegate with these settings, and yields its addresses."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "output")
         names = ["AUTH", "BEARER", "BASIC", "FORWARD_AUTH", "OPS", "POSTS"]

@@ -1,4 +1,5 @@
-"""Detours through the page to sign in at, in Chromium over HTTPS: each ends where a visit with a cookie would have."""
+"""Checks detours through the sign-in page, in Chromium over HTTPS. Each must end where a visit with a cookie would have
+ended."""
 
 import re
 
@@ -16,7 +17,7 @@ FORM = b'<!doctype html><form method="post" action="/save?e=f"><input name="text
 
 
 class Site(Application):
-    """Also has a form at `/edit`, and leads on from `/elsewhere/` to another host."""
+    """An application that also has a form at `/edit`, and redirects from `/elsewhere/` to another host."""
 
     class Handler(Application.Handler):
         def do_GET(self):
@@ -59,12 +60,12 @@ class Detours:
         return self.browser.find_element(By.TAG_NAME, "main").text
 
     def forget(self):
-        # Otherwise an address with the same fragment would not be loaded again.
+        # Without the blank page, an address with the same fragment would not be loaded again.
         self.browser.get("about:blank")
         self.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
 
     def end_sessions(self):
-        """Elsewhere: the cookies stay."""
+        """Ends the sessions by the API, so that the browser keeps its cookies."""
         user = self.person.user
         call("DELETE", f"/users/{user.id}/sessions", None, self.admin.token, self.deployment.urls)
 
@@ -75,13 +76,13 @@ class Detours:
             self.is_at_the_page()
             self.person.fill()
             self.wait_for(self.person.url + link)
-            # With the cookie, it is the same.
+            # A visit with the cookie must end at the same address.
             self.browser.get("about:blank")
             self.browser.get(self.person.url + link)
             self.wait_for(self.person.url + link)
 
     def back_and_on(self):
-        """Somebody who is signed in goes back to the page, which names them and leads nowhere by itself."""
+        """Checks that a signed-in user who goes back to the sign-in page is named there, and is not redirected."""
         link = self.person.url + "/x?a=1#/silences/new"
         for by_keyboard in (False, True):
             self.forget()
@@ -101,7 +102,7 @@ class Detours:
             self.wait_for(link)
 
     def somebody_else(self):
-        """Whoever was signed in before is signed out by that."""
+        """Checks that a sign-in as another user signs the previous user out."""
         self.forget()
         self.person.sign_in(self.person.url + "/x")
         self.browser.get(f"{self.page}?return={self.person.url}/x")
@@ -134,7 +135,7 @@ class Detours:
         self.wait_for(two)
         self.browser.close()
         self.browser.switch_to.window(tab)
-        # The form that was shown before still works, and so does the page when it is loaded again.
+        # The form in the first tab still works, also after a reload of the page.
         self.browser.refresh()
         assert f"You are {self.person.user.name}" in self.text(), (self.deployment.name, self.text())
         self.person.fill()
@@ -156,7 +157,8 @@ class Detours:
         self.browser.switch_to.window(tab)
 
     def dead_cookie_and_bookmark(self):
-        """Without a return address, people go to the root of the host of the page."""
+        """Checks a cookie whose session has ended. Without a return address, the sign-in leads to the root of the
+        page's host."""
         self.forget()
         self.person.sign_in(self.person.url + "/x")
         self.end_sessions()
@@ -205,7 +207,8 @@ class Detours:
         self.wait_for(self.person.url + "/")
 
     def two_good_sessions(self):
-        """A host of the domain sets another one, for a path, so that it does not reach the page."""
+        """Checks two valid sessions. A host of the domain has set another cookie for a path, so that it does not reach
+        the sign-in page."""
         if self.deployment.app is self.deployment.page:
             return
         self.forget()

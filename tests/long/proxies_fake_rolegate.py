@@ -1,4 +1,4 @@
-"""In place of Rolegate: the same answer to every request, for a proxy that asks by HTTP or for Envoy."""
+"""Stands in for Rolegate with the same answer to every request, for proxies that ask by HTTP and for Envoy."""
 
 import http.server
 import threading
@@ -10,7 +10,7 @@ from envoy_data_plane.envoy.service.auth.v3 import CheckRequest, CheckResponse, 
 from envoy_data_plane.envoy.type.v3 import HttpStatus
 from envoy_data_plane.google.rpc import Status
 
-# What Rolegate answers to Envoy with these statuses; others are gRPC errors.
+# The codes in Rolegate's answers to Envoy for these statuses. Other statuses are gRPC errors.
 CODES = {200: grpc.StatusCode.OK, 303: grpc.StatusCode.UNAUTHENTICATED, 429: grpc.StatusCode.RESOURCE_EXHAUSTED,
          503: grpc.StatusCode.UNAVAILABLE}
 IDENTITY = (7, "ann", "user")
@@ -22,10 +22,11 @@ HEADERS = {
 
 
 class FakeRolegate:
-    """Answers with `status`, and `Retry-After: 7` if that is an error, on `port`."""
+    """A server on `port` that answers with `status`, and with `Retry-After: 7` if that is an error."""
 
     def __init__(self, is_grpc):
-        # The headers of the last request, in lower case, with what Envoy says as others do in headers.
+        # `asked` has the headers of the last request in lower case. For Envoy, the parts of its message are added as
+        # the headers of other proxies.
         self.status, self.asked = 503, []
         self._start_grpc() if is_grpc else self._start_http()
 

@@ -1,21 +1,22 @@
-"""Configurations in which a line was forgotten: they refuse, or ask Rolegate, and let nobody through."""
+"""Checks configurations in which a line was forgotten: they refuse or ask Rolegate, and never let a request pass
+without a decision."""
 
 from proxies_process import Proxy, changed, configuration
 
-# Locations of nginx without an auth_request of their own.
+# Locations of nginx that have no `auth_request` of their own.
 LOCATIONS = """location /static/ { proxy_pass http://application; }
         location ~ [.]txt$ { proxy_pass http://application; }
         location = /exact { try_files /none @application; }
         location @application { proxy_pass http://application; }
         location /public/ {"""
-# One more backend of HAProxy, without a rule of its own.
+# Another backend of HAProxy that has no rule of its own.
 BACKEND = "    use_backend other if { path_beg /static/ }\n    default_backend application\n"
 OTHER = "\nbackend other\n    server other 127.0.0.1:8080\n"
 
 
 class ReadyProxy(Proxy):
     def is_ready(self):
-        # Proxy waits for another path, which may be refused here.
+        # The base class waits for another path, which may be refused here.
         return self.exchange("GET", "/sign-in", []).status == 200
 
 
@@ -49,7 +50,7 @@ def nobody_passes(path, ann, admin):
 
 
 def locations_of_nginx(ann, _):
-    """They ask for any user, whichever of the two files the server includes."""
+    """Such locations require any user, whichever of the two files the server includes."""
     files = changed(configuration("nginx"), "nginx.conf", "location /public/ {", LOCATIONS)
     check = any_user_passes(ann, "/static/x", "/x.txt", "/exact")
     yield files, check
@@ -58,7 +59,8 @@ def locations_of_nginx(ann, _):
 
 
 def routes_of_caddy(ann, admin):
-    """A route that imports no decision is 500, and so is every route of a site that imports no check of headers."""
+    """A route without an imported decision gives a 500, and so does every route of a site without the imported check of
+    headers."""
     files = configuration("caddy")
     for line, path in (('import rolegate "?"\n', "/x"), ('import rolegate "?roles=admin"\n', "/admin/x"),
                        ("import rolegate_public\n", "/public/x")):
@@ -68,13 +70,13 @@ def routes_of_caddy(ann, admin):
 
 
 def backend_of_haproxy(ann, _):
-    """It is for any user."""
+    """Such a backend requires any user."""
     files = changed(configuration("haproxy"), "haproxy.cfg", "    default_backend application\n", BACKEND)
     yield files | {"haproxy.cfg": files["haproxy.cfg"] + OTHER}, any_user_passes(ann, "/static/x")
 
 
 def routers_of_traefik(ann, admin):
-    """A router without one of these middlewares is 500."""
+    """A router without one of these middlewares gives a 500."""
     files = configuration("traefik")
     for router, path, forgotten in (
             ("[rolegate, users, private, no-credentials]", "/x", "rolegate, "),

@@ -1,4 +1,4 @@
-"""Headers and trailers by which a client may pass for somebody else, or ask for another path."""
+"""Checks headers and trailers by which a client might pass for another user, or ask for another path."""
 
 import contextlib
 import socketserver
@@ -14,26 +14,27 @@ REMOTE = ["Remote-User", "X-Remote-User", "X-WEBAUTH-USER", "X-Forwarded-User", 
 NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
          "Rolegate-User_Id", "rolegate_username", "Rolegate-Username", "rolegate.role", "Rolegate.User-Id",
          "Rolegate.User.Id", "rolegate.username", "Rolegate+Role", "rolegate~user-id",
-         # Applications take these for an identity, in any spelling that their servers make the same of.
+         # Applications take these headers for an identity, in any spelling that their servers treat as the same.
          *REMOTE, *(name.lower() for name in REMOTE), *(name.replace("-", "_") for name in REMOTE),
          "REMOTE-USER", "Remote.User", "remote~user", "X.Remote-User", "X-Remote+User", "X.WEBAUTH.USER",
          "X!Forwarded!User"]
-# Applications take these for the path, the client or the address of the application.
+# Applications take these headers for the path, the client or their own address.
 MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Forwarded-For",
               "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "X-Forwarded",
               "X-Original-Host", "X-Original-Method", "X-Rewrite-Path",
               *(f"X-Forwarded-{name}" for name in ("Email", "Groups", "Method", "Path", "Port", "Preferred-Username",
                                                    "Scheme", "Server", "Ssl", "Uri", "User"))]
-# Only patterns remove these.
+# A proxy removes these headers only if its configuration uses patterns.
 MORE_MISLEADING = ["X-Forwarded-Else", "X-ForwardedElse", "X-Original-Else", "X-Rewrite-Else"]
-# By which a client would name its request in logs and traces.
+# Headers by which a client would name its request in logs and traces.
 NAMING = ["X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate"]
 UNDERSCORES = ["SCRIPT_NAME", "X_Original_URL", "X-Original_URL", "X_Forwarded-For"]
 
 
 def forged_identities(proxy, ann):
     each = [it for name in NAMES for it in ([(name, "1")], [(name, "1"), (name, "admin")], [(name, "")])]
-    # Envoy refuses requests with "_" in a name, which would hide what becomes of the others.
+    # Envoy refuses a request with "_" in a name, so one request goes without these names. Otherwise the others would
+    # not be tested.
     without_underscores = [(name, "1") for name in NAMES if "_" not in name]
     for forged in [*each, without_underscores, [(name, "1") for name in NAMES]]:
         proxy.expect([200, 400], "/public/x", *forged)
@@ -43,7 +44,7 @@ def forged_identities(proxy, ann):
 
 
 def removed_identities(proxy, ann, admin):
-    """RFC 9110, section 7.6.1: a proxy removes the headers that Connection names."""
+    """Checks headers that `Connection` names, because a proxy removes these (RFC 9110, section 7.6.1)."""
     refused = [403] if proxy.name == "traefik" else [400]
     for named in ("Rolegate-Role", "close, rolegate-role, rolegate-user-id", "upgrade, ROLEGATE-USERNAME",
                   "Remote-User", "close, remote-email"):
@@ -57,24 +58,24 @@ def misleading_headers(proxy, ann):
     for name in names:
         for value in (FORGED, "/admin"):
             for path, headers, identity in (("/public/x", [], None), ("/x", [ann.bearer], ann.identity)):
-                # Envoy refuses names with "_".
+                # Envoy refuses headers with "_" in the name.
                 seen = proxy.expect([200, 400], path, *headers, (name, value), (name, value), identity=identity).seen
                 received = seen["headers"] if seen else []
                 assert all(value not in text for _, text in received), (proxy.name, name, value, received)
 
 
 def headers_for_rolegate(proxy, ann):
-    """A client chooses nothing but the credentials that Rolegate gets."""
+    """Checks that a client chooses nothing that Rolegate gets but the credentials."""
     for path, status in (("/x", 401), ("/admin/x", 403)):
         credentials = [ann.bearer] if status == 403 else []
         chosen = proxy.expect(status, path, *credentials, ("X-Request-Id", FORGED), ("Traceparent", FORGED))
         assert all(FORGED not in value for _, value in chosen.headers), (proxy.name, path, chosen.headers)
-    # nginx and HAProxy have lower limits themselves.
+    # nginx and HAProxy have lower limits of their own.
     if proxy.name not in ("nginx", "haproxy"):
         large = ("Cookie", "a=" + "x" * 18_000)
         proxy.expect(200, "/x", ann.bearer, large, identity=ann.identity)
         proxy.expect(403, "/admin/x", ann.bearer, large)
-    # Traefik tells Rolegate the path.
+    # The other proxies, such as Traefik, also send the path to Rolegate in a header.
     if proxy.name in ("caddy", "envoy"):
         proxy.expect(200, "/x?" + "x" * 18_000, ann.bearer, identity=ann.identity)
 
@@ -85,7 +86,7 @@ def told_about_the_client(proxy):
     received = {name.lower(): value for name, value in seen["headers"]}
     what = (proxy.name, received)
     assert received["host"] == "app.example:8443" and received["x-forwarded-proto"] == "http", what
-    # Envoy has no address for its own machine but that of its network.
+    # Envoy reports the address in its network for its own machine.
     assert received["x-forwarded-for"] == "127.0.0.1" or proxy.name == "envoy", what
     assert received["x-forwarded-for"] != "203.0.113.5" and "," not in received["x-forwarded-for"], what
 
@@ -113,7 +114,7 @@ def exchange_bytes(connection, sent):
 
 
 def bodies_of_preflights(name):
-    """HTTP/2 needs no length before a body: none arrives."""
+    """Checks that the body of a preflight does not arrive, although HTTP/2 needs no length before a body."""
     files, application = configuration(name), Recorder()
     for file, text in files.items():
         text = text.replace("listen 127.0.0.1:8088;", "listen 127.0.0.1:8088; listen 127.0.0.1:8089 http2;")
@@ -128,16 +129,16 @@ def bodies_of_preflights(name):
                 ("origin", "https://page.example"), ("access-control-request-method", "PUT"), *length])
             client.send_data(1, FORGED.encode(), end_stream=True)
             exchange_bytes(connected(proxy.http2_port), client.data_to_send())
-        # Caddy sends the first byte as a chunk of its own.
+        # The first byte is left out, because Caddy sends it as a chunk of its own.
         assert FORGED[1:].encode() not in application.received, (name, application.received)
-        # These pass it on, so they speak HTTP/2.
+        # nginx and Caddy pass the preflight on, which shows that they speak HTTP/2.
         assert b"OPTIONS /x" in application.received or name not in ("nginx", "caddy"), (name, application.received)
     finally:
         proxy.stop()
 
 
 def trailers(proxy, ann):
-    """No trailer arrives: an application may take it for a header."""
+    """Checks that no trailer arrives, because an application may take it for a header."""
     trailer = "".join(f"{name}: {value}\r\n" for name, value in IDENTITY)
     body = f"5\r\nhello\r\n0\r\n{trailer}\r\n".encode()
     for announced in ([], [("Trailer", "Rolegate-Role"), ("TE", "trailers")]):
@@ -155,6 +156,6 @@ def trailers(proxy, ann):
                 exchange_bytes(proxy.connected("h2"), client.data_to_send())
             received = proxy.application.received
             assert FORGED.encode() not in received, (proxy.name, announced, path, received)
-    # The recorder works.
+    # This shows that the recorder works.
     exchange_bytes(proxy.connected(), head("GET", "/public/x", [("Connection", "close")]))
     assert b"/public/x" in proxy.application.received, proxy.name

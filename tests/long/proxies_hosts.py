@@ -1,5 +1,5 @@
-"""One sign-in for several hosts, with the configurations of docs/tutorials/one-sign-in.md and docs/proxies: what each host
-passes on, what it keeps back, what one more host costs, and the pages in Chromium."""
+"""Checks one sign-in for several hosts, with the configurations of docs/tutorials/one-sign-in.md and docs/proxies: what
+each host passes on, what it removes, how many lines one more host needs, and the pages in Chromium."""
 
 import contextlib
 import re
@@ -15,9 +15,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 SECOND, PAGE = f"app2.{DOMAIN}", f"auth.{DOMAIN}"
-# Lines that one more host may have.
+# The most lines that the configuration of one more host may have.
 LINES = {"nginx": 12, "caddy": 12, "haproxy": 12, "envoy": 30, "traefik": 30}
-# What the pages need, and how Rolegate answers without a session.
+# The requests that the pages make, and the status of each without a session.
 OF_THE_PAGE = [
     ("GET", "/", 200), ("GET", "/sign-in", 200), ("GET", "/sign-in/base.css", 200), ("GET", "/sign-out", 200),
     ("GET", "/set-password", 200), ("GET", "/password-policy", 200), ("POST", "/password-link", 400), ("PUT", "/password", 400),
@@ -29,9 +29,9 @@ OF_THE_PAGE = [
 OF_NO_PAGE = ["/login", "/users", "/users/1", "/console/", "/register", "/authorize", "/introspect", "/openapi.json", "/docs/",
               "/public", "/audit", "/posts", "/profile", "/profile/passwords", "/accounts", "/sign-inx", "/me/x", "/logout",
               "/sign-in/../users", "//users", "/%75sers", "/sign-in%2f..%2fusers"]
-# Ordinary names of files.
+# Paths with ordinary names of files.
 FILES = ["/50%25%20off.txt", "/.~lock.letter.odt%23", "/a;b", "/%20x", "/...", "/what%3F", "/a%5Cb"]
-# The first host of Envoy still has the rules by path of the shipped file.
+# In Envoy's configuration, the first host still has the rules by path of the shipped file.
 PATHS = {APPLICATION: ["/x", "/admin/x"], SECOND: ["/x", "/public/x", "/admin/x"]}
 FORM = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
 FETCH = """
@@ -52,7 +52,7 @@ def blocks(page, language):
 
 
 def one_more_host(name):
-    """The lines of the second application's host."""
+    """Returns the lines of the configuration for the second application's host."""
     if name in ("nginx", "caddy"):
         (text,) = blocks("tutorials/one-sign-in.md", name)
         pattern = r"^    server {(?:(?!^    }).)*app2(?:(?!^    }).)*^    }$" if name == "nginx" else r"^https://app2(?:.)*?^}$"
@@ -66,7 +66,7 @@ def one_more_host(name):
 def files_of(name):
     if name in ("nginx", "caddy"):
         (text,) = blocks("tutorials/one-sign-in.md", name)
-        # The command of the test says where the file of nginx's process is.
+        # The command of the test names the file for nginx's process id.
         text = text.replace("pid nginx.pid;\n", "")
         return configuration(name) | certificate() | {{"nginx": "nginx.conf", "caddy": "Caddyfile"}[name]: text}
     files = with_tls(name, name != "envoy")
@@ -88,7 +88,7 @@ def files_of(name):
 
 
 class Hosts:
-    """A proxy before three hosts, and Rolegate for them."""
+    """A proxy before three hosts, and the Rolegate that it asks."""
 
     def __init__(self, proxy, urls, second, user, admin):
         self.proxy, self.urls, self.second, self.user, self.admin = proxy, urls, second, user, admin
@@ -101,7 +101,7 @@ class Hosts:
         return self.proxy.exchange(method, path, headers, f"{name}:{self.proxy.port}", body)
 
     def sign_in(self, username, password):
-        """The cookies of a sign-in, in one header."""
+        """Signs in, and returns the cookies in one header."""
         body = urlencode({"username": username, "password": password, "return": f"{self.url(SECOND)}/x"})
         response = self.ask(PAGE, "POST", "/sign-in", *FORM, body=body)
         assert response.status == 303, (self.name, response.status, response.body[:500])
@@ -133,7 +133,7 @@ def several_hosts(name, make_user, password, make_application=Application):
 
 
 def seen_of(hosts, name, *headers, method="GET", path="/x"):
-    """What the application of this host received, and the other did not."""
+    """Sends a request, checks that only the application of this host received it, and returns the response."""
     application = hosts.second if name == SECOND else hosts.proxy.application
     other = hosts.proxy.application if name == SECOND else hosts.second
     before, before_other = application.received, other.received
@@ -152,7 +152,7 @@ def no_host_gets_credentials(hosts, password):
                 assert "rolegate=" not in seen and "console=" not in seen and "uthorization" not in seen, (hosts.name, seen)
                 assert '"admin"' in seen and ("theme=dark" in seen) == (cookie in sent), (hosts.name, seen)
         for path in [*PATHS[name], "/sign-in", "/account", "/me"]:
-            # Not the page either: it is at one host.
+            # This is also true for the sign-in page, because it is only at its own host.
             assert hosts.ask(name, "GET", path).status == 401, (hosts.name, name, path)
 
 
@@ -172,7 +172,8 @@ def the_host_of_the_page(hosts):
 
 
 def the_first_host(hosts):
-    """It is one with one requirement, too, unless it still has the rules by path of the shipped file."""
+    """Checks that the first host has one requirement, too, unless it still has the rules by path of the shipped
+    file."""
     if hosts.proxy.name == "envoy":
         return
     for path in ("/public/x", "/sign-in", *FILES):
@@ -181,7 +182,7 @@ def the_first_host(hosts):
 
 
 def ordinary_files(hosts):
-    """A host with one requirement passes every path, and COPY and MOVE between all of its own."""
+    """Checks that a host with one requirement passes every path, and COPY and MOVE between its own paths."""
     here, elsewhere = hosts.url(SECOND), hosts.url(APPLICATION)
     for path in FILES:
         response = seen_of(hosts, SECOND, hosts.admin.bearer, path=path)
@@ -229,7 +230,8 @@ def signs_in_once(browser, hosts, password):
 
 
 def no_page_lacks_anything(browser, hosts):
-    """Nothing that a page of the account or of a link asks for is missing at the host of the page."""
+    """Checks that the host of the page serves everything that the account page and the page of a password link ask
+    for."""
     link = call("POST", f"/users/{hosts.user.id}/password-link", {}, hosts.admin.token, hosts.urls)["url"]
     fragment = urlsplit(link).fragment
     for path, text in (("/", "API keys"), (f"/set-password#{fragment}", hosts.user.name), ("/sign-out", "Sign out")):
@@ -240,7 +242,7 @@ def no_page_lacks_anything(browser, hosts):
 
 
 def uses_the_other_application(browser, hosts):
-    """The application alone says which pages may use it, with the cookie too, and behind every proxy alike."""
+    """Checks that only the application decides which pages may use it, also with the cookie and behind every proxy."""
     there = hosts.url(SECOND)
     browser.get(f"{hosts.url(APPLICATION)}/x")
     for options in ({}, {"method": "PUT", "headers": {"Content-Type": "application/json"}}, {"method": "POST"}):

@@ -1,4 +1,4 @@
-"""Applications that a proxy asks by FastCGI or uwsgi, in place of HTTP: what they get of a request, and what they do not."""
+"""Checks which parts of a request reach applications that a proxy calls by FastCGI or uwsgi in place of HTTP."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from proxies_process import ROOT, Proxy, changed, configuration
 from proxies_upgrades import FORGED
 
 RESPONSE = "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n"
-# The kinds of records of FastCGI.
+# The types of FastCGI records.
 BEGIN, END, PARAMS, STDIN, STDOUT = 1, 3, 4, 5, 6
-# Of nginx, the lines before the application; of the others, what makes theirs one that speaks FastCGI.
+# The lines that put a FastCGI or uwsgi application behind each proxy.
 NGINX = "proxy_pass http://application;"
 SHIPPED = "include rolegate-{0}.conf; {0}_pass 127.0.0.1:8080;"
 FORGOTTEN = "{0}_param REQUEST_URI $request_uri; {0}_param REQUEST_METHOD $request_method; {0}_pass 127.0.0.1:8080;"
@@ -29,7 +29,8 @@ HAPROXY = ("    server application 127.0.0.1:8080\n",
 
 
 class Interface(socketserver.ThreadingTCPServer):
-    """An application that answers with its parameters. The HTTP headers among them are called as in HTTP."""
+    """An application that answers with its parameters. It reports the HTTP headers among them under their names in
+    HTTP."""
 
     daemon_threads = True
 
@@ -39,7 +40,7 @@ class Interface(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_):
-        """Proxies close connections at any time."""
+        """Ignores the error, because proxies close connections at any time."""
 
     def report(self, params):
         self.received += 1
@@ -78,7 +79,7 @@ class FastCgi(Interface):
 
 
 def pairs_of(params):
-    """The names and values of FastCGI, whose lengths have one byte or four."""
+    """Yields the names and values of FastCGI, whose lengths take one byte or four."""
     at = 0
 
     def length():
@@ -106,13 +107,13 @@ class Uwsgi(Interface):
                     pair.append(content[2:2 + length].decode("latin-1"))
                     content = content[2 + length:]
                 params.append(tuple(pair))
-            # Otherwise the connection would be reset before nginx has read the answer.
+            # The body is read, because otherwise the connection would be reset before nginx has read the answer.
             self.rfile.read(int(dict(params).get("CONTENT_LENGTH") or 0))
             self.wfile.write(b"HTTP/1.1 200 OK\r\n" + self.server.report(params))
 
 
 class InterfaceProxy(Proxy):
-    """Checks REMOTE_USER, too, which is no header."""
+    """A proxy whose checks include REMOTE_USER, which is a parameter but no header."""
 
     def expect(self, status, path, *headers, identity=None, **options):
         response = super().expect(status, path, *headers, identity=identity, **options)
@@ -124,13 +125,13 @@ class InterfaceProxy(Proxy):
 
 
 def applications(name):
-    """Each application, with the files that put it behind this proxy."""
+    """Yields each kind of application, with the files that put it behind this proxy."""
     files = configuration(name)
     if name == "nginx":
         for application, kind in ((FastCgi, "fastcgi"), (Uwsgi, "uwsgi")):
             yield application, changed(files, "nginx.conf", NGINX, SHIPPED.format(kind))
     if name == "caddy":
-        # php_fastcgi looks for a file to run.
+        # `php_fastcgi` of Caddy looks for a file to run.
         yield FastCgi, changed(files, "Caddyfile", *CADDY) | {"index.php": ""}
     if name == "haproxy":
         yield FastCgi, changed(files, "haproxy.cfg", *HAPROXY)
@@ -170,7 +171,7 @@ def cookies(proxy):
             for path, identity in (("/public/x", None), ("/x", IDENTITY)):
                 seen = proxy.expect(200, path, *(("Cookie", line) for line in lines), identity=identity).seen
                 found, values = cookies_of(seen)
-                # No browser sends two lines, which Caddy joins by commas.
+                # Caddy joins two lines by a comma. This does not matter, because no browser sends two lines.
                 assert SESSION not in str(seen) and (len(lines) > 1 or found == others), (proxy.name, lines, values)
     finally:
         fake.stop()
@@ -178,12 +179,12 @@ def cookies(proxy):
 
 
 def names_are_the_same():
-    """The files for these have every name of that for proxy_pass."""
+    """Checks that the files for FastCGI and uwsgi have every name of the file for proxy_pass."""
     def names(file, pattern):
         text = (ROOT / "deploy/proxies/nginx" / file).read_text()
         return {name.upper().replace("-", "_") for name in re.findall(pattern, text, re.M)}
 
-    # The host of the request is passed as it is.
+    # `Host` is not among them, because it is passed unchanged.
     expected = names("rolegate-headers.conf", r"^proxy_set_header (\S+)") - {"HOST"} | {"PROXY"}
     for kind in ("fastcgi", "uwsgi"):
         found = names(f"rolegate-{kind}.conf", rf"^{kind}_param HTTP_(\S+) .* if_not_empty;$")
@@ -191,7 +192,7 @@ def names_are_the_same():
 
 
 def forgotten_files(ann):
-    """Without them, no header of a client reaches the application."""
+    """Checks that no header of a client reaches the application if these files are not included."""
     for make, kind in ((FastCgi, "fastcgi"), (Uwsgi, "uwsgi")):
         application = make()
         files = changed(configuration("nginx"), "nginx.conf", NGINX, FORGOTTEN.format(kind))

@@ -1,4 +1,4 @@
-"""HTTP byte by byte, and a relay that takes a service away or lets it hang."""
+"""Sends HTTP byte by byte, and has a relay that cuts a service off or lets it hang."""
 
 import http.client
 import json
@@ -35,7 +35,7 @@ def answers(port, path):
 
 
 def call(method, path, body, token=None, urls=os.environ):
-    """Calls the bearer API of Rolegate itself."""
+    """Calls the bearer address of Rolegate itself."""
     request = urllib.request.Request(urls["BEARER_URL"] + path, json.dumps(body).encode(), method=method)
     request.add_header("Content-Type", "application/json")
     if token:
@@ -58,7 +58,7 @@ class Response:
 
 
 def connected(port, tls_name=None, protocols=()):
-    """A connection, in TLS to a host of this name if there is one, with any certificate, for one of these protocols."""
+    """Opens a connection. With a name, it uses TLS for that host and these protocols, and accepts any certificate."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=90)
     if not tls_name:
         return connection
@@ -69,7 +69,7 @@ def connected(port, tls_name=None, protocols=()):
 
 
 class HttpConnection(http.client.HTTPConnection):
-    """A client of HTTP/1.1, in TLS to a host of this name if there is one."""
+    """A client of HTTP/1.1, which uses TLS if there is the name of a host."""
 
     def __init__(self, port, tls_name=None):
         super().__init__(tls_name or "127.0.0.1", port)
@@ -80,7 +80,8 @@ class HttpConnection(http.client.HTTPConnection):
 
 
 def is_complete(received, method):
-    """Envoy closes a connection only a second after it has refused a request before its end."""
+    """Returns whether the response is complete. Envoy closes a connection only a second after it has refused an
+    unfinished request."""
     head, end, body = received.partition(b"\r\n\r\n")
     length = re.search(rb"\r\ncontent-length: *([0-9]+)", head, re.I)
     is_chunked = re.search(rb"\r\ntransfer-encoding:", head, re.I)
@@ -90,7 +91,7 @@ def is_complete(received, method):
 
 
 def exchange(port, method, path, headers, host="app.example", body="", tls_name=None):
-    """Sends exactly these headers, and reads one response. A proxy may answer before it has read all."""
+    """Sends exactly these headers, and reads one response. A proxy may answer before it has read everything."""
     lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers]
     lines += [f"Content-Length: {len(body)}"] if body else []
@@ -121,7 +122,7 @@ class Relay:
         self.forward()
 
     def forward(self, to=None, delay=0):
-        """To another port than that of `url`, or only after some seconds."""
+        """Forwards connections, optionally to another port than that of `url`, or only after some seconds."""
         target = ("127.0.0.1", to) if to else self.target
         self._restart(lambda near: self._connect(near, target, delay))
 
@@ -130,10 +131,10 @@ class Relay:
         self._restart(lambda _: None)
 
     def refuse(self):
-        """Closes every connection, and refuses new ones."""
+        """Closes every connection and refuses new ones."""
         with self.lock:
             if self.listener:
-                # Wakes the thread that accepts.
+                # This wakes the accepting thread.
                 self.listener.shutdown(socket.SHUT_RDWR)
                 self.listener.close()
                 self.listener = None

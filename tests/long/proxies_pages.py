@@ -1,4 +1,5 @@
-"""Pages of ours in the place of an application's, and what browsers keep, through each proxy in both deployments."""
+"""Checks Rolegate's own pages in place of an application's, and what browsers cache, through each proxy in both
+deployments."""
 
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -19,7 +20,7 @@ OURS = "Of the application"
 
 
 def host_of_page(deployment):
-    """In links of pages at the application's host."""
+    """Returns how links on the application's host name the host of the sign-in page."""
     return "" if deployment.app is deployment.page else f"https://{deployment.page.host}"
 
 
@@ -50,7 +51,8 @@ def refused_people(deployment, user, admin, cookie):
         query = query.replace("&quot;", '"')
         for link in ("/sign-in/base.css", f"/sign-in{query}", f"/sign-out{query}"):
             assert f'href="{host}{link}' in text, (link, *what)
-    # Scripts, programs, callers with credentials, other sites and the application's own refusals.
+    # These get no page: scripts, programs, callers with credentials, requests from other sites, and the application's
+    # own refusals.
     for headers in ([cookie], [cookie, ("Sec-Fetch-Mode", "cors")], [cookie, ("Accept", "application/json")],
                     [user.bearer, *NAVIGATION], [cookie, user.bearer, *NAVIGATION], [user.basic]):
         response = expect(deployment, 403, *headers, path=path)
@@ -69,11 +71,11 @@ def unclear_addresses(deployment, cookie):
                 response = deployment.app.ask(path, *headers, method=method, body="a" if method == "POST" else "")
                 what = (deployment.name, path, response.status, response.headers, response.body[:300])
                 if response.seen is not None or response.status in (401, 403, 303):
-                    # Some proxies make a plain path of it.
+                    # Some proxies normalize this to a plain path.
                     assert "%2e" in path or deployment.app.name == "traefik" and path in ("/a/.", "/a//b", "//"), what
                     continue
                 assert response.status == 400, what
-                # nginx itself refuses what is above the root.
+                # nginx itself refuses a path above the root.
                 is_told = deployment.app.name != "nginx" or not path.startswith("/..")
                 assert not is_told or b"can be read in more than one way" in response.body, what
 
@@ -89,7 +91,7 @@ def what_browsers_keep(deployment, cookie, user):
 
 
 def signing_out(deployment, pair):
-    """By the links of an application, until the form is there."""
+    """Signs out by the links of an application, until the sign-in form is shown."""
     app, page = deployment.app, deployment.page
     back = "/page?a=1" if app is page else f"https://{app.host}/page?a=1"
     response = page.exchange("POST", "/sign-out", [SAME, FORM, ("Cookie", pair)], body=f"return={quote(back)}")
@@ -108,7 +110,7 @@ def signing_out(deployment, pair):
 
 
 def pages_in_chromium(person):
-    """The person has no session, and no role but user."""
+    """Checks the pages in Chromium. The person has no session, and only the role user."""
     explanations_in_chromium(person)
     refused_in_chromium(person)
     frames_in_chromium(person)
@@ -125,7 +127,7 @@ def wait_for(person, text):
 
 
 def opens(person, path):
-    """With the sign-in, if there is no session."""
+    """Opens a page of the application, and signs in if there is no session."""
     person.browser.get(person.url + path)
     if "/sign-in" in person.browser.current_url:
         person.fill()
@@ -133,13 +135,14 @@ def opens(person, path):
 
 
 def is_accessible(person):
-    """In light and dark colors, on a wide screen and on one of 320 pixels (WCAG 1.4.10, Reflow)."""
+    """Checks accessibility in light and dark colors, on a wide screen and on one of 320 pixels (WCAG 1.4.10,
+    Reflow)."""
     for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320), ("dark", 320)):
         feature = {"name": "prefers-color-scheme", "value": scheme}
         person.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
         metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == 320}
         person.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        # A policy forbids scripts of the page, not those of the driver.
+        # The page's policy forbids scripts of the page, but not those of the driver.
         person.browser.execute_script(AXE.read_text())
         found = person.browser.execute_async_script(
             "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
@@ -155,7 +158,8 @@ def is_accessible(person):
 
 
 def explanations_in_chromium(person):
-    """Of an address that does not pass, of one that nobody is led back to, and of a page without HTTPS."""
+    """Checks the explanations of an ambiguous address, of a return address that is not allowed, and of a page without
+    HTTPS."""
     browser, deployment = person.browser, person.deployment
     browser.get(f"{person.url}/files/a%2Fb")
     wait_for(person, "This address is ambiguous")
@@ -166,7 +170,7 @@ def explanations_in_chromium(person):
     browser.get(f"https://{deployment.page.host}/sign-out?return=https://evil.example/x")
     wait_for(person, "you will not return to the page that you came from")
     is_accessible(person)
-    # No browser has been told to use HTTPS at this host.
+    # This host has never told a browser to use HTTPS.
     port = urlsplit(deployment.urls["BEARER_URL"]).port
     browser.get(f"http://plain.{DOMAIN}:{port}/sign-in")
     wait_for(person, f"ssh -L {port}:localhost:{port} plain.{DOMAIN}")
@@ -181,7 +185,7 @@ def refused_in_chromium(person):
     assert browser.current_url == f"{person.url}/admin/x?a=1", browser.current_url
     wait_for(person, f"You are signed in as {person.user.name}, who may not open this page.")
     is_accessible(person)
-    # By keyboard.
+    # The link can be reached by the keyboard.
     ActionChains(browser).send_keys(Keys.TAB).perform()
     assert browser.switch_to.active_element.text == "Sign in as somebody else", person.deployment.name
     ActionChains(browser).send_keys(Keys.ENTER).perform()
@@ -214,7 +218,8 @@ def frames_in_chromium(person):
 
 
 def back_after_signing_out(person):
-    """No page of the application is shown again, neither that to which a sign-in led nor one after it."""
+    """Checks that going back after a sign-out shows no page of the application, neither the one after the sign-in nor a
+    later one."""
     browser, page = person.browser, f"https://{person.deployment.page.host}"
     person.sign_out_elsewhere()
     opens(person, "/page")

@@ -1,26 +1,26 @@
-"""Paths that an application may read in another way than the proxy, and those that must pass."""
+"""Checks paths that an application may read in another way than the proxy, and paths that must pass."""
 
 import re
 
-# Each may be /admin to an application that decodes, normalizes or trims more than the proxy.
+# Each of these may be `/admin` to an application that decodes, normalizes or trims more than the proxy.
 DISGUISED = ["/public/../admin", "/public/%2e%2e/admin", "/public/.%2E/admin", "//admin", "/public//../admin",
              "/public/..;/admin", "/public/..%3b/admin", "/public%3b/../admin", "/public/..%00/admin",
              "/public/;/../admin", "/public;/../admin", "/public%2f..%2fadmin", "/public/..%2fadmin",
              "/public/..%5cadmin", "/public/..\\admin", "/%61dmin", "/ADMIN", "/./admin",
              "/%2fadmin", "/admin%2f", "/admin;x", "/;/admin", "/public/%252e%252e/admin", "/public/..%252fadmin",
              "/public/../../admin", "/public/...//admin", "http://other/admin", "/public/..", "/public/.../admin",
-             # Overlong UTF-8, and bytes that a decoder may drop.
+             # These have overlong UTF-8, and bytes that a decoder may drop.
              "/public/%c0%ae%c0%ae/admin", "/public/%C0%AE./admin", "/public/%e0%80%ae%e0%80%ae/admin",
              "/public/%f0%80%80%ae./admin", "/public/\xc0\xae\xc0\xae/admin", "/public/%ff../admin",
              "/public/%80../admin", "/public/%c3../admin", "/public/%ed%a0%80../admin", "/public/%f4%90%80%80../admin",
-             # Not percent-encodings.
+             # These have percent signs that begin no percent-encoding.
              "/public/%u002e%u002e/admin", "/public/%u002e./admin", "/public/%/../admin", "/public/%", "/public/%2",
              "/public/%zz/admin", "/public/%..%/admin",
-             # Blanks that an application may trim.
+             # These have blanks that an application may trim.
              "/public/..%20/admin", "/public/.%20./admin", "/public/.%20/admin", "/public/%20../admin",
              "/public/..%09/admin", "/public/%0d%0a../admin", "/public/..%7f/admin", "/%20admin", "/%20/admin",
              "/public/x#/../admin", "/public/..#/admin", "/public/..%23/admin",
-             # Only /public/ is for everybody.
+             # Only `/public/` needs no credentials, and these are spelled differently.
              "/PUBLIC/x", "/Public/../admin", "/pub%6cic/../admin", "/publi\u212a/x".encode().decode("latin-1")]
 PLAIN = ["/public/", "/public/x.html", "/public/.well-known/x", "/public/a%20b", "/public/%D0%9F%D1%80/%D0%B8",
          "/public/%E2%82%AC", "/public/%ED%95%9C", "/public/%F0%9F%98%80", "/public/%5Bslug%5D/x",
@@ -30,7 +30,7 @@ PLAIN = ["/public/", "/public/x.html", "/public/.well-known/x", "/public/a%20b",
 
 
 def lenient(path):
-    """The path as the most lenient application reads it."""
+    """Returns the path as the most lenient application reads it."""
     path = re.sub("%u00([0-9a-f]{2})", "%\\1", path, flags=re.I)
     for _ in range(3):
         path = re.sub("%([0-9a-f]{2})", lambda it: chr(int(it[1], 16)), path, flags=re.I)
@@ -63,5 +63,5 @@ def plain_paths(proxy, ann):
     for path in PLAIN:
         for sent, headers, identity in ((path, [], None), (path.removeprefix("/public"), [ann.bearer], ann.identity)):
             response = proxy.expect(200, sent, *headers, identity=identity)
-            # A "?" without a query has no meaning.
+            # A "?" without a query may be dropped.
             assert response.seen["path"].rstrip("?") == sent.rstrip("?"), (proxy.name, sent, response.seen["path"])

@@ -1,5 +1,5 @@
-"""Pages of other origins: preflights reach the application without an identity, refusals name configured origins only,
-and no other OPTIONS gets around the decision."""
+"""Checks requests of pages of other origins. Preflights reach the application without an identity, refusals name only
+configured origins, and no other OPTIONS request bypasses the decision."""
 
 from proxies_process import check_identity
 
@@ -9,7 +9,7 @@ ELSEWHERE = "https://elsewhere.example"
 METHOD = ("Access-Control-Request-Method", "PUT")
 PREFLIGHT = [("Origin", PAGE), METHOD, ("Access-Control-Request-Headers", "authorization")]
 OVERRIDES = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"]
-# Each makes a preflight another request, which has no token.
+# With each of these, the request is no preflight any more, and it has no token.
 ADDED = [
     [("Origin", ELSEWHERE)],
     [METHOD],
@@ -18,7 +18,7 @@ ADDED = [
     [("Proxy-Authorization", "Basic YTpi")],
     [("Cookie", "session=1")],
     [("Upgrade", "websocket")],
-    # The head ends within the value, and a body follows.
+    # The head ends inside the value, and a body follows.
     [("Content-Length", "4\r\n\r\n")],
     [("Transfer-Encoding", "chunked\r\n\r\n0")],
     [("Rolegate-Role", "admin")],
@@ -32,9 +32,9 @@ REPLACED = [
     [("Origin", f"{PAGE}, {ELSEWHERE}"), METHOD],
     [("Origin", PAGE), ("Access-Control-Request-Method", "GET, PUT")],
 ]
-# nginx before 1.23 reads the first of several headers, and passes on only that one.
+# nginx before 1.23 reads only the first of several headers, and passes only that one on.
 FIRST_COUNTS = {"nginx": [[("Origin", ELSEWHERE)], [METHOD]]}
-# Envoy removes these before it looks at anything else: what arrives is a preflight without them.
+# Envoy removes these headers before it looks at anything else, so a preflight without them arrives.
 REMOVED = {"envoy": ["Upgrade", "Rolegate-Role"]}
 
 
@@ -49,7 +49,7 @@ def preflights(proxy):
                 seen = [(name.lower(), value) for name, value in response.seen["headers"]]
                 assert [value for name, value in seen if name == "origin"] == [origin], (*what, seen)
                 assert not {name.lower() for name in OVERRIDES} & {name for name, _ in seen}, (*what, seen)
-                # The application alone says which pages may use it.
+                # Only the application decides which pages may use it.
                 assert not response.all("access-control-allow-origin"), what
 
 
@@ -75,7 +75,7 @@ def ways_around(proxy, ann, admin):
 
 
 def check_readable(response, origin, what):
-    """A page of this origin may read the response, but only if it is configured."""
+    """Checks that a page of this origin may read the response if and only if the origin is configured."""
     allowed = [PAGE] if origin == PAGE else []
     assert response.all("access-control-allow-origin") == allowed, (*what, response.headers)
     assert "origin" in ",".join(response.all("vary")).lower(), (*what, response.headers)
@@ -99,7 +99,7 @@ def refusals_for_pages(proxy, ann):
             assert len(response.all("rolegate-reason")) == 1, (proxy.name, path, response.headers)
     twice = proxy.ask("/x", ("Origin", ELSEWHERE), ("Origin", PAGE))
     assert twice.all("access-control-allow-origin") == [], (proxy.name, twice.headers)
-    # What the application answers is the application's.
+    # The headers of the application's own answers must not be changed.
     for path in ("/x", "/public/x", "/status/403", "/status/503"):
         response = proxy.ask(path, ann.bearer, ("Origin", PAGE))
         assert response.seen and not response.all("access-control-allow-origin"), (proxy.name, response.headers)

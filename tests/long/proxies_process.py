@@ -25,18 +25,18 @@ COMMANDS = {
     "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml",
                 "--experimental.localplugins.rolegate.modulename=rolegate"],
 }
-# The pages of an application.
+# The HTML pages of the application.
 HTML = {
     "/page": "<!doctype html><title>page</title><h1>Of the application</h1>",
     "/outer": "<!doctype html><title>outer</title><h1>Outer</h1><iframe src='/page' width=600 height=500></iframe>",
 }
-# Everything that an application may take for an identity header.
+# Matches every header that an application may take for an identity.
 IDENTITY = re.compile("rolegate|.*(remote|webauth|forwarded.user)", re.I)
 
 
 class Application(http.server.ThreadingHTTPServer):
-    """Answers every request with what it received; `/status/500` in the path is the status. `/kept` may be kept by
-    browsers, `/page` is HTML, and `/outer` has it in a frame."""
+    """Answers every request with a report of what it received. `/status/500` in the path chooses the status. Browsers
+    may cache `/kept`, `/page` is HTML, and `/outer` has it in a frame."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -62,7 +62,7 @@ class Application(http.server.ThreadingHTTPServer):
             pass
 
     def handle_error(self, *_):
-        """Proxies close connections at any time."""
+        """Ignores the error, because proxies close connections at any time."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), self.Handler)
@@ -71,7 +71,8 @@ class Application(http.server.ThreadingHTTPServer):
 
 
 def configuration(name):
-    """The files of a proxy. docs/proxies/nginx.md shows first the inside of a minimal `server` of nginx."""
+    """Returns the configuration files of a proxy. For `nginx.md`, they contain the first block of
+    docs/proxies/nginx.md, which is the inside of a minimal `server`."""
     folder = ROOT / "deploy/proxies" / name.removesuffix(".md")
     files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
     if name == "nginx.md":
@@ -82,13 +83,13 @@ def configuration(name):
 
 
 def changed(files, file, shipped, instead):
-    """The same files, with another text in one of them."""
+    """Returns the same files with another text in one of them."""
     assert shipped in files[file], (file, shipped)
     return files | {file: files[file].replace(shipped, instead)}
 
 
 class Proxy:
-    """A running proxy. Only the addresses are not those of its configuration."""
+    """A running proxy. Only the addresses differ from those of its configuration."""
 
     def __init__(self, name, application, files=None, urls=os.environ, port=None, tls_name=None, second=None):
         self.name, self.application, self.port, self.tls_name = name, application, port or free_port(), tls_name
@@ -100,14 +101,14 @@ class Proxy:
         if second:
             ports[8081] = second.server_port
 
-        # nginx 1.22 speaks either HTTP/1.1 or HTTP/2 without TLS.
+        # Without TLS, a port of nginx 1.22 speaks either HTTP/1.1 or HTTP/2, so HTTP/2 has another port.
         self.http2_port = ports[8089] if name == "nginx" else self.port
 
         def with_ports(text):
             return re.sub(r"\b(" + "|".join(map(str, ports)) + r")\b", lambda it: str(ports[int(it[0])]), text)
 
         for file, text in (files or configuration(name)).items():
-            # nginx would write a log of the system.
+            # nginx would otherwise write to a log of the system.
             text = text.replace("\nhttp {", "\nhttp { access_log off;")
             (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / file).write_text(with_ports(text))
@@ -134,10 +135,11 @@ class Proxy:
         return exchange(self.port, method, path, headers, host or self.host, body, self.tls_name)
 
     def ask(self, path, *headers, method="GET", **options):
-        """The response, with what the application received: `seen` is None if it received nothing."""
+        """Sends a request and returns the response. Its `seen` is what the application received, or None if it received
+        nothing."""
         before = self.application.received
         response = self.exchange(method, path, headers, **options)
-        # There is no report to HEAD.
+        # The response to HEAD has no report.
         report = response.body or b'{"headers": []}'
         response.seen = json.loads(report) if self.application.received > before else None
         return response
@@ -153,7 +155,7 @@ class Proxy:
         return response
 
     def stop(self):
-        # Not at once by SIGKILL, which would leave the workers of nginx behind.
+        # The first signal is not SIGKILL, because that would leave the workers of nginx behind.
         self.process.terminate()
         try:
             self.process.wait(timeout=20)
@@ -165,7 +167,7 @@ class Proxy:
 
 
 def check_identity(seen, identity, what):
-    """The application sees exactly this identity, and no credentials."""
+    """Checks that the application sees exactly this identity, and no credentials."""
     names = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
     expected = list(zip(names, map(str, identity))) if identity else []
     if identity:

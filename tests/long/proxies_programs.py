@@ -1,4 +1,4 @@
-"""Programs that know only HTTP Basic, through a proxy: curl and git, with an API key as the password."""
+"""Checks programs that know only HTTP Basic through a proxy: curl and git, with an API key as the password."""
 
 import functools
 import http.server
@@ -13,7 +13,7 @@ from proxies_process import Proxy
 
 
 class Files(http.server.ThreadingHTTPServer):
-    """An application that serves the files of a folder, and knows nothing of passwords."""
+    """An application that serves the files of a folder, and knows nothing about passwords."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -27,7 +27,7 @@ class Files(http.server.ThreadingHTTPServer):
             pass
 
     def handle_error(self, *_):
-        """Proxies close connections at any time."""
+        """Ignores the error, because proxies close connections at any time."""
 
     def __init__(self, folder):
         super().__init__(("127.0.0.1", 0), functools.partial(self.Handler, directory=folder))
@@ -36,7 +36,7 @@ class Files(http.server.ThreadingHTTPServer):
 
 
 def git(*words, folder):
-    """Without the settings of this machine, and without a question for a password."""
+    """Runs a program without the settings of this machine, and without a question for a password."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_TERMINAL_PROMPT": "0",
                    "GIT_CONFIG_NOSYSTEM": "1"}
     identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"]
@@ -44,7 +44,7 @@ def git(*words, folder):
 
 
 def repository(folder):
-    """A repository below `folder`, for clients of its files."""
+    """Creates a repository below `folder`, for clients that read its files."""
     work = folder / "work"
     work.mkdir()
     (work / "report").write_text("a report")

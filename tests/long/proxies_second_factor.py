@@ -1,4 +1,5 @@
-"""A person with a second factor signs in to the application in Chromium: the password once, then the code."""
+"""Checks in Chromium how a person with a second factor signs in to the application: first with the password, and then
+with the code."""
 
 from one_time_codes import Phone
 from proxies_network import call
@@ -8,7 +9,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 def turn_on(user, password, urls):
-    """Returns the phone and the recovery codes."""
+    """Turns the second factor on, and returns the phone and the recovery codes."""
     token = call("POST", "/login", {"username": user.name, "password": password}, urls=urls)["access_token"]
     begun = call("POST", "/profile/second-factor", {"current_password": password}, token, urls)
     phone = Phone(begun["secret"])
@@ -17,7 +18,8 @@ def turn_on(user, password, urls):
 
 
 def signs_in_with_a_code(person):
-    """`person` is at no page of the application, and has no session."""
+    """Signs in with a code and with recovery codes. At the start, `person` has no page of the application open, and no
+    session."""
     browser, name = person.browser, person.deployment.name
     phone, recovery_codes = turn_on(person.user, person.password, person.deployment.urls)
 
@@ -43,13 +45,13 @@ def signs_in_with_a_code(person):
     enters("otp", f" {code[:3]} {code[3:]} ")
     check_identity(person.sees(f"{person.url}/x?a=1#part"), person.user.identity, name)
     person.sign_out_elsewhere()
-    # Without the phone.
+    # The person signs in without the phone.
     comes_to_the_code("/x?a=2")
     browser.find_element(By.TAG_NAME, "summary").click()
     enters("recovery_code", recovery_codes[0].lower().replace("-", " "))
     check_identity(person.sees(f"{person.url}/x?a=2"), person.user.identity, name)
     person.sign_out_elsewhere()
-    # A recovery code is good once.
+    # A recovery code is accepted only once.
     comes_to_the_code("/x?a=3")
     browser.find_element(By.TAG_NAME, "summary").click()
     enters("recovery_code", recovery_codes[0])

@@ -1,4 +1,4 @@
-"""Attacks on the sessions of people who signed in at the page, through each proxy in both deployments."""
+"""Attacks the sessions of people who have signed in at the page, through each proxy in both deployments."""
 
 import contextlib
 from urllib.parse import quote
@@ -31,7 +31,7 @@ def sessions_are_safe(deployment, user, admin, password):
     expect(deployment, 403, cookie, path="/admin/x")
     assert deployment.app.ask("/public/x", cookie).seen, deployment.name
     cross_site_requests(deployment, user, cookie)
-    # Somebody else has set one of them.
+    # An attacker has set one of the two cookies.
     other = deployment.sign_in("admin", password)
     for lines in ([f"{pair}; {other}"], [f"{other}; {pair}"], [pair, other], [f"{pair}; a=1", other]):
         cookies = [("Cookie", line) for line in lines]
@@ -39,7 +39,7 @@ def sessions_are_safe(deployment, user, admin, password):
             expect(deployment, 401, *cookies, *more)
         (page,) = expect(deployment, 303, *cookies, *NAVIGATION).all("location")
         assert page.endswith("&two_sessions"), (deployment.name, page)
-    # What has ended counts as none, and one session that is there twice as one.
+    # An ended session does not count, and a session that is sent twice counts once.
     dead = f"{deployment.cookie}={session[:4]}{'A' * 43}"
     for lines in ([pair, pair], [f"{pair}; {pair}"], [f"{dead}; {pair}"], [pair, dead], [f"{dead}; a=1", pair]):
         for more in ([], NAVIGATION):
@@ -47,24 +47,24 @@ def sessions_are_safe(deployment, user, admin, password):
     for size in (5_000, 60_000, 200_000):
         for large in (pair + "A" * size, f"{pair}; a=" + "x" * size, "; ".join([pair] * (size // 60))):
             before, status = deployment.app.application.received, 400
-            # HAProxy may close before the rest of a head has come.
+            # HAProxy may close the connection before the rest of a head has arrived.
             with contextlib.suppress(ConnectionError):
                 status = deployment.app.ask("/admin/x", ("Cookie", large)).status
             what = (deployment.name, size, status)
             assert 400 <= status < 504 and deployment.app.application.received == before, what
-    # A cookie of another name could be set by others, and is no session here.
+    # An attacker could set a cookie with another name, so it counts as no session here.
     for name in ("__Host-rolegate", "__Secure-rolegate", "rolegate", "__Host-rolegate-console"):
         if name != deployment.cookie:
             expect(deployment, 401, ("Cookie", f"{name}={session}"))
     bearer_tokens(deployment, session)
     led_to_the_page(deployment, user, cookie)
-    # Credentials come before cookies.
+    # Credentials in `Authorization` take precedence over cookies.
     expect(deployment, 401, cookie, ("Authorization", "Bearer x"))
     expect(deployment, 200, cookie, admin.bearer, identity=admin.identity)
     deployment.sign_out(other)
     expect(deployment, 200, cookie, identity=user.identity)
     deployment.sign_out(pair)
-    # It was stolen before.
+    # The cookie was stolen before the sign-out.
     expect(deployment, 401, cookie)
     expect(deployment, 401, cookie, SAME, method="POST")
 
@@ -83,7 +83,7 @@ def cross_site_requests(deployment, user, cookie):
         for headers in wrong:
             for more in forged if headers in wrong[:2] else [[]]:
                 response = app.ask("/x", cookie, *headers, *more, method=method)
-                # Envoy refuses names with "_".
+                # Envoy refuses headers with "_" in the name.
                 refused = [403, 400] if more == forged[-1] else [403]
                 what = (deployment.name, method, headers, more, response.status)
                 assert response.seen is None and response.status in refused, what
@@ -96,7 +96,7 @@ def cross_site_requests(deployment, user, cookie):
         for headers in wrong:
             identity = user.identity if method == "GET" else None
             expect(deployment, 200, cookie, *headers, method=method, identity=identity)
-    # A WebSocket begins with GET.
+    # A WebSocket begins with a GET.
     upgrade = [("Upgrade", "websocket"), *KEY]
     for headers in (*wrong, [("X-Forwarded-Method", "GET")], [("Sec-Fetch-Mode", "navigate")]):
         before = app.application.received
@@ -115,7 +115,8 @@ def upgrade_status(app, headers):
 
 
 def bearer_tokens(deployment, session):
-    """An application, or every host of a domain, receives the cookie, so it is no token."""
+    """Checks that the cookie's value is no bearer token, because an application or every host of a domain receives the
+    cookie."""
     bearer = ("Authorization", f"Bearer {session}")
     expect(deployment, 401, bearer)
     for path in ("/me", "/users/me", "/sessions"):
@@ -138,7 +139,7 @@ def led_to_the_page(deployment, user, cookie):
             assert response.all("cache-control") == ["no-store"], (deployment.name, response.headers)
             refused = expect(deployment, 401, ("Accept", "application/json"), *more, path=path)
             assert not refused.all("location"), (deployment.name, refused.headers)
-    # The page of the form, if the proxy says it, and if it is of this host.
+    # The return address is the page of the form, if the proxy sends it and it is on this host.
     for referer, back in ((f"https://{app.host}/edit?a=b", "/edit?a=b"), ("https://evil.example/x", "/"), ("", "/")):
         back = back if app is page else f"https://{app.host}{back}"
         response = expect(deployment, 303, *NAVIGATION, ("Referer", referer), path="/save?c=d", method="POST")
@@ -146,9 +147,9 @@ def led_to_the_page(deployment, user, cookie):
         assert response.all("location") == expected, (deployment.name, response.headers, expected)
     response = expect(deployment, 303, *NAVIGATION, path="/" + "x" * 3000)
     assert response.all("location")[0].endswith("%2F&too_long"), (deployment.name, response.headers)
-    # A person who may not see a page is told so.
+    # A person who may not see a page gets a refusal, and is not redirected.
     expect(deployment, 403, cookie, *NAVIGATION, path="/admin/x")
-    # Only the page passes without a decision, and nothing else of Rolegate.
+    # Of Rolegate, only the sign-in page passes without a decision.
     for path in ("/sign-in", "/sign-in?return=/x", "/sign-out"):
         response = app.ask(path)
         assert response.status == (200 if app is page else 401) and response.seen is None, (deployment.name, path)

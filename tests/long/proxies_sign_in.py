@@ -1,4 +1,5 @@
-"""People in Chromium, who sign in through each proxy in both deployments, and lose access with the next request."""
+"""Checks people in Chromium who sign in through each proxy in both deployments, and who lose access with the next
+request."""
 
 import json
 import tempfile
@@ -14,7 +15,7 @@ from proxies_sessions import sessions_are_safe
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-# Through each proxy in each deployment: 1,000 through all five.
+# How many decisions are made through each proxy in each deployment, which gives 1,000 for all five proxies.
 DECISIONS = 100
 STATUS = """
 const [path, options, done] = arguments;
@@ -32,7 +33,7 @@ class Person:
         browser.execute_script("document.cookie = 'theme=dark; path=/'")
 
     def fill(self):
-        """The form of the page, to which the browser was led."""
+        """Fills in the form of the sign-in page, to which the browser was redirected."""
         wait = WebDriverWait(self.browser, 20)
         field = wait.until(lambda it: it.find_element(By.NAME, "username"))
         field.send_keys(self.user.name)
@@ -53,7 +54,8 @@ class Person:
         return self.sees(url)
 
     def opens_the_page(self, path="/admin/x"):
-        """Whether the application shows it; otherwise the browser is led to the sign-in."""
+        """Opens a path, and returns what the application shows, or None if the browser was redirected to the sign-in
+        page."""
         self.browser.get(self.url + path)
         if self.browser.current_url == self.url + path:
             return True
@@ -65,7 +67,7 @@ class Person:
         return self.browser.execute_async_script(STATUS, path, options)
 
     def sign_out_elsewhere(self):
-        """In another tab, on the page."""
+        """Signs out on the page, in another tab."""
         tab = self.browser.current_window_handle
         self.browser.switch_to.new_window("tab")
         self.browser.get(f"https://{self.deployment.page.host}/sign-out")
@@ -76,7 +78,7 @@ class Person:
 
 
 def loses_access_at_once(person, admin):
-    """Demoted, disabled and signed out elsewhere: no request later than that passes."""
+    """Checks that no request passes after the person was demoted, disabled or signed out elsewhere."""
     deployment, user, late, urls = person.deployment, person.user, [], person.deployment.urls
 
     def role(name):
@@ -131,7 +133,7 @@ def in_chromium(browser, deployment, user, other, admin, password):
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert person.status(method=method) == 200, (deployment.name, method)
     if deployment.page is not deployment.app:
-        # The other hosts of the domain know the person too.
+        # The other hosts of the domain know the person, too.
         other_host = f"https://{OTHER}:{deployment.app.port}"
         browser.get(f"{other_host}/x")
         person.sees(f"{other_host}/x")

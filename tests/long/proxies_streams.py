@@ -1,4 +1,4 @@
-"""What takes long or is large: uploads, late answers, streams of events and WebSockets, all at once."""
+"""Checks what takes long or is large, all at once: uploads, late answers, streams of events and WebSockets."""
 
 import json
 import time
@@ -12,18 +12,18 @@ from proxies_upgrades import tunnel
 from websockets.sync.client import connect
 
 MEGABYTE, UPLOAD = b"\x00\xffdata\r\n" * (1 << 17), 100
-# Seconds without any data, as of a client that sends no pings.
+# The seconds during which a connection carries no data, as when a client sends no pings.
 IDLE = 65
-# Seconds for which no proxy may hold an event back.
+# The seconds in which a proxy must pass an event on.
 HELD = 3
-# The default of nginx is 60.
+# The seconds in which a proxy must give up an unfinished head. The default of nginx is 60.
 HEAD_DEADLINE = 90
 KEY = [("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")]
 NAMES = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
 
 
 def upload(proxy, ann):
-    """The application gets the first half before the client sends the second."""
+    """Checks that the application gets the first half of an upload before the client sends the second half."""
     path = f"/upload/{proxy.name}-{proxy.port}"
 
     def parts():
@@ -32,7 +32,7 @@ def upload(proxy, ann):
         yield from [MEGABYTE] * (UPLOAD // 2)
 
     length = ("Content-Length", str(len(MEGABYTE) * UPLOAD))
-    # HAProxy 2.6 takes no body without a length: see its configuration.
+    # HAProxy 2.6 accepts no body without a length, as its configuration says.
     for headers in ([length], *([] if proxy.name == "haproxy" else [[]])):
         status, report, _ = send(proxy.http(), "PUT", path, parts(), ann, headers)
         assert (status, report and report["body"][0]) == (200, len(MEGABYTE) * UPLOAD), (proxy.name, headers, status)
@@ -61,7 +61,7 @@ def events(proxy, ann):
 
 
 def websocket(proxy, ann):
-    """The decision is about the request that upgrades; the application learns the identity from it."""
+    """Checks that the upgrading request is decided on, and that the application learns the identity from it."""
     forged = [*((name, "1") for name in NAMES), ("Cookie", "a=1; __Host-rolegate=rgs_A; b=2")]
     identity = dict(zip(NAMES, map(str, ann.identity)))
 
@@ -83,7 +83,7 @@ def websocket(proxy, ann):
                 time.sleep(IDLE)
                 connection.send("still here")
                 assert connection.recv() == "still here", proxy.name
-    # With a cookie, a page of another site may have opened it.
+    # A WebSocket with a cookie is refused, because a page of another site may have opened it.
     for path, headers, status in (("/ws", forged[:-1], 401), ("/ws", forged, 403), ("/admin/ws", [ann.bearer], 403)):
         try:
             websocket_to(path, headers).close()
@@ -96,7 +96,8 @@ def websocket(proxy, ann):
 
 
 def slow_head(proxy, _):
-    """A client that never ends its head does not hold a connection for long, though it sends a byte at a time."""
+    """Checks that a client that never ends its head cannot hold a connection for long, although it keeps sending single
+    bytes."""
     began = time.monotonic()
     with proxy.connected() as connection:
         connection.settimeout(2)

@@ -1,4 +1,4 @@
-"""Ways to a connection that the proxy no longer reads: upgrades, CONNECT, HTTP/2.
+"""Checks requests after which a proxy may no longer read the connection: upgrades, CONNECT and HTTP/2.
 
 The client then sends HTTP/2 and HTTP/1.1 for /admin, with an identity of its own, on the same connection.
 """
@@ -14,7 +14,7 @@ SETTINGS = ("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
 CONNECTION = ("Connection", "Upgrade, HTTP2-Settings")
 FORGED = "forged-by-the-client"
 IDENTITY = [("rolegate-user-id", "1"), ("rolegate-username", "eve"), ("rolegate-role", FORGED)]
-# Lines of a request that asks for a tunnel.
+# The header lines of requests that ask for a tunnel.
 UPGRADES = [
     [("Upgrade", "h2c")],
     [("Upgrade", "H2C")],
@@ -38,7 +38,7 @@ UPGRADES = [
 
 
 def read(connection, seconds=0.5, first=None):
-    """What comes until nothing comes for some time, with another time for what comes first."""
+    """Reads until nothing arrives for some seconds. `first` is the time for the first bytes, if it is another one."""
     received, end = b"", time.monotonic() + 10
     connection.settimeout(first or seconds)
     with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ def head(method, path, lines):
 
 
 def http2_to_admin(is_upgraded):
-    """The first bytes of an HTTP/2 client that sends GET /admin in stream 3."""
+    """Returns the first bytes of an HTTP/2 client that sends GET /admin in stream 3."""
     client = h2.connection.H2Connection()
     if is_upgraded:
         client.initiate_upgrade_connection()
@@ -66,7 +66,7 @@ def http2_to_admin(is_upgraded):
 
 
 def tunnel(connection, method, path, lines):
-    """The first response, and what comes if the client goes on in HTTP/2 or, after CONNECT, in HTTP/1.1."""
+    """Returns the first response, and what arrives if the client continues in HTTP/2 or, after CONNECT, in HTTP/1.1."""
     with connection:
         connection.sendall(head(method, path, lines))
         first = read(connection, first=5)
@@ -81,7 +81,7 @@ def upgrades(proxy, ann):
             first, after = tunnel(proxy.connected(), "GET", path, [*lines, CONNECTION, SETTINGS, *credentials])
             what = (proxy.name, path, lines, first[:200], after[:500])
             assert b" 101 " not in first.split(b"\r\n")[0] and FORGED.encode() not in first + after, what
-    # Nearly "websocket".
+    # These values are similar to "websocket".
     for value in ("webSocker", "wabsocket", "waaaaaaat", "websocket2", "ebsocket"):
         first, _ = tunnel(proxy.connected(), "GET", "/public/x", [("Upgrade", value), ("Connection", "Upgrade")])
         assert value.encode() not in first, (proxy.name, first)
@@ -97,10 +97,11 @@ def connects(proxy, ann):
 
 
 def ask_http2(connection, headers, data=b""):
-    """The status of a request in HTTP/2 without an upgrade, or None if the proxy speaks only HTTP/1.1."""
+    """Sends a request in HTTP/2 without an upgrade, and returns the status and the body. The status is None if the
+    proxy speaks only HTTP/1.1."""
     client = h2.connection.H2Connection()
     client.initiate_connection()
-    # A proxy may allow CONNECT with :protocol, but h2 would not send it otherwise.
+    # The check of headers is off, because h2 would not send CONNECT with `:protocol`, which a proxy may allow.
     client.config.validate_outbound_headers = False
     client.send_headers(1, headers, end_stream=False)
     if data:
@@ -121,7 +122,7 @@ def ask_http2(connection, headers, data=b""):
 
 
 def http2(proxy, ann):
-    """A connection that begins in HTTP/2: each of its streams is decided on."""
+    """Checks that each stream of a connection that begins in HTTP/2 is decided on."""
     def pseudo(method, path, *more):
         return [(":method", method), (":path", path), (":scheme", "http"), (":authority", "app.example"), *more]
 
@@ -129,7 +130,7 @@ def http2(proxy, ann):
     for path, more, statuses in (("/public/x", [], (200,)), ("/admin", [], (401,)), ("/admin", [bearer], (403,)),
                                  ("/x", [bearer], (200,))):
         status, body = ask_http2(proxy.connected("h2"), pseudo("GET", path, *more, *IDENTITY))
-        # Some speak no HTTP/2 or, as HAProxy 2.6, refuse it.
+        # Some proxies speak no HTTP/2 or, like HAProxy 2.6, refuse it.
         assert status in (None, 400, *statuses) and FORGED.encode() not in body, (proxy.name, path, status, body)
     smuggled = head("GET", "/admin", IDENTITY)
     for protocol in ("h2c", "websocket, h2c", "connect-udp", None):
@@ -144,7 +145,7 @@ def http2(proxy, ann):
 
 
 def reaches_http2(port):
-    """Whether an application takes the upgrade without a proxy: the attack itself works."""
+    """Returns whether an application accepts the upgrade without a proxy, which shows that the attack itself works."""
     first, after = tunnel(connected(port), "GET", "/", [("Upgrade", "h2c"), CONNECTION, SETTINGS])
     return b" 101 " in first and FORGED.encode() in after
 

@@ -1,16 +1,16 @@
-"""COPY and MOVE of WebDAV, whose second path is in Destination, and hosts with one requirement for every path."""
+"""Checks COPY and MOVE of WebDAV, whose second path is in `Destination`."""
 
 from proxies_deployments import APPLICATION, with_tls
 from proxies_paths import DISGUISED, lenient
 from proxies_process import Proxy
 
-# From, to, and whether both are below one rule.
+# Source, target, and whether one rule covers both.
 PAIRS = [("/x", "/y", True), ("/x", "/files/y", True), ("/public/x", "/public/y", True), ("/admin/x", "/admin/y", True),
          ("/admin/x", "/Admin/a%20b", True), ("/x/", "/y/", True),
          ("/x", "/admin/y", False), ("/x", "/ADMIN/y", False), ("/x", "/public/y", False), ("/public/x", "/y", False),
          ("/public/x", "/admin/y", False), ("/admin/x", "/y", False), ("/admin/x", "/public/y", False),
          ("/x", "/adminstrator", False),
-         # All that is in a folder would move, too.
+         # Everything in a folder would move, too, so both must be below the rule as a whole.
          ("/x", "/public", False), ("/public/x", "/public", False), ("/public", "/y", False), ("/public", "/public/y", False),
          ("/", "/y", False), ("/", "/public/y", False), ("/x", "/", False), ("/", "/", False)]
 UNCLEAR = ["", "y", "*", "/y?a", "/y#a", "/y b", "/y,/admin/y"]
@@ -21,7 +21,8 @@ def top_of(destination):
 
 
 def here(proxy):
-    """The origin of the host of a request in each spelling, and none."""
+    """Returns the ways in which `Destination` can name the host of the request: not at all, or by its origin in two
+    spellings."""
     scheme = "https" if proxy.tls_name else "http"
     return ["", f"{scheme}://{proxy.host}", f"{scheme}://{proxy.host}".upper()]
 
@@ -35,7 +36,7 @@ def elsewhere(proxy):
 
 
 def destinations(proxy, ann, admin):
-    """A user may write below `/`, and reaches nothing of `/admin` or `/public/` by a second path."""
+    """Checks that a user may write below `/`, but reaches nothing in `/admin` or `/public/` by the second path."""
     for method in ("MOVE", "COPY", "GET"):
         for source, target, is_one_rule in PAIRS:
             who = admin if source.startswith("/admin") else ann
@@ -52,7 +53,7 @@ def destinations(proxy, ann, admin):
         if response.seen is None:
             assert response.status in (400, 403), (proxy.name, destination, response.status)
         else:
-            # As if there were none; or the part that the application gets is one path, below `/`.
+            # The application gets no destination, or a text that it reads as one path below `/`.
             assert received(response) in ([], [""], ["/y,/admin/y"]), (proxy.name, destination, response.seen)
     for path in DISGUISED:
         if not path.startswith("/"):
@@ -65,10 +66,10 @@ def destinations(proxy, ann, admin):
                 assert not path.startswith("/public/"), what
     for two in (["/y", "/admin/y"], ["/admin/y", "/y"], ["/y", "admin/y"], ["/y", f"{here(proxy)[1]}/admin/y"]):
         response = proxy.ask("/x", ann.bearer, *(("Destination", it) for it in two), method="MOVE")
-        # nginx before 1.23 passes on the first, and Caddy all as one.
+        # nginx before 1.23 passes on the first header, and Caddy joins all of them.
         if response.seen is not None:
             assert received(response) in (["/y"], ["/y,admin/y"], ["/y,/admin/y"]), (proxy.name, two, response.seen)
-    # The second path is no way around the first, and its own rule does not count.
+    # The second path does not replace the decision about the first, and its own rule does not count.
     proxy.expect(401, "/x", ("Destination", "/y"), method="MOVE")
     proxy.expect(403, "/admin/x", ann.bearer, ("Destination", "/admin/y"), method="MOVE")
 
