@@ -6,29 +6,29 @@ import threading
 import time
 import urllib.request
 
-# Each waits on the server for what its name says, and may begin before the promotion.
+# Each statement waits on the server for what its name says. It may begin before the promotion.
 OUT_OF_RECOVERY = "DO $$BEGIN WHILE pg_is_in_recovery() LOOP PERFORM pg_sleep(0.01); END LOOP; END$$"
 STANDBY_STREAMS = """DO $$BEGIN
     WHILE NOT EXISTS (SELECT FROM pg_stat_get_wal_senders() AS sender
                       WHERE sender.state = 'streaming' AND sender.sync_state IN ('sync', 'quorum'))
     LOOP PERFORM pg_sleep(0.01); END LOOP; END$$"""
-# Returns a row when a synchronous standby has written the commit; an empty one if none is asked.
+# Returns a row when a synchronous standby has written the commit. The row is empty if no standby is configured.
 COMMIT = """SET synchronous_commit = remote_write;
     SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
         THEN pg_logical_emit_message(true, 'failover', '') END"""
 
 
 class Resumption:
-    """The moments at which a new primary and the gateways worked again, in seconds of `time.monotonic`:
+    """Measures when a new primary and the gateways worked again, in seconds of `time.monotonic`.
 
-    `out_of_recovery`, `standby_streams` and `commit` of the new primary, and the names of the gateways
-    for their first decisions.
+    `moments` has `out_of_recovery`, `standby_streams` and `commit` of the new primary, and the first decision of each
+    gateway by its name.
     """
 
     def __init__(self, programs, address, gateways, token):
         self.psql = [str(programs / "psql"), "-qAtX", "-h", address, "-U", "postgres", "-d", "postgres", "-c"]
         self.moments = {}
-        # A decision counts if its request began after this: the former primary may answer until then.
+        # Only a decision whose request began after this event counts, because the former primary may answer until then.
         self.promoted = threading.Event()
         self.threads = [threading.Thread(target=self.watch_primary, daemon=True)]
         self.threads += [threading.Thread(target=self.watch_gateway, args=(name, url, token), daemon=True)
@@ -37,7 +37,7 @@ class Resumption:
             thread.start()
 
     def wait(self, seconds):
-        """Whether all is measured by then."""
+        """Waits for so many seconds, and returns whether everything was measured by then."""
         end = time.monotonic() + seconds
         for thread in self.threads:
             thread.join(max(0, end - time.monotonic()))
@@ -73,7 +73,7 @@ class Resumption:
         self.moments[name] = time.monotonic()
 
     def query(self, sql):
-        """The answer of the new primary; `None` if it failed."""
+        """Returns the answer of the new primary, or `None` if the statement failed."""
         env = os.environ | {"PGPASSWORD": "postgres", "PGCONNECT_TIMEOUT": "2"}
         ended = subprocess.run([*self.psql, sql], env=env, capture_output=True, text=True)
         return ended.stdout.strip() if ended.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""What the failovers run on: etcd, three nodes of Patroni, HAProxy, auth-services and gateways."""
+"""Starts and stops what the failovers run on: etcd, three nodes of Patroni, HAProxy, auth-services and gateways."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def log(text):
 
 
 class Stage:
-    """Everything that runs; stopped at the end."""
+    """All processes of the test, which are stopped at its end."""
 
     def __init__(self, reads):
         self.reads = reads
@@ -43,7 +43,8 @@ class Stage:
     def spawn(self, name, command, env=None, as_postgres=False):
         output = open(self.folder / f"{name}.log", "ab")
         if as_postgres and self.user:
-            # PostgreSQL refuses to run as root; Patroni may be in a folder that only root can read.
+            # PostgreSQL refuses to run as root. Patroni keeps the capability to read, because it may be in a folder
+            # that only root can read.
             command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
                        "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--", *command]
         self.children[name] = subprocess.Popen(
@@ -132,7 +133,7 @@ class Stage:
         return []
 
     def primary(self, other_than=None):
-        """The node whose Patroni says that it is the primary and has the lock."""
+        """Returns the node whose Patroni says that it is the primary and has the lock."""
         for name, address in NODES.items():
             if name == other_than:
                 continue
@@ -154,7 +155,7 @@ class Stage:
     # -- processes --
 
     def family(self, name):
-        """Patroni of a node, and its PostgreSQL."""
+        """Returns the process ids of a node's Patroni and PostgreSQL."""
         patroni = self.children[name].pid
         pids = [patroni]
         pid_file = self.folder / name / "data" / "postmaster.pid"

@@ -1,4 +1,4 @@
-"""A realm of Keycloak, for `moving`: credentials as its PBKDF2 and argon2 providers write them."""
+"""Creates a realm of Keycloak for `moving`, with credentials as its PBKDF2 and argon2 providers write them."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from argon2.low_level import Type, hash_secret_raw
 
 
 def make_keycloak(url, password):
-    """Makes users; returns the names of those whose hashes are read, and of the others."""
+    """Creates users. Returns the names of those whose hashes can be imported, and of the others."""
 
     def encode(raw):
         return base64.b64encode(raw).decode()

@@ -1,4 +1,5 @@
-"""One-time codes of RFC 6238, as an application on a phone shows them: SHA-1, six digits, 30 seconds."""
+"""Computes one-time codes of RFC 6238 as an application on a phone does, with SHA-1, six digits and steps of 30
+seconds."""
 
 import base64
 import hmac
@@ -8,14 +9,15 @@ SECONDS = 30
 
 
 class Phone:
-    """An application for one-time codes."""
+    """An application for one-time codes with one secret."""
 
     def __init__(self, secret):
         self.secret = base64.b32decode(secret)
         self.used = 0
 
     def code(self):
-        """A new one each time: a step is good once. The next step is accepted before its time."""
+        """Returns a new code with each call, because the code of a step is accepted only once. The code of the next
+        step is accepted before its time."""
         now = lambda: int(time.time()) // SECONDS
         self.used = max(self.used + 1, now())
         while self.used > now() + 1:

@@ -1,4 +1,4 @@
-# Functions of both runs of schemathesis; sourced.
+# Functions that both runs of schemathesis source.
 
 # log_in USERNAME PASSWORD: prints an access token.
 log_in() {
@@ -6,11 +6,11 @@ log_in() {
     -d "{\"username\": \"$1\", \"password\": \"$2\"}" | cut -d'"' -f4
 }
 
-# run_schemathesis URL VARIANT
+# run_schemathesis URL VARIANT: runs all checks with the configuration of this variant.
 run_schemathesis() {
   local here=$PWD/tests/long
   export SCHEMATHESIS_HOOKS="$here/schemathesis_hooks.py"
-  # It writes caches to the current folder.
+  # schemathesis writes caches to the current folder.
   cd target/long
   schemathesis --no-color --config-file "$here/schemathesis-$2.toml" run "$1/openapi.json" \
     --checks all --max-examples "${SCHEMATHESIS_EXAMPLES:-100}" --request-timeout 30

@@ -1,8 +1,9 @@
-"""Properties of this API that OpenAPI cannot express."""
+"""Checks properties of this API that OpenAPI cannot express, and keeps the admin's account usable."""
 
 import schemathesis
 
-# Rules on bytes, characters and normal forms, taken names, current passwords, links, times and roles.
+# The details of errors about rules that no schema can express: bytes, characters and normal forms, taken names, current
+# passwords, links, times and roles.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
@@ -16,26 +17,26 @@ BEYOND_SCHEMAS = {
     "Session name must not begin or end with white space.",
     "Session name must not contain invisible or unassigned characters.",
     "Invalid role.",
-    # Of a key of another user.
+    # This is refused for a key of another user.
     'Field "role" is required and must be a string.',
     "An admin creates their own API keys.",
-    # Before 1970.
+    # This is refused for times before 1970.
     'Field "expires_at" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.',
     "Password must have at most 72 bytes.",
     "Current password is incorrect.",
     "Invalid or expired link.",
-    # Of users without one.
+    # These are refused for users without a second factor.
     "Second factor is not begun.",
     "Second factor is not on.",
 }
 
-# The admin, whose token is used, and the user for changes.
+# The ids of the admin, whose token is used, and of the user to whom changes are applied.
 ADMIN, GUINEA_PIG = 1, 2
 
 
 @schemathesis.check
 def rejected_beyond_the_schema(ctx, response, case):
-    """Data that satisfy the schema are rejected with 400 for these reasons only."""
+    """Checks that data which satisfy the schema get a 400 only for these reasons."""
     mode = case.meta.generation.mode if case.meta else None
     if response.status_code == 400 and mode is not None and mode.is_positive:
         detail = response.json()["detail"]
@@ -44,7 +45,7 @@ def rejected_beyond_the_schema(ctx, response, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Redirects changes of the admin, who must keep role, password and account."""
+    """Applies changes of the admin to the other user, because the admin must keep role, password and account."""
     parameters = case.path_parameters or {}
     if case.method != "GET" and str(parameters.get("user_id")) == str(ADMIN):
         parameters["user_id"] = GUINEA_PIG

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exits with 0 if HOST PORT keeps at most 1,000 unfinished requests of one source."""
+"""Exits with 0 if the server at HOST PORT keeps at most 1,000 unfinished requests of one client."""
 
 import resource
 import socket
@@ -36,7 +36,7 @@ def connect_or_none():
 
 
 connections = [it for it in (connect_or_none() for _ in range(SOCKETS)) if it]
-# The request timeout of the balancer is 10 seconds.
+# After a second, no connection has timed out yet, because the request timeout of the balancer is 10 seconds.
 time.sleep(1)
 kept = sum(is_open(it) for it in connections)
 print(f"{kept} of {SOCKETS} connections are open")
