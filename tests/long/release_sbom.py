@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The SBOM of an archive, run in its folder: valid CycloneDX, and packages that the programs themselves
-name in the section of `cargo auditable`, which counts macros, too."""
+"""Checks the SBOM of an archive, in whose folder it runs. The SBOM must be valid CycloneDX, and have the packages that
+the programs name in the section of `cargo auditable`, which also lists macros."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ PROGRAMS = ["auth-service", "gateway", "posts-service", "rolegate"]
 
 
 def embedded(program):
-    """The packages that a program says it is made of."""
+    """Returns the packages that a program says it is made of."""
     with tempfile.TemporaryDirectory() as folder:
         section = Path(folder) / "section"
         subprocess.run(["objcopy", "--dump-section", f".dep-v0={section}", program, f"{folder}/copy"], check=True)

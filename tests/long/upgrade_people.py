@@ -1,4 +1,5 @@
-"""People in browsers who use an application while programs of two versions run. Each request goes to another replica."""
+"""Simulates people in browsers who use an application while programs of two versions run. Each request goes to another
+replica."""
 
 import http.client
 import itertools
@@ -8,10 +9,11 @@ from urllib.parse import quote, unquote, urlencode
 from one_time_codes import Phone
 
 PASSWORD = "password of the upgrade"
-# Requests for pages of the application between two sign-ins. There are ten recovery codes for all phases.
+# How many pages of the application a person opens between two sign-ins. People with a second factor open more, because
+# their ten recovery codes must last for all phases.
 VISITS = 25
 VISITS_WITH_CODES = 100
-# How often a person begins a sign-in with a code again before it counts as a loop.
+# How often a person may begin a sign-in with a code again before it counts as a loop.
 MAX_BEGINNINGS = 5
 APPLICATION = "app.example.org"
 NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "same-origin",
@@ -21,7 +23,7 @@ DOMAIN = {"COOKIE_DOMAIN": "example.org", "SIGN_IN_URL": "https://auth.example.o
 
 
 def turn_on_second_factor(api, name):
-    """Returns the user's recovery codes. `api` expects a status."""
+    """Turns the user's second factor on, and returns the recovery codes. `api` checks the status of each response."""
     token = api.token(name)
     begun = api(201, "POST", "/profile/second-factor", {"current_password": PASSWORD}, token)
     api(200, "PUT", "/profile/second-factor", {"otp": Phone(begun["secret"]).code()}, token)
@@ -38,8 +40,8 @@ class Response:
 
 
 class Person:
-    """A browser and what its user does, as requests to be sent. Whoever `stays` signs in once. Whoever has a second
-    factor uses a recovery code at each sign-in, and stays when only one is left."""
+    """A browser and what its user does, as a sequence of requests. A person who `stays` signs in once. A person with a
+    second factor uses a recovery code at each sign-in, and stays signed in when only one code is left."""
 
     def __init__(self, name, user_id, admin, is_domain, stays, recovery_codes):
         self.name, self.user_id, self.admin, self.stays = name, user_id, admin, stays
@@ -82,7 +84,8 @@ class Person:
                 yield from self.is_signed_out_elsewhere()
 
     def sign_in(self, path):
-        """From a page of the application back to it, by one password, and by a code where there is a second factor."""
+        """Signs in, from a page of the application back to the same page. This takes one password, and a code if there
+        is a second factor."""
         led = yield self.visit(path)
         back = path if self.page == APPLICATION else f"https://{APPLICATION}{path}"
         form = f"/sign-in?return={quote(back, safe='*-._')}"
@@ -109,7 +112,7 @@ class Person:
                 assert answer.status == 200, (self.name, answer)
                 known = {"pending_sign_in": pending[1].decode(), "otp": "", "recovery_code": code}
             else:
-                # Of the version before, with password and code in one form.
+                # This is the page of the old version, which has the password and the code in one form.
                 assert answer.status == 401, (self.name, answer)
                 known = {"password": PASSWORD, "otp": code}
             entered = {"username": self.name, "return": fields["return"], **known}
@@ -132,13 +135,13 @@ class Person:
         assert answer.status == 303 and self.cookie not in self.cookies, (self.name, answer)
 
     def is_signed_out_elsewhere(self):
-        """The browser keeps its cookie, whose session has ended."""
+        """Ends the person's sessions by the API. The browser keeps its cookie."""
         headers = {"Authorization": f"Bearer {self.admin}"}
         answer = yield "bearer", "DELETE", f"/users/{self.user_id}/sessions", headers, None
         assert answer.status == 200 and self.cookie in self.cookies, (self.name, answer)
 
     def visit(self, path):
-        """The request of a proxy about one for the application."""
+        """Returns the request by which a proxy asks about a request for the application."""
         forwarded = {"Method": "GET", "Proto": "https", "Host": APPLICATION, "Uri": path, "For": "192.0.2.1"}
         headers = {f"X-Forwarded-{name}": value for name, value in forwarded.items()}
         return "forward", "GET", "/authorize?roles=user", {**NAVIGATION, **headers, **self.sent(self.cookie)}, None

@@ -1,4 +1,4 @@
-"""What the upgrade runs on: programs of two versions, a store, and load that counts every failure."""
+"""Starts and stops what the upgrade runs on: programs of two versions, a store, and load that counts every failure."""
 
 import collections
 import contextlib
@@ -21,17 +21,17 @@ from upgrade_people import PASSWORD, Person, turn_on_second_factor
 ROOT = Path(__file__).resolve().parents[2]
 NEW = ROOT / "target/debug"
 WORKERS = 8
-# Half of them stay signed in from the beginning to the end.
+# The number of people. Half of them stay signed in from the beginning to the end.
 PEOPLE = 8
 DEADLINE = 120
 
 
-# The addresses of a replica, as host and port: for clients and people, and for proxies.
+# The two addresses of a replica, as host and port: one for clients and people, and one for proxies.
 Replica = collections.namedtuple("Replica", ["bearer", "forward"])
 
 
 def request(connection, method, path, body=None, token=None):
-    """Returns status and JSON."""
+    """Sends a request, and returns the status and the JSON of the response."""
     headers = {"Content-Type": "application/json"} if body is not None else {}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -42,7 +42,7 @@ def request(connection, method, path, body=None, token=None):
 
 
 class Api:
-    """One address; expects a status."""
+    """Calls one address, and expects a given status."""
 
     def __init__(self, url):
         self.address = url.removeprefix("http://")
@@ -61,13 +61,13 @@ class Api:
         return self(201, "POST", "/sessions", {"username": username, "password": PASSWORD})
 
     def add(self, username, role):
-        """Returns the id of a new user."""
+        """Creates a user and returns the id."""
         body = {"username": username, "password": PASSWORD, "role": role}
         return self(201, "POST", "/users", body, self.token("admin"))["id"]
 
 
 class Stage:
-    """Everything that runs; stopped at the end."""
+    """All processes of the test, which are stopped at its end."""
 
     def __init__(self, old):
         self.programs = {"old": Path(old), "new": NEW}
@@ -131,7 +131,7 @@ class Stage:
         return Replica(*(self.address(name, it).removeprefix("http://") for it in Replica._fields))
 
     def answered(self, name, method):
-        """The calls of this gRPC method that a program has answered."""
+        """Returns how many calls of this gRPC method a program has answered."""
         ops = self.address(name, "ops").removeprefix("http://")
         connection = http.client.HTTPConnection(ops, timeout=30)
         connection.request("GET", "/metrics")
@@ -141,7 +141,7 @@ class Stage:
         return sum(float(line.rsplit(" ", 1)[1]) for line in counters)
 
     def stop(self, name):
-        """As an orchestrator does."""
+        """Stops a program as an orchestrator does, and checks that it exits with 0."""
         child = self.children.pop(name)
         child.send_signal(signal.SIGTERM)
         assert child.wait(DEADLINE) == 0, (self.folder / f"{name}.log").read_text()
@@ -168,7 +168,7 @@ class Stage:
         self.cluster = cluster
 
     def postgres(self, program, *arguments):
-        """PostgreSQL refuses to run as root."""
+        """Runs a program of PostgreSQL as another user than root, because PostgreSQL refuses to run as root."""
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda it: int(it.parent.name))
         path = found[-1] / program if found else Path(shutil.which(program))
@@ -182,8 +182,9 @@ def free_port(host):
 
 
 class Load:
-    """Clients and people that send one request after the other to the replicas, and what failed. People sign in at the
-    host of the application or, with `is_domain`, at that of a domain; with None there are none."""
+    """Clients and people who send one request after the other to the replicas, and the failures. People sign in at the
+    host of the application, or with `is_domain` at the host of a domain. If `is_domain` is None, there are no
+    people."""
 
     def __init__(self, replica, is_domain):
         threads = WORKERS + (0 if is_domain is None else PEOPLE)
@@ -210,12 +211,12 @@ class Load:
 
     @contextlib.contextmanager
     def one_replica(self, number, turn):
-        """The next one for this client."""
+        """Yields the next replica for this client, and counts the request."""
         while True:
             replica = self.current[number] = self.replicas[turn % len(self.replicas)]
             if replica in self.replicas:
                 break
-            # It was retired just now.
+            # The replica was retired in this moment, so another one is chosen.
         try:
             yield replica
         finally:
@@ -273,12 +274,12 @@ class Load:
         self.replicas += (replica,)
 
     def retire(self, replica):
-        """As a load balancer does before the program is stopped."""
+        """Removes a replica and waits for its last request, as a load balancer does before the program is stopped."""
         self.replicas = tuple(it for it in self.replicas if it != replica)
         Stage.until("the last request", lambda: replica not in self.current)
 
     def run(self, phase, count):
-        """Waits for so many more requests."""
+        """Waits until so many more requests were answered."""
         before = sum(self.answered)
         Stage.until(f"{count} requests", lambda: sum(self.answered) >= before + count or self.failures)
         sign_ins = sum(person.sign_ins for person in self.people)

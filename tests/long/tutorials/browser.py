@@ -1,4 +1,4 @@
-"""The pages of a tutorial in Chromium, each browser with a profile of its own."""
+"""Opens the pages of a tutorial in Chromium. Each browser has a profile of its own."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 class Browser:
-    """The page in a browser with a profile of its own."""
+    """A page in a browser with a profile of its own."""
 
     def __init__(self, profile, url, flags):
         options = webdriver.ChromeOptions()
@@ -20,7 +20,7 @@ class Browser:
         self.driver.get(url)
 
     def find(self, selector, text=""):
-        """Waits for a visible element with this text."""
+        """Waits until an element with this text is visible."""
 
         def visible(driver):
             found = driver.find_elements(By.CSS_SELECTOR, selector)
@@ -45,7 +45,7 @@ class Browser:
         self.click("form button")
 
     def has(self, count, selector):
-        """Waits for so many elements."""
+        """Waits until there are so many elements."""
 
         def has(driver):
             return len(driver.find_elements(By.CSS_SELECTOR, selector)) == count

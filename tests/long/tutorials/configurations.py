@@ -1,5 +1,6 @@
-"""Loads every configuration of Caddy and nginx in the tutorials and guides by the program itself, after each step in
-which a reader changes it. Other checks serve with most of them; of a page for a server on the internet this is all."""
+"""Loads every configuration of Caddy and nginx in the tutorials and guides with the program itself, after each step in
+which a reader changes it. Other checks also serve with most of them. For pages about a server on the internet, this is
+the only check."""
 
 import re
 import shutil
@@ -29,21 +30,21 @@ def check():
 
 
 def changed(file, block, page):
-    """The file of a program after the step of this block. Each page has one file for each program."""
+    """Returns the file of a program after the step of this block. Each page has one file for each program."""
     if block.file:
         return block.text
     if "first in" in block.before:
         return f"{block.text}\n{file}"
     if "ppend this" in block.before:
         return f"{file}\n{block.text}"
-    # One more server belongs into the block `http` of nginx, which ends the file.
+    # Another server belongs into nginx's block `http`, which is the last in the file.
     is_server = block.text.startswith("server {") and file.endswith("}\n")
     assert is_server, f"{page} does not say where this belongs:\n{block.text}"
     return file.removesuffix("}\n") + block.text + "}\n"
 
 
 def load(program, text, page):
-    """Fails unless the program loads this, beside the shipped files and a certificate."""
+    """Checks that the program loads this configuration, beside the shipped files and a certificate."""
     with tempfile.TemporaryDirectory(prefix="rolegate-configuration-") as folder:
         for file in (ROOT / "deploy/proxies" / program).glob("rolegate*"):
             shutil.copy(file, folder)
@@ -61,13 +62,13 @@ def make_certificate(folder):
 
 
 def with_certificate(text):
-    """The same with the certificate beside it, whose names are those of the pages for one machine."""
+    """Returns the configuration with the certificate beside it, under the names in the pages for one machine."""
     text = re.sub("ssl_certificate [^;]+", "ssl_certificate cert.pem", text)
     return re.sub("ssl_certificate_key [^;]+", "ssl_certificate_key key.pem", text)
 
 
 def with_free_ports(text):
-    """The same with ports that nginx may bind, which it does to load a file. Caddy does not."""
+    """Returns the configuration with free ports, because nginx binds its ports when it loads a file. Caddy does not."""
     listener = "listen ((?:127[.]0[.]0[.]1:)?[0-9]+)"
     ports = dict(zip(sorted(set(re.findall(listener, text))), free_ports()))
     return re.sub(listener, lambda it: f"listen 127.0.0.1:{ports[it[1]]}", text)

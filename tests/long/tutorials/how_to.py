@@ -1,4 +1,4 @@
-"""The guides of docs/how-to as they are written, where a program serves already."""
+"""Follows the guides of docs/how-to as they are written, while a program is already serving."""
 
 import email
 import re
@@ -64,7 +64,7 @@ rolegate user list --role editor | grep ada""")
 
 
 class guide(Stage):
-    """Its program serves, in a terminal that it does not name."""
+    """A guide whose program serves in a terminal that the page does not name."""
 
     def __init__(self, name, *ports):
         super().__init__(f"how-to/{name}.md", 8000, *ports)
@@ -76,7 +76,7 @@ class guide(Stage):
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps what it gets."""
+    """A mail server that keeps the messages that it gets."""
 
     def __init__(self, port):
         super().__init__(("127.0.0.1", port), MailHandler)
@@ -89,7 +89,7 @@ class MailServer(socketserver.ThreadingTCPServer):
 
 
 class MailHandler(socketserver.StreamRequestHandler):
-    """As much of SMTP as a client needs."""
+    """Speaks as much SMTP as a client needs."""
 
     def handle(self):
         self.wfile.write(b"220 mail\r\n")
@@ -97,7 +97,7 @@ class MailHandler(socketserver.StreamRequestHandler):
             command = line.strip().upper()
             if command == b"DATA":
                 self.wfile.write(b"354 go on\r\n")
-                # A client doubles a dot that begins a line.
+                # The client has doubled each dot at the beginning of a line.
                 lines = iter(self.rfile.readline, b".\r\n")
                 message = b"".join(line.removeprefix(b".").replace(b"\r\n", b"\n") for line in lines)
                 self.server.messages.append(email.message_from_bytes(message, policy=policy.default))
@@ -110,5 +110,5 @@ def serve(stage, command):
 
 
 def given(stage, commands):
-    """What the guide takes for granted."""
+    """Types commands that the guide takes for granted."""
     stage.enter(Block("sh", stage.with_ports(commands) + "\n", ""))

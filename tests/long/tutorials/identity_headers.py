@@ -1,4 +1,4 @@
-"""docs/tutorials/identity-headers.md as it is written: its commands, and its page in a browser."""
+"""Follows docs/tutorials/identity-headers.md as it is written: types its commands, and opens its page in a browser."""
 
 from stage import Stage
 
@@ -14,7 +14,7 @@ def check():
         grace.signs_in("open sesame", "grace")
         grace.sees("h1", "Hello grace")
         stage.type(until="-s stop")
-        # The session goes on, in the other service.
+        # The session is also valid at the other service.
         grace.reload()
         grace.sees("h1", "Hello grace")
         grace.click("a")

@@ -1,4 +1,4 @@
-"""docs/tutorials/nginx-site.md as it is written, on loopback and then on a host with HTTPS."""
+"""Follows docs/tutorials/nginx-site.md as it is written, on loopback and then on a host with HTTPS."""
 
 import re
 import subprocess
@@ -32,14 +32,14 @@ def check():
 
 
 def serve_the_host_too(file, server):
-    """The server of the real host beside that of loopback."""
+    """Adds the server of the real host beside that of loopback."""
     configuration = file.read_text()
     assert configuration.endswith("}\n")
     file.write_text(configuration.removesuffix("}\n") + server + "}\n")
 
 
 def certificate(stage, server):
-    """The server with a certificate that was made for it."""
+    """Creates a certificate for the host, and returns the server with it."""
     names = re.findall("/etc/ssl/([a-z.]+)", server)
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
                "-subj", f"/CN={HOST}", "-out", names[0], "-keyout", names[1]]
@@ -66,7 +66,7 @@ def loses_access_when_disabled(browser, stage):
 
 
 def is_led_to_the_page_by_a_script(browser):
-    """The one of docs/how-to/log-in-from-a-page.md."""
+    """Runs the script of docs/how-to/log-in-from-a-page.md."""
     guide = blocks_of((ROOT / "docs/how-to/log-in-from-a-page.md").read_text())
     (script,) = [block.text for block in guide if "/sign-in?return" in block.text]
     browser.signs_in("open sesame")
@@ -87,6 +87,6 @@ def signs_out_and_in(browser):
     browser.click("form button")
     browser.find("[name=password]")
     browser.driver.get(browser.url)
-    # Files without Cache-Control may come from the cache.
+    # The page is reloaded, because files without Cache-Control may come from the cache.
     browser.reload()
     browser.find("[name=password]")

@@ -1,4 +1,4 @@
-"""docs/tutorials/one-sign-in.md as it is written, behind nginx and then behind Caddy."""
+"""Follows docs/tutorials/one-sign-in.md as it is written, behind nginx and then behind Caddy."""
 
 from stage import Stage
 

@@ -1,4 +1,4 @@
-"""docs/tutorials/fastapi-service.md and express-service.md as they are written."""
+"""Follows docs/tutorials/fastapi-service.md and express-service.md as they are written."""
 
 from stage import Stage
 

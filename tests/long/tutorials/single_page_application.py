@@ -1,4 +1,5 @@
-"""docs/tutorials/single-page-application.md as it is written: its commands, and its page in a browser."""
+"""Follows docs/tutorials/single-page-application.md as it is written: types its commands, and opens its page in a
+browser."""
 
 import json
 import urllib.error
@@ -73,7 +74,7 @@ def knows_what_another_tab_did(page):
 
 
 def log_in(port):
-    """An access token."""
+    """Logs ada in, and returns an access token."""
     body = json.dumps({"username": "ada", "password": "open sesame"}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}/login", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as response:
@@ -90,7 +91,7 @@ def answers(port, token):
 
 
 def an_hour_later():
-    """The environment of a machine whose clock is ahead."""
+    """Returns the environment of a program whose clock is an hour ahead."""
     (library, *_) = Path("/usr/lib").glob("**/faketime/libfaketime.so.1")
     return {"LD_PRELOAD": str(library), "FAKETIME": "+1h", "DONT_FAKE_MONOTONIC": "1"}
 

@@ -1,5 +1,5 @@
-"""What a page of the documents needs to be typed as it is written: its text with other ports, a folder like a
-clone, terminals, browsers."""
+"""Types a page of the documents as it is written, in a folder that looks like a clone, with terminals and browsers.
+Ports are replaced by free ones."""
 
 import os
 import random
@@ -17,15 +17,17 @@ from terminal import Terminal, end_all_in
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "target/debug/fast-hash-rolegate"
 LISTENERS = {8000: "BEARER", 8001: "BASIC", 8002: "FORWARD_AUTH", 50051: "AUTH", 50052: "POSTS"}
-# What a reader has installed is this program; nginx may run as root here where there is no sudo.
+# The commands that a reader has installed run the program of this build. `sudo` runs its command directly, because the
+# test may be root without sudo.
 COMMANDS = {"cargo": '[ "$1 $2" = "run --release" ] || exit 64; shift 2; [ "$1" != -- ] || shift; exec {} "$@"',
             "rolegate": 'exec {} "$@"', "sudo": 'exec "$@"'}
 OWN = ["PYTHONPATH", "VIRTUAL_ENV", "AUTH_SERVICE_URL", "DATABASE_URL"]
 
 
 class Stage:
-    """`ports` are those in the page, which may be in use here and are replaced by free ones. `others` is what else
-    is replaced. The user types, if this is root, and `stage.owner` are the arguments for that."""
+    """A page that is typed. `ports` are the ports in the page, which may be in use here and are replaced by free ones.
+    `others` are further replacements. If the test runs as root, `user` types, and `owner` has the arguments for
+    that."""
 
     def __init__(self, page, *ports, others=(), user=None):
         self.ports = dict(zip(ports, free_ports())) | dict(others)
@@ -53,7 +55,7 @@ class Stage:
         shutil.rmtree(self.directory)
 
     def copy(self, folder):
-        """Puts a folder of the repository into the clone, with the free ports."""
+        """Copies a folder of the repository into the clone, and replaces the ports in it."""
         made = shutil.ignore_patterns("node_modules", "build", "*.egg-info", "__pycache__", "*.tgz")
         shutil.copytree(ROOT / folder, self.folder / folder, ignore=made)
         for file in (self.folder / folder).rglob("*"):
@@ -61,11 +63,12 @@ class Stage:
                 file.write_text(self.with_ports(file.read_text()))
 
     def with_ports(self, text):
-        """The same text with the free ports."""
+        """Returns the text with the free ports."""
         return re.sub(r"\b(" + "|".join(map(str, self.ports)) + r")\b", lambda it: str(self.ports[int(it[0])]), text)
 
     def environment(self, **more):
-        """Addresses that the page does not name must not be taken."""
+        """Returns the environment of a terminal. Listeners that the page does not name are off, so that they take no
+        addresses."""
         kept = {name: value for name, value in os.environ.items() if name not in OWN}
         listen = {f"{name}_LISTEN_ADDR": f"127.0.0.1:{self.ports[port]}" if port in self.ports else "off"
                   for port, name in LISTENERS.items()}
@@ -74,12 +77,12 @@ class Stage:
                                 "PYTHONUNBUFFERED": "1"} | more
 
     def open(self, name, **environment):
-        """A new terminal."""
+        """Opens a terminal."""
         self.terminals[name] = Terminal(self.folder, self.environment(**environment), **self.owner)
         return self.terminals[name]
 
     def type(self, until=None):
-        """Types the page up to a block that contains this text, or to its end."""
+        """Types the page up to the block that contains this text, or to the end."""
         while self.blocks and not (until and until in self.blocks[0].text):
             block = self.blocks.pop(0)
             if block.file:
@@ -101,17 +104,18 @@ class Stage:
                 terminal.type(commands, printed)
 
     def kill(self, name):
-        """Ends what runs in a terminal, as a power loss does."""
+        """Kills what runs in a terminal, as a power loss would."""
         self.terminals[name].interrupt(signal.SIGKILL)
 
     def browser(self, profile, url, *flags):
-        """A browser with a profile of its own."""
+        """Opens a page in a browser with a profile of its own."""
         self.browsers.append(Browser(self.directory / profile, url, flags))
         return self.browsers[-1]
 
 
 def free_ports():
-    """Below the ports that the system gives to connections, one of which could come first."""
+    """Yields free ports. They are below those that the system gives to connections, because a connection could
+    otherwise take one first."""
     for port in random.sample(range(20_000, 30_000), 10_000):
         with socket.socket() as listener:
             if listener.connect_ex(("127.0.0.1", port)):

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from blocks import pattern
 
-# pip, npm and a browser may be slow.
+# The seconds to wait for output, because pip, npm and a browser may be slow.
 DEADLINE = 300
 END = "end of the commands:"
 
 
 class Terminal:
-    """A shell, which keeps its variables, and what it prints."""
+    """A shell that keeps its variables, and the lines that it prints."""
 
     def __init__(self, folder, environment, **owner):
         self.shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -30,14 +30,14 @@ class Terminal:
         self.lines.put(None)
 
     def type(self, commands, printed=None):
-        """Commands that end well, and print this."""
+        """Runs commands, and checks that they succeed and print this."""
         self.send(commands)
         output, status = self.until_end()
         assert status == 0, f"{status} after\n{commands}{output}"
         assert printed is None or pattern(printed).fullmatch(output.strip()), f"{commands}{output}is not\n{printed}"
 
     def start(self, commands, printed):
-        """Commands that go on, once they have printed this."""
+        """Starts commands that keep running, and waits until they have printed this."""
         self.send(commands)
         self.is_busy, output, wanted = True, "", pattern(printed)
         while not wanted.search(output):
@@ -47,7 +47,7 @@ class Terminal:
 
     def send(self, commands):
         assert not self.is_busy, f"another command runs in the terminal of\n{commands}"
-        # Not only the last of the commands counts.
+        # The failure of any command counts, not only that of the last one.
         self.shell.stdin.write(f"failed=0; trap 'failed=$?' ERR\n{{ {commands}\n}} </dev/null\necho '{END}' $failed\n")
         self.shell.stdin.flush()
 
@@ -68,7 +68,7 @@ class Terminal:
         return line
 
     def interrupt(self, number=signal.SIGINT):
-        """Ctrl-C, or another signal."""
+        """Sends Ctrl-C, or another signal, to what runs in the terminal."""
         children = Path(f"/proc/{self.shell.pid}/task/{self.shell.pid}/children").read_text().split()
         assert self.is_busy and children, "nothing runs"
         for child in children:
@@ -78,7 +78,8 @@ class Terminal:
 
 
 def end_all_in(folder):
-    """Ends the processes that work in a folder; not at once by SIGKILL, which would leave the workers of nginx."""
+    """Ends the processes that work in a folder. The first signal is not SIGKILL, because that would leave the workers
+    of nginx behind."""
     end = time.monotonic() + 20
     while found := list(processes_in(folder)):
         for process in found:
@@ -93,4 +94,4 @@ def processes_in(folder):
                 if ") Z" not in (process / "stat").read_text():
                     yield process.name
         except OSError:
-            """It has ended, or is not ours."""
+            """The process has ended, or belongs to another user."""

@@ -1,4 +1,4 @@
-"""docs/tutorials/three-replicas.md as it is written."""
+"""Follows docs/tutorials/three-replicas.md as it is written."""
 
 import random
 import shutil
@@ -20,7 +20,8 @@ def check():
 
 
 def replicas():
-    """The page has only the first digits of the ports where the number of the replica follows."""
+    """Returns the replacements of ports. In some places, the page has only the first digits of a port, and the number
+    of the replica follows."""
     (bearer, ops), found = free_tens(), {}
     for name, prefix in [(801, bearer), (901, ops)]:
         found |= {name: prefix} | {name * 10 + it: prefix * 10 + it for it in REPLICAS}
@@ -28,7 +29,7 @@ def replicas():
 
 
 def free_tens():
-    """Two numbers that with each digit of a replica are free ports."""
+    """Returns two numbers that give free ports with the digit of each replica."""
     tens = (it for it in random.sample(range(1_000, 2_000), 1_000) if not any(is_open(it * 10 + n) for n in REPLICAS))
     return next(tens), next(tens)
 
