@@ -1,12 +1,13 @@
-//! Writes down what happens to users and their credentials, in the audit log and in the record of the database.
+//! Records what happens to users and their credentials, in the audit log and in the record, which is a table of
+//! the database.
 //!
 //! An event becomes an `Entry` (`entry`). The entry is logged as a line with the target `audit`, whatever
-//! `RUST_LOG` says, and stored as a row of the record. Uses of API keys and denials for a proxy are only in the
-//! log. The request id and the client address come from the request context.
+//! `RUST_LOG` says, and stored as a row of the record. Uses of API keys and denials for a proxy appear in the
+//! log but not in the record. The request id and the client address come from the request context.
 //!
 //! - `change` names the changes that a user, an admin or an operator can make, and all events of the record.
-//!   `write` says who makes such a change and turns it into entries. The store inserts their rows in the
-//!   transaction of the change.
+//!   `write` names the initiator of such a change and makes its entries. The store inserts the rows of these
+//!   entries in the transaction of the change.
 //! - `sign_ins` makes the entries of sign-ins, uses of API keys and refusals, which strangers can cause in any
 //!   number, and limits their lines in the log. `sign_in_rows` decides which of them get a row. These rows are
 //!   written in the background.

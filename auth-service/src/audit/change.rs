@@ -6,7 +6,7 @@ use rolegate_proto::Role;
 /// The event of a renaming. Its entry has two usernames, the old one and the new one.
 pub(crate) const USER_RENAMED: &str = "user_renamed";
 
-/// The event that says that usernames and addresses of a deleted user were erased from the record.
+/// The event of an erasure: the usernames and addresses of a deleted user were removed from the record.
 pub(crate) const AUDIT_ERASED: &str = "audit_erased";
 
 /// All events that a row of the record can have. The command `audit list` refuses any other name as a filter.
@@ -45,7 +45,7 @@ pub(crate) const EVENTS: [&str; 32] = [
     "restored",
 ];
 
-/// A change of users or of their opaque tokens, which is written to the log and to the record.
+/// A change of a user or of an opaque token, which is written to the log and to the record.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Registered,
@@ -81,10 +81,10 @@ pub(crate) enum Change {
     SessionEnded,
     /// The usernames and addresses of a deleted user in the record were erased.
     AuditErased,
-    /// All sessions, password links and tokens of all users were ended, in a database that is in use.
+    /// All sessions, password links and tokens of all users were revoked, in a database that is in use.
     AllEnded,
-    /// All sessions, password links and tokens of all users were ended, in a database that was restored from a
-    /// backup.
+    /// All sessions, password links and tokens of all users were revoked, in a database that was restored from
+    /// a backup.
     Restored,
 }
 
@@ -128,8 +128,8 @@ impl Change {
         }
     }
 
-    /// Returns whether the change is sent to the services that follow the changes of users. They keep a user's
-    /// name, role and state, so only changes of these are sent.
+    /// Returns whether the change is sent to the services that follow the changes of users. These services
+    /// store only the name, the role and the state of a user, so other changes are not sent.
     pub(super) fn is_published(&self) -> bool {
         match self {
             Self::Registered

@@ -15,9 +15,9 @@ pub(crate) struct Entry {
     pub(crate) user_id: Option<i64>,
     /// The username of the user. If it is `None`, the store looks it up when it inserts the row.
     pub(crate) username: Option<String>,
-    /// The user who caused the event, if that is another user.
+    /// The user who caused the event; `None` if `by_owner` is true or if no user caused it.
     pub(crate) actor: Option<EntryActor>,
-    /// Set when users act on their own account. The line then names the user only once, and the row names the
+    /// True if users act on their own account. The line then names the user only once, and the row names the
     /// user as the actor.
     pub(crate) by_owner: bool,
     /// The id of the API key by which the actor acted.
@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) state: Option<UserState>,
 }
 
-/// The user who caused an event that is about another user.
+/// The user who caused an event.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryActor {
     pub(crate) id: i64,
@@ -68,16 +68,18 @@ pub(crate) struct Details {
     pub(crate) count: Option<u64>,
     pub(crate) ended: Option<EndedCredentials>,
     pub(crate) removal: Option<Removal>,
-    /// When a deleted user was created, in Unix seconds; 0 if that is not known. It is only in the record. It
-    /// lets other services tell the deleted user from one who is imported later with the same id.
+    /// The time at which a deleted user was created, in Unix seconds; 0 if it is unknown. The log omits it.
+    /// With this time, other services can tell the deleted user from one who is imported later with the same
+    /// id.
     pub(crate) user_created_at: Option<u64>,
 }
 
-/// The numbers of credentials that were ended when all were ended at once. Access tokens are ended too, but not
-/// counted.
+/// The number of credentials of each kind that were revoked when an operator revoked all of them at once.
+/// Access tokens are revoked as well, but not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndedCredentials {
-    /// The last revision of the record before this row. No row has a revision between it and that of this row.
+    /// The last revision of the record before this row. The revisions between it and the revision of this row
+    /// stay unused.
     pub(crate) after_revision: i64,
     pub(crate) sessions: i64,
     /// The number of password links.
@@ -98,7 +100,7 @@ pub(crate) struct Removal {
     pub(crate) retention_days: u32,
 }
 
-/// The request that caused an event. Both fields are `None` if no request did.
+/// The request that caused an event. Both fields are `None` if no request caused it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventOrigin {
     pub(super) client_address: Option<IpAddr>,
@@ -106,7 +108,7 @@ pub(super) struct EventOrigin {
 }
 
 impl EventOrigin {
-    /// Returns the request of the current task, or an empty origin outside of requests.
+    /// Returns the request that the current task serves, or an empty origin if it serves none.
     pub(super) fn current() -> Self {
         let origin = RequestContext::with_current(|current| Self {
             client_address: current.client_address,
@@ -126,8 +128,8 @@ impl From<&User> for EntryActor {
 }
 
 impl Entry {
-    /// Creates the entry of an event of `user` in the current request. `user` is `None` if no known user is
-    /// concerned.
+    /// Creates the entry of an event about `user` in the current request. `user` is `None` if the event is
+    /// about no known user.
     pub(super) fn in_current_request(
         event: &'static str,
         user: Option<&User>,
@@ -154,7 +156,7 @@ impl Entry {
         }
     }
 
-    /// Writes the line of the audit log. Fields that are `None` are left out.
+    /// Writes this entry as a line of the audit log, without the fields that are `None`.
     pub(crate) fn log(&self) {
         let details = &self.details;
         let mut from = details.from.as_ref().map(Role::as_str);

@@ -10,10 +10,10 @@ use sha2::{Digest as _, Sha256};
 
 const SALT_BYTES: usize = 16;
 
-/// The field of the details that has the digest.
+/// The name of the field in the column `details` that contains the digest of a former username.
 pub(crate) const FORMER_DIGEST: &str = "from_sha256";
 
-/// A former username with the salt of its digest.
+/// A former username, with the random salt of its digest.
 #[derive(Clone, Debug)]
 pub(crate) struct FormerUsername {
     pub(crate) name: String,

@@ -16,15 +16,15 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The limits of refusals. They apply to known users and to unknown ones separately.
+/// The limits for refusals. Refusals of known users and refusals of unknown users are counted separately.
 const REFUSAL_LIMITS: RowLimits = RowLimits {
     all: 60,
     reserved: 20,
     per_client: 10,
     per_user: 10,
 };
-/// The limits of sign-ins are high, because many users of one office sign in from the same network at the same
-/// time.
+/// The limits for sign-ins. They are high, because many users of one office sign in from the same network at
+/// the same time.
 const SIGN_IN_LIMITS: RowLimits = RowLimits {
     all: 3000,
     reserved: 1000,
@@ -39,7 +39,7 @@ pub(crate) struct SignInRows {
     user_refusals: RowQuota,
     /// The quota for refusals of unknown usernames and unknown keys.
     anonymous_refusals: RowQuota,
-    /// The number of refusals without a row since a summary row was last taken.
+    /// The number of refusals without a row since the last summary row.
     unrecorded: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct SignInRows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the number has to be recorded a minute after the first"]
 pub(crate) enum UnrecordedRefusal {
-    /// The first one since a summary row was last taken. The caller schedules the next summary.
+    /// The first such refusal since the last summary row. The caller schedules the next summary row.
     First,
     Further,
 }
@@ -62,12 +62,13 @@ impl SignInRows {
         }
     }
 
-    /// Returns whether this sign-in gets a row.
+    /// Returns whether this sign-in gets a row, and counts the row.
     pub(crate) fn admit_sign_in(&self, entry: &Entry) -> bool {
         self.sign_ins.admit(entry, Instant::now())
     }
 
-    /// Returns `Ok` if this refusal gets a row. Otherwise counts it, and returns the error.
+    /// Returns `Ok` if this refusal gets a row, and counts the row. Otherwise counts the refusal for the next
+    /// summary row, and returns whether it is the first one.
     pub(crate) fn admit_refusal(&self, entry: &Entry) -> Result<(), UnrecordedRefusal> {
         let quota = if entry.user_id.is_some() {
             &self.user_refusals
@@ -81,7 +82,7 @@ impl SignInRows {
         }
     }
 
-    /// Counts a refusal that gets no row.
+    /// Counts a refusal that gets no row, and returns whether it is the first one since the last summary row.
     pub(crate) fn count_refusal(&self) -> UnrecordedRefusal {
         if self.unrecorded.fetch_add(1, Ordering::Relaxed) == 0 {
             UnrecordedRefusal::First
@@ -123,14 +124,14 @@ struct RowQuota {
 /// The rows of one minute. Only events that got a row are remembered, so the limits also bound the memory.
 #[derive(Default)]
 struct Minute {
-    /// When the first event of this minute arrived; `None` before the first event.
+    /// The time at which the first event of this minute arrived; `None` before the first event.
     began: Option<Instant>,
     recorded: HashSet<RowKey>,
     by_network: HashMap<Network, u32>,
     by_user: HashMap<i64, u32>,
 }
 
-/// The key by which repeated events are recognized: they get only one row in a minute.
+/// Identifies equal events. Only the first of them in a minute gets a row.
 #[derive(PartialEq, Eq, Hash)]
 struct RowKey {
     event: &'static str,

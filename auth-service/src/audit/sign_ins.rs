@@ -16,17 +16,17 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// line a minute for each client (an IPv4 address or an IPv6 /64). All keys together have at most 1000 lines a
 /// minute.
 static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
-/// Limits the lines about refused keys that exist, in the same way.
+/// Limits the lines about refused keys that exist, in the same way as `KEY_USES` limits those about valid keys.
 static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 /// Limits the lines about unknown keys. They are limited apart from known keys, because any client can present
 /// unknown keys in any number and must not hide the refusals of known ones.
 static UNKNOWN_KEYS: LogLimiter<IpAddr> = LogLimiter::silent_when_full(60, MINUTE);
-/// Limits the lines about requests that pages of other sites may have caused, as the gateway does. Strangers
-/// can send them from many addresses and to any number of paths.
+/// Limits the lines about requests that pages of other sites may have caused, because strangers can send such
+/// requests from many addresses and to any number of paths.
 static CROSS_SITE_DENIALS: LogLimiter<(String, String)> = LogLimiter::silent_when_full(60, MINUTE);
 
-/// Logs that a password was correct, and returns the entry for the record. `method` says what the password was
-/// checked for, such as `basic`.
+/// Logs that a password was correct, and returns the entry for the record. `method` is the purpose of the
+/// check, such as `basic`.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
     let details = Details {
         method: Some(method),
@@ -54,7 +54,7 @@ pub(crate) fn log_login_failure(
     entry
 }
 
-/// Logs the use of a valid key. A use gets no row in the record.
+/// Logs the use of a valid key, unless [`KEY_USES`] suppresses the line. A use gets no row in the record.
 pub(crate) fn log_api_key_use(key: &TokenBearer) {
     let client = client_key(RequestContext::client_address());
     if KEY_USES.claim((key.token_id, client)) {
@@ -82,7 +82,7 @@ pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
     Entry::in_current_request("api_key_refused", user, details)
 }
 
-/// Returns whether the line about this refused key is due, and counts it as written.
+/// Returns whether the limits allow a line about this refused key now. If so, counts the line as written.
 pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
     let client = client_key(refusal.client_address);
     match refusal.details.key_id {
@@ -114,8 +114,8 @@ pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     }
 }
 
-/// Logs that a proxy was told to refuse a request of `actor`, and why. `route` is the host and the path without
-/// the query.
+/// Logs that a proxy was told to refuse a request of `actor`, with the reason. `route` is the host and the path
+/// without the query.
 pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
@@ -134,9 +134,9 @@ pub(crate) fn log_access_denial(
     );
 }
 
-/// Logs that a proxy was told to refuse a request that a page of another site may have caused. The line names
-/// no user, because the session in the cookie was not looked up. `route` is the host and the path without the
-/// query.
+/// Logs that a proxy was told to refuse a request that a page of another site may have caused, unless
+/// [`CROSS_SITE_DENIALS`] suppresses the line. The line names no user, because the session in the cookie was
+/// not looked up. `route` is the host and the path without the query.
 pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
     let client = client_key(RequestContext::client_address()).to_string();
     if !CROSS_SITE_DENIALS.claim((client, format!("{method} {route}"))) {

@@ -1,5 +1,5 @@
-//! Says who makes a change, and makes the entries for the log and the record from it. The store gets a
-//! [`Write`] with each change, and inserts the rows in the same transaction.
+//! Describes a change with its initiator and its request, and makes the entries for the log and the record. The
+//! store receives a [`Write`] with each change, and inserts the rows of the record in the same transaction.
 
 use super::{
     Change, Details, EndedCredentials, Entry,
@@ -25,14 +25,14 @@ pub(crate) enum Initiator {
         /// The id of the session that the user acts by, if any.
         session: Option<i64>,
     },
-    /// Each ended session is ended by its own token, which the request presented. These are the users of the
-    /// sessions.
+    /// The users of sessions that a request ends by presenting the tokens of these sessions.
     Sessions(Vec<User>),
     /// A person who has access to the database, and no account.
     Operator,
 }
 
-/// A change, who makes it and which request caused it. The store records it in the transaction of the change.
+/// A change, its initiator and the request that caused it. The store records all three in the transaction of
+/// the change.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     change: Change,
@@ -69,7 +69,7 @@ impl Write {
         }
     }
 
-    /// Returns the entries of all changes of `user`, who is given as the changes left the user.
+    /// Returns the entries of all changes of `user`, in the state after these changes.
     pub(crate) fn entries_for_user(&self, user: &User) -> Vec<Entry> {
         let mut entries = vec![self.entry_for_user(user)];
         if let Some(second) = self.second.clone() {
@@ -78,7 +78,7 @@ impl Write {
         entries
     }
 
-    /// Returns the entry of the change of `user`, who is given as the change left the user.
+    /// Returns the entry of the change of `user`, in the state after this change.
     pub(crate) fn entry_for_user(&self, user: &User) -> Entry {
         let mut details = Details::default();
         match &self.change {
@@ -149,7 +149,7 @@ impl Write {
         self.entry(Some(user_id), None, details)
     }
 
-    /// Returns the entry of the end of all credentials, which is about no single user.
+    /// Returns the entry that says that the credentials of all users were revoked. It names no user.
     pub(crate) fn entry_for_end(&self, ended: EndedCredentials) -> Entry {
         let details = Details {
             ended: Some(ended),
