@@ -5,8 +5,8 @@
 //! application. `keys` encrypts the secret for the database. At a sign-in, `code` parses what the user typed:
 //! `totp` finds the time step of a one-time code, and a recovery code is found by its digest.
 //!
-//! This file has the operator's policy: who can or must have a second factor. `accounts` decides when a code is
-//! required, and counts wrong codes.
+//! This file has the operator's policy: which users can or must have a second factor. `accounts` decides when a
+//! code is required, and counts wrong codes.
 
 mod code;
 mod enrolment;

@@ -35,8 +35,8 @@ use std::sync::Arc;
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
-/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid, because a token may be issued ahead of the
-/// clock. This must be more than [`MAX_ISSUE_AHEAD_SECONDS`].
+/// The maximum time by which the remaining lifetime of a token may exceed [`TOKEN_TTL_SECONDS`], because a
+/// token may be issued ahead of the clock. It must be more than [`MAX_ISSUE_AHEAD_SECONDS`].
 const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
@@ -52,7 +52,7 @@ pub(crate) struct VerifiedToken {
     pub(crate) user_id: i64,
     /// The time of issue in Unix seconds, computed from `exp`.
     pub(crate) issued: u64,
-    /// [`User::marked_until`] at the time of issue, if that was later than the time of issue; otherwise 0.
+    /// The value of [`User::marked_until`] at the time of issue, if it was later than that time; otherwise 0.
     pub(crate) marked_until: u64,
     username: UsernameClaim,
     /// The claim `exp`, in Unix seconds.
@@ -72,8 +72,8 @@ struct SignedHeader {
     has_kid: bool,
 }
 
-/// A header that has another text than the usual headers of this service. Any `crit` member counts, even
-/// `null`.
+/// A header that differs from the usual headers of this service, so that it must be parsed. `crit` is true if
+/// the header has that member, even with the value `null`.
 #[derive(Deserialize)]
 struct OtherHeader {
     alg: String,
@@ -97,7 +97,8 @@ impl Tokens {
         }
     }
 
-    /// Replaces the keys of this value and all its clones.
+    /// Replaces the keys of this value and all its clones, and logs the new keys. Warns if other replicas may
+    /// refuse new tokens, or if the tokens of the old signing key are no longer accepted.
     pub(crate) fn replace_keys(&self, keyring: Keyring) {
         let signing = keyring.signing_kid();
         let accepted: Vec<_> = keyring.kids().collect();
@@ -121,8 +122,8 @@ impl Tokens {
         *self.keyring.write() = keyring;
     }
 
-    /// Returns how many seconds after `now` the next token may be issued for the user. This is 0 except after
-    /// many revocations in a row, or after a revocation by a clock that was ahead.
+    /// Returns the number of seconds after `now` until a token may be issued for the user. It is 0, except
+    /// after many revocations in a row or after a revocation by a clock that was ahead.
     pub(crate) fn seconds_until_issue(user: &User, now: u64) -> u64 {
         user.tokens_not_before
             .saturating_sub(now.saturating_add(MAX_ISSUE_AHEAD_SECONDS))
@@ -211,7 +212,7 @@ impl VerifiedToken {
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
-    /// Returns whether the token was revoked, or was issued to another user who had the same id. A restored
+    /// Returns whether the token was revoked, or was issued to an earlier user with the same id. A restored
     /// database assigns ids again that were first assigned after the backup.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
         let required = match &self.username {

@@ -28,7 +28,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// Parses a code. Returns `None` if nothing was typed.
+    /// Parses a code that a user typed. Returns `None` if the text shows no character.
     ///
     /// Spaces, hyphens, invisible characters and the case of letters do not count. A decimal digit of any
     /// script counts as that digit.

@@ -18,11 +18,11 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// The issuer if the caller names none.
+/// The issuer of an enrollment whose caller names none.
 const DEFAULT_ISSUER: &str = "Rolegate";
 const MAX_ISSUER_BYTES: usize = 255;
 
-/// A second factor that was generated and is not stored yet.
+/// A generated second factor, which the caller has not stored yet.
 pub(crate) struct Enrolment {
     pub(crate) secret: Zeroizing<[u8; SECRET_BYTES]>,
     /// The recovery codes, which are shown to the user once and not stored.
@@ -57,7 +57,7 @@ impl Issuer {
 }
 
 impl Enrolment {
-    /// Generates a secret and recovery codes. Fails only if the system has no randomness.
+    /// Generates a secret and recovery codes. Fails only if the system provides no random bytes.
     pub(crate) fn generate() -> io::Result<Self> {
         let mut secret = Zeroizing::new([0; SECRET_BYTES]);
         getrandom::fill(&mut *secret).map_err(io::Error::other)?;

@@ -39,7 +39,8 @@ impl EncryptionKey {
     }
 }
 
-/// Computes a digest of a secret. The label makes the digests for different uses independent of each other.
+/// Computes a digest of a secret. With a different label for each use, no digest reveals anything about another
+/// one.
 fn digest(label: &str, secret: &SecretString) -> Zeroizing<[u8; 32]> {
     let digest = Sha256::new()
         .chain_update(label)
@@ -69,7 +70,7 @@ impl SecondFactorKeys {
         Ok(Self { keys: keys? })
     }
 
-    /// Returns whether secrets that were encrypted with the key of this id can be decrypted.
+    /// Returns whether a key has this id, so that secrets that it encrypted can be decrypted.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.find(id).is_some()
     }
@@ -78,7 +79,7 @@ impl SecondFactorKeys {
         self.keys.iter().find(|key| key.id == id)
     }
 
-    /// Returns whether this is the id of the key that encrypts.
+    /// Returns whether the newest key, which encrypts, has this id.
     pub(crate) fn is_newest(&self, id: &str) -> bool {
         self.keys.first().is_some_and(|key| key.id == id)
     }

@@ -7,8 +7,9 @@ const STEP_SECONDS: u64 = 30;
 /// Codes are numbers below this limit, which gives them six digits.
 const CODE_MODULUS: u32 = 1_000_000;
 
-/// Returns the time step with this code: the current step, the one before or the one after. Steps up to
-/// `last_used` do not count, so that no code is accepted twice.
+/// Returns the time step whose code this is: the step of the time `at`, in Unix seconds, or one of its two
+/// neighbors. Returns `None` if no step matches. Steps up to `last_used` do not count, so that no code is
+/// accepted twice.
 pub(crate) fn matching_step(secret: &[u8], code: u32, at: u64, last_used: u64) -> Option<u64> {
     let now = at / STEP_SECONDS;
     let steps = [now.saturating_sub(1), now, now + 1];
@@ -29,7 +30,7 @@ fn code_of_step(secret: &[u8], step: u64) -> u32 {
     (number & 0x7fff_ffff) % CODE_MODULUS
 }
 
-/// Returns the code of this time as people type it.
+/// Returns the code at a time, in Unix seconds, as the six digits that people type.
 #[cfg(test)]
 pub(crate) fn code_at(secret: &[u8], at: u64) -> String {
     format!("{:06}", code_of_step(secret, at / STEP_SECONDS))

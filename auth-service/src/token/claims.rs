@@ -14,7 +14,7 @@ pub(super) struct IssuedClaims<'a> {
     pub(super) exp: u64,
 }
 
-/// The claims that are verified.
+/// The claims of a presented token that decide whether it is valid.
 pub(super) struct Claims<'a> {
     pub(super) sub: Cow<'a, str>,
     pub(super) username: UsernameClaim,
@@ -48,8 +48,8 @@ struct ClaimsWithoutKid<'a> {
 struct ClaimsWithKid<'a> {
     #[serde(borrow)]
     sub: Cow<'a, str>,
-    /// The claim may have any type here. A token whose claim is not text is refused only after the user was
-    /// read.
+    /// The claim, which may have any JSON type here. A token whose claim is not text is refused later, after
+    /// the user was read.
     username: Option<&'a RawValue>,
     exp: u64,
     nbf: Option<u64>,
@@ -93,7 +93,8 @@ pub(super) fn decode_object(part: &str) -> Option<Vec<u8>> {
 /// The id for a `sub` outside the range of ids. No user has it.
 pub(super) const NO_USER: i64 = -1;
 
-/// Parses the claim `sub`. Only the canonical decimal form is valid, so that each id has one spelling.
+/// Parses the claim `sub`. Only the canonical decimal form is valid, so that each id has one spelling. A number
+/// outside the range of ids becomes [`NO_USER`].
 pub(super) fn parse_user_id(sub: &str) -> Option<i64> {
     let digits = sub.strip_prefix('-').unwrap_or(sub);
     let is_canonical = match digits.as_bytes() {

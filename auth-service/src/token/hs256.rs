@@ -29,7 +29,7 @@ pub static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// An HMAC-SHA-256 that has its key, and no input yet.
+/// An HMAC-SHA-256 with its key and without input, which each operation clones.
 struct Hs256 {
     mac: Hmac<Sha256>,
 }
@@ -52,7 +52,8 @@ impl Signer<Vec<u8>> for Hs256 {
 }
 
 impl Verifier<Vec<u8>> for Hs256 {
-    /// Verifies a signature, and compares in constant time.
+    /// Verifies a signature. The comparison takes constant time, so its duration reveals nothing about the
+    /// right signature.
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         let mac = self.mac.clone().chain_update(message);
         mac.verify_slice(signature).map_err(|_| Error::new())

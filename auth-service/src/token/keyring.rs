@@ -25,7 +25,7 @@ pub(crate) struct Key {
     id: String,
     /// The header of the tokens that this key signs, except for tokens with `marked_until`.
     header: Header,
-    /// That header in the encoding of a token, by which tokens of this key are recognized.
+    /// The same header as encoded in a token. Tokens of this key are recognized by it.
     encoded_header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
@@ -106,14 +106,13 @@ impl Key {
         jsonwebtoken::encode(&header, claims, &self.encoding)
     }
 
-    /// Returns whether this is the encoded signature of the message.
+    /// Returns whether `signature`, in base64url, is the signature of the message by this key.
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
         crypto::verify(signature, message.as_bytes(), &self.decoding, HS256).unwrap_or(false)
     }
 }
 
-/// Where the keys are read from: the settings `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or
-/// files.
+/// The sources of the keys: the settings `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
     /// The source of the secret that signs.
@@ -149,7 +148,7 @@ impl KeySource {
     }
 }
 
-/// Tests HS256 with the example of RFC 7515, appendix A.1. If it returns `false`, no token may be signed.
+/// Tests HS256 with the example of RFC 7515, appendix A.1. If the test returns `false`, no token may be signed.
 pub(crate) fn self_test() -> bool {
     const KEY: &str =
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
@@ -167,7 +166,7 @@ pub(crate) fn self_test() -> bool {
 }
 
 /// Computes the `kid` of a secret: a short digest, so that all replicas give a key the same `kid`. The label
-/// makes it independent of other uses of the same hash.
+/// makes the digest differ from other digests of the same secret.
 fn key_id(secret: &[u8]) -> String {
     let digest = Sha256::new()
         .chain_update(b"rolegate kid\0")

@@ -18,7 +18,8 @@ fn is_refused(tokens: &Tokens, token: &str, user: &User) -> bool {
     tokens.verify(token).expect("signed").is_revoked(user)
 }
 
-/// Signs a token with these claims that names its key, like the tokens that the service issues.
+/// Signs a token with these claims. Its header names the key, like the headers of the tokens that the service
+/// issues.
 fn with_kid(tokens: &Tokens, claims: &Value) -> String {
     let kid = tokens.keyring.read().signing_kid().to_owned();
     let header = Header {
