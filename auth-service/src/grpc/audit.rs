@@ -53,8 +53,9 @@ impl From<AuditPage> for wire::ListAuditResponse {
 }
 
 impl AuthGrpc {
-    /// Finds out who wants to follow the changes. A token in the call counts before the caller's certificate,
-    /// so that a service can follow the changes with fewer permissions than its certificate gives it.
+    /// Returns who wants to follow the changes of users: the bearer of the token in the call or, without a
+    /// token, the service that the client certificate names. The token counts first, so that a service can use
+    /// fewer permissions than its certificate gives it.
     fn watcher<M>(&self, request: &Request<M>) -> Watcher {
         let token = actor::optional_token(request.metadata());
         if token.is_none()

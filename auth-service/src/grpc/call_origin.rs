@@ -8,10 +8,10 @@ use tonic::Request;
 
 /// The timeout for callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most that is kept back of a timeout, so that the response still reaches the caller in time. Of a short
-/// timeout, a tenth is kept back.
+/// The maximum part of a timeout that is reserved for the response, so that it still reaches the caller in
+/// time. A tenth of a shorter timeout is reserved.
 const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
-/// The longest timeout that a caller gets, whatever it asks for.
+/// The maximum timeout, even if the caller requests a longer one.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the client address and the deadline of a call. `rolegate_grpc_server` has put the address into the

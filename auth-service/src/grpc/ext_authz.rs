@@ -2,7 +2,7 @@
 //! may pass.
 //!
 //! - `request` reads Envoy's description of the request, and the requirement in the configuration of the route.
-//! - `cookie` authenticates browsers by the session in their cookie, and sends people to the sign-in page.
+//! - `cookie` authenticates browsers by the session in their cookie, and redirects people to the sign-in page.
 //! - `response` writes the answer: identity headers, a redirect, or the same error as the gateway's.
 //!
 //! Every outcome is sent as a `CheckResponse`, even an internal error. A gRPC error would let requests pass if
@@ -36,14 +36,15 @@ use tokio::time::timeout_at;
 use tonic::{Code, Request, Response, Status};
 
 /// Limits how often a warning about an invalid route is logged, because clients can send any number of requests
-/// to it.
+/// to such a route.
 static INVALID_ROUTES: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(1));
 
 /// Limits the denials in the audit log by user id and requirement, so that no user can fill the log.
 static DENIALS: LogLimiter<(i64, String)> =
     LogLimiter::evicting_when_full(10_000, Duration::from_mins(1));
 
-/// Reports client addresses that are ignored, because they come from an Envoy outside of `TRUSTED_GATEWAYS`.
+/// Warns about client addresses that are ignored, because they come from an Envoy outside of
+/// `TRUSTED_GATEWAYS`.
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
 
@@ -140,7 +141,8 @@ impl AuthGrpc {
         Err(Box::pin(self.refuse(route, &user, reason)).await)
     }
 
-    /// Logs the denial of an authenticated user, and returns a refusal that shows a person the reason.
+    /// Logs the denial of an authenticated user, and returns the refusal. If a browser opens a page, the
+    /// refusal is a page that explains the reason.
     async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
             if DENIALS.claim((user.id, route.roles.to_owned())) {
@@ -182,8 +184,8 @@ impl AuthGrpc {
         count_bearer(bearer, route.requirement)
     }
 
-    /// Verifies the credentials of HTTP Basic. A browser goes on sending a password that it remembers, even a
-    /// wrong one. If it opens a page with a wrong password, the session in the cookie counts instead.
+    /// Verifies the credentials of HTTP Basic. A browser sends a remembered password with every request, even a
+    /// wrong one. If a browser opens a page with a wrong password, the session in the cookie counts instead.
     async fn verify_basic(
         &self,
         route: RouteRequest<'_>,
@@ -229,7 +231,7 @@ impl AuthGrpc {
 }
 
 impl RouteRequest<'_> {
-    /// Logs that a change was refused because another site may have caused it.
+    /// Logs the refusal of a request that changes something and that another site may have caused.
     async fn log_cross_site_denial(self) {
         let log = async {
             let target = self.attributes.target();
@@ -239,8 +241,8 @@ impl RouteRequest<'_> {
     }
 }
 
-/// Warns that the configuration of the route is invalid: `roles` is missing or names an unknown role, or
-/// `credentials` has an unknown value.
+/// Warns, at most once a second, that the configuration of the route is invalid: `roles` is missing or names an
+/// unknown role, or `credentials` has an unknown value.
 fn warn_of_route(attributes: RequestAttributes<'_>) {
     if INVALID_ROUTES.claim(()) {
         let target = attributes.target();

@@ -1,4 +1,4 @@
-//! The calls that check a password or register one, and create sessions and access tokens.
+//! The calls that register users, verify passwords, and create sessions and access tokens.
 
 use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::read_origin};
 use crate::{
@@ -75,8 +75,8 @@ impl AuthGrpc {
         })
     }
 
-    /// Answers the items whose password is cached or is an API key, in their order. The other items get no
-    /// user, and the caller sends each of them as `VerifyCredentials`.
+    /// Verifies the items whose password is cached or is an API key, and returns one outcome for each item, in
+    /// the same order. The other items get no user, and the caller sends each of them as `VerifyCredentials`.
     pub(super) async fn batch_verify_credentials(
         &self,
         request: Request<wire::BatchVerifyCredentialsRequest>,

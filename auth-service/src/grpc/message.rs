@@ -25,7 +25,8 @@ impl From<User> for auth_v1::User {
     }
 }
 
-/// Converts Unix seconds into the integer of a message.
+/// Converts Unix seconds into the signed integer that messages have. A time that does not fit becomes the
+/// latest one.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
 }
@@ -43,7 +44,7 @@ impl From<auth_v1::ListUsersRequest> for UserPageRequest {
     }
 }
 
-/// Converts a page of users, with or without the times of each user.
+/// Converts a page of users. If `with_times` is true, the response also has the times of each user.
 pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
     let UserPage { users, next_after } = page;
     let user_times = |listed: &ListedUser| auth_v1::UserTimes {

@@ -1,4 +1,4 @@
-//! The calls that change passwords, make and redeem password links, and tell the limits on the length of a
+//! The calls that change passwords, create and redeem password links, and return the limits on the length of a
 //! password.
 
 use super::{AuthGrpc, RpcResult, call_origin::read_origin, message::timestamp};

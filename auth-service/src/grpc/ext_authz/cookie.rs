@@ -1,4 +1,4 @@
-//! Authenticates browsers by the session in a cookie, and leads people to the sign-in page.
+//! Authenticates browsers by the session in a cookie, and redirects people to the sign-in page.
 
 use super::{RouteRequest, request::RequestAttributes, response::Refusal};
 use crate::{
@@ -12,7 +12,7 @@ use secrecy::ExposeSecret as _;
 use tonic::Code;
 
 impl AuthGrpc {
-    /// Returns whether the request's headers say that a browser opens a page, and people can sign in here.
+    /// Returns whether people can sign in here and the request's headers say that a browser opens a page.
     pub(super) fn is_page_of_person(&self, attributes: RequestAttributes<'_>) -> bool {
         self.sign_in.is_some()
             && attributes
@@ -20,8 +20,9 @@ impl AuthGrpc {
                 .is_some_and(|parts| parts.request().is_declared_navigation())
     }
 
-    /// Authenticates the user by the session in the cookies. If two sessions are valid, neither counts. The
-    /// `Authorization` header is not read here.
+    /// Authenticates the user by the session in the cookies, without reading the `Authorization` header. If two
+    /// sessions are valid, neither counts. A browser that can be redirected gets a redirect to the sign-in page
+    /// instead of an error.
     pub(super) async fn user_in_cookie(
         &self,
         route: RouteRequest<'_>,
@@ -88,7 +89,7 @@ impl AuthGrpc {
         Some(sign_in.refused(browser_parts.request(), Some(&user.username), reason))
     }
 
-    /// Returns whether a refusal may ask for a password by HTTP Basic, which makes a browser open a dialog.
+    /// Returns whether a refusal may request a password by HTTP Basic, which makes a browser open a dialog.
     pub(super) fn allows_basic_challenge(&self, attributes: RequestAttributes<'_>) -> bool {
         if attributes.is_cookie_only().unwrap_or(false) {
             return false;

@@ -1,4 +1,4 @@
-//! Reads what Envoy tells about a request and its route.
+//! Reads Envoy's description of a request and the configuration of its route.
 
 use crate::accounts::{AccountError, Requirement};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -13,7 +13,7 @@ use rolegate_sign_in::{
 };
 use std::net::IpAddr;
 
-/// The longest method, host or path in a log line, in bytes.
+/// The maximum length of a method, host or path in a log line, in bytes.
 const MAX_LOGGED_BYTES: usize = 200;
 
 /// The attributes that Envoy sends about a request and the configuration of its route.
@@ -30,8 +30,8 @@ pub(crate) enum AuthorizationHeader {
     Valid(Authorization),
 }
 
-/// The error for a header that has both `value` and `raw_value`. Envoy sets only one of them; with both, it is
-/// ambiguous which counts.
+/// The error for a header that has both `value` and `raw_value`. Envoy sets only one of these fields; with
+/// both, it is ambiguous which one counts.
 pub(crate) struct AmbiguousValue;
 
 impl<'r> RequestAttributes<'r> {
@@ -40,8 +40,8 @@ impl<'r> RequestAttributes<'r> {
         self.extension("roles")
     }
 
-    /// Returns `credentials` of the route's configuration. It says which kinds of credentials count, and is no
-    /// secret.
+    /// Returns `credentials` of the route's configuration. The value is no secret: it says which kinds of
+    /// credentials count.
     pub(super) fn credentials_setting(self) -> Option<&'r str> {
         self.extension("credentials")
     }
@@ -68,8 +68,8 @@ impl<'r> RequestAttributes<'r> {
         self.context.request.as_ref()?.http.as_ref()
     }
 
-    /// Returns the values of a header. Envoy sends headers as a map, in which repeated ones are joined, or,
-    /// with `encode_raw_headers`, as a list of bytes.
+    /// Returns the values of a header. Envoy sends headers as a map, in which the values of a repeated header
+    /// are joined. With `encode_raw_headers`, it sends a list of headers whose values are bytes.
     fn header_values(self, name: &str) -> impl Iterator<Item = Result<&'r [u8], AmbiguousValue>> {
         self.http().into_iter().flat_map(move |http| {
             let joined = http
@@ -125,7 +125,8 @@ impl<'r> RequestAttributes<'r> {
         headers
     }
 
-    /// Returns the parts of the request that show whether a browser has sent it, and why.
+    /// Returns the parts of the request that show whether and why a browser sent it; `None` if Envoy describes
+    /// no HTTP request.
     pub(super) fn browser_parts(self) -> Option<BrowserParts<'r>> {
         Some(BrowserParts {
             http: self.http()?,
@@ -140,7 +141,7 @@ impl<'r> RequestAttributes<'r> {
             .is_some_and(|parts| parts.request().is_cross_site_change())
     }
 
-    /// Returns the address of Envoy's client.
+    /// Returns the IP address of Envoy's client; `None` if Envoy does not name a valid one.
     pub(crate) fn source_address(self) -> Option<IpAddr> {
         let address = self.context.source.as_ref()?.address.as_ref()?;
         let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
@@ -160,7 +161,8 @@ impl<'r> RequestAttributes<'r> {
     }
 }
 
-/// Returns the value of a header in Envoy's list. The value is in one of two fields.
+/// Returns the value of a header in Envoy's list, which is in one of two fields. A header with both is an
+/// error.
 fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValue> {
     match (header.value.is_empty(), header.raw_value.is_empty()) {
         (false, false) => Err(AmbiguousValue),
@@ -196,7 +198,7 @@ pub(crate) struct RequestTarget<'r> {
 }
 
 impl RequestTarget<'_> {
-    /// Returns how the audit log names the target.
+    /// Returns the name of the target in the audit log: its host and path.
     pub(super) fn host_and_path(&self) -> String {
         format!("{}{}", self.host, self.path)
     }

@@ -18,18 +18,18 @@ use rolegate_sign_in::{
 use std::time::Duration;
 use tonic::Code;
 
-/// Why a request may not pass. The reason decides which response Envoy sends.
+/// The reason for refusing a request. It decides which response Envoy sends.
 pub(super) enum Refusal {
     /// The request has no credentials, or malformed ones.
     NotAuthenticated,
     /// The request is a change that another site may have caused, with a cookie or a password that the browser
     /// remembers.
     CrossSite,
-    /// A person has to sign in first, at the page with this address.
+    /// A person has to sign in first, at the page with the given address.
     SignIn(String),
-    /// A person is signed in, may not open this address, and is shown a page with the reason.
+    /// A person is signed in but may not open this address. The response is a page with the reason.
     Interstitial(AccountError, Interstitial),
-    /// Any other error. If it is temporary, the answer has the code UNAVAILABLE.
+    /// Any other error. If the error is temporary, the answer has the code UNAVAILABLE.
     Error(AccountError),
 }
 
@@ -39,8 +39,8 @@ impl From<AccountError> for Refusal {
     }
 }
 
-/// Lets the request pass, with the identity headers. Access logs and other filters of Envoy can read the same
-/// values from the dynamic metadata.
+/// Returns the answer that lets the request pass, with the identity headers. Access logs and other filters of
+/// Envoy can read the same values from the dynamic metadata.
 pub(super) fn allow(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
     let field = |(name, value): &(&str, String)| {
@@ -103,8 +103,8 @@ impl From<&AccountError> for Denial {
     }
 }
 
-/// Refuses the request with the same response as the gateway. A 401 asks for a password by HTTP Basic only if
-/// `allows_basic_challenge` is set.
+/// Returns the answer that refuses the request, with the same response as the gateway's. Also logs the error of
+/// a use case. A 401 requests a password by HTTP Basic only if `allows_basic_challenge` is true.
 pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
     let denial = match refusal {
         Refusal::NotAuthenticated => Denial::anonymous(
@@ -157,7 +157,7 @@ pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResp
     )
 }
 
-/// Redirects a person to the sign-in page.
+/// Returns the answer that redirects a person to the sign-in page.
 fn redirect(page: &str) -> CheckResponse {
     // The session may have ended since the browser cached pages. The cache is cleared so that they are not
     // shown again.

@@ -39,7 +39,7 @@ fn a_forgotten_or_misspelt_requirement_is_none() {
         RequestAttributes { context }.roles().is_some()
     };
     assert!(has_roles("roles") && !has_roles("Roles"));
-    // This name is well-formed. Whether there is such a role is checked later, by the service.
+    // The name `root` is well-formed. The service checks later whether a role with this name exists.
     assert!(required("root").is_some());
 }
 
@@ -177,7 +177,7 @@ fn headers_of_browsers_are_read_from_either_form_and_no_others() {
     ];
     let expected = [b"a=b".to_vec(), b"c=\xff".to_vec()].map(|it| ("cookie".to_owned(), it));
     assert_eq!(browser_headers(&[], &raw), expected);
-    // The header is in both forms, so it is there twice.
+    // The header is present in both forms, so it counts as two headers.
     assert_eq!(
         browser_headers(&[("origin", "null")], &[("origin", b"null")]).len(),
         2
