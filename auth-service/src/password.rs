@@ -1,8 +1,8 @@
 //! Checks, hashes and verifies passwords.
 //!
-//! A new password passes the rules in `validation`, which also ask `blocklist` for common passwords. `hasher`
-//! then hashes it: `pepper` computes the input of bcrypt, and the engine in `rolegate_bcrypt_lanes` runs
-//! bcrypt.
+//! A new password is checked by the rules in `validation`, which refuse common passwords with `blocklist`.
+//! `hasher` then hashes it: `pepper` computes the input of bcrypt, and the engine in `rolegate_bcrypt_lanes`
+//! runs bcrypt.
 //!
 //! A presented password is verified by `hasher` against the stored hash. If that is a hash of another system,
 //! imported earlier, `foreign_hash` reads it and `foreign_checks` runs the check beside the engine.

@@ -15,7 +15,7 @@ use std::{
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The longest line with its line end, in bytes. It is far longer than any valid password.
+/// The maximum length of a line with its line end, in bytes. It is far longer than any valid password.
 const MAX_LINE_BYTES: u64 = 4 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// a digest and a count is recognized, and refused.
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
-/// The number of hex digits of a digest that are kept.
+/// The number of hex digits at the start of a digest that the list stores, which are 64 bits.
 const KEPT_DIGITS: usize = 16;
 
 /// The digests of the passwords that a file lists.
@@ -74,12 +74,12 @@ impl Blocklist {
 pub(crate) struct BlocklistFile {
     path: PathBuf,
     current: RwLock<Blocklist>,
-    /// Held during a reload, because two reloads at the same time would need the memory of three lists.
+    /// Locked during a reload, because two reloads at the same time would need the memory of three lists.
     reload: Mutex<()>,
 }
 
 impl BlocklistFile {
-    /// Reads the file. Blocks the thread: 10 million lines take seconds.
+    /// Reads the file. Blocks the thread, for seconds if the file has 10 million lines.
     pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
         Ok(Self {
             path: path.to_owned(),
@@ -88,7 +88,8 @@ impl BlocklistFile {
         })
     }
 
-    /// Reads the file again. If that fails, the old list stays in use. Blocks the thread.
+    /// Reads the file again, and logs the result. If reading fails, the old list stays in use. Blocks the
+    /// thread.
     pub(crate) fn reload(&self) {
         let _turn = self.reload.lock();
         match read(&self.path) {
@@ -200,7 +201,8 @@ fn digest_password(password: &[u8]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
-/// Returns the hex digits of a line that has nothing else, except for a count after a colon.
+/// Returns the hex digits of a line that consists only of them, with or without a count after a colon. Returns
+/// `None` for any other line.
 fn hex_digits(line: &[u8]) -> Option<&str> {
     let text = str::from_utf8(line).ok()?;
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));

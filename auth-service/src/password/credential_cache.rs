@@ -6,7 +6,7 @@
 //! Failures are never cached.
 //!
 //! Concurrent checks of the same credentials share one run of bcrypt. `misses` counts the misses of each
-//! username, and ends the entries of a name whose password is being guessed in batches.
+//! username, and invalidates the entries of a name whose password is being guessed in batches.
 
 mod misses;
 
@@ -26,8 +26,8 @@ use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
 const MAX_ENTRIES: u64 = 64 * 1024;
-/// The most checks in progress: far more than ever wait or run. An entry whose callers have all left is dropped
-/// after [`IN_FLIGHT_TTL`].
+/// The maximum number of checks in progress, which is far more than ever wait or run. An entry whose callers
+/// have all left is dropped after [`IN_FLIGHT_TTL`].
 const MAX_IN_FLIGHT: u64 = 8 * 1024;
 const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 
@@ -36,7 +36,8 @@ const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 pub(crate) struct CredentialCache {
     /// The key of the HMAC. It has the size of one block of SHA-256, which HMAC uses unchanged.
     secret: Arc<Zeroizing<[u8; 64]>>,
-    /// The successful checks, each with the minute of its last line in the audit log; `None` if caching is off.
+    /// The successful checks, each with the minute of its last line in the audit log. The field is `None` if
+    /// caching is off.
     entries: Option<Cache<EntryKey, Arc<AtomicU64>>>,
     /// Counts the misses of each username, which may be guesses of a cached password.
     misses: Arc<Misses>,
@@ -47,7 +48,8 @@ pub(crate) struct CredentialCache {
 /// A cached check, which succeeded within the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Set for the first hit of the entry in this minute. The insertion of the entry counts as a hit.
+    /// True for the first hit of the entry in a minute, which gets a line in the audit log. The insertion of
+    /// the entry counts as a hit.
     pub(crate) is_first_in_minute: bool,
 }
 
@@ -60,8 +62,8 @@ pub(crate) struct CacheKey {
     slot: SlotIndex,
 }
 
-/// The key of a cached success. Many misses of the username start a new generation, which ends all earlier
-/// entries.
+/// The key of a cached success. Too many misses of the username start a new generation, which invalidates all
+/// earlier entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct EntryKey {
     check: CacheKey,
@@ -73,7 +75,8 @@ struct EntryKey {
 pub(crate) enum Recall {
     Hit,
     Miss,
-    /// A miss that ended the cached entries of the username, because its password seems to be guessed.
+    /// A miss that invalidated the cached entries of the username, because a client seems to be guessing its
+    /// password.
     TooManyMisses,
 }
 
@@ -85,7 +88,7 @@ impl Recall {
 
 impl CredentialCache {
     /// Creates a cache that keeps entries for `ttl`. A `ttl` of zero turns caching off. Fails only if the
-    /// system has no randomness.
+    /// system provides no random bytes.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
         let mut secret = Zeroizing::new([0; 64]);
         getrandom::fill(&mut *secret)?;
@@ -162,10 +165,10 @@ impl CredentialCache {
     /// Looks for a cached success for which no line in the audit log is due, and counts a miss as a possible
     /// guess.
     ///
-    /// A batch that asks for credentials that are not cached fails no login and reaches no rate limit. Misses
-    /// are therefore counted here. The miss with the number [`misses::MAX_MISSES`] in a minute, and each later
-    /// one, ends all entries of the username. An ended entry is no longer found, so asking for it takes as long
-    /// as a wrong guess.
+    /// A batch with wrong credentials counts as no failed login and reaches no rate limit, so misses are
+    /// counted here. The miss with the number [`misses::MAX_MISSES`] in a minute, and each later one,
+    /// invalidates all entries of the username. An invalidated entry is no longer found, so looking it up takes
+    /// as long as a wrong guess.
     pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> Recall {
         let Some(entries) = &self.entries else {
             return Recall::Miss;
@@ -184,7 +187,8 @@ impl CredentialCache {
         }
     }
 
-    /// Caches the success of a check that has just run, and takes back the miss that came before it.
+    /// Caches the success of a check that has just run, and subtracts the miss that was counted before the
+    /// check.
     pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
             self.misses.take_back(key.slot);
@@ -193,9 +197,9 @@ impl CredentialCache {
         }
     }
 
-    /// Returns how many minutes lie between the creation of the cache and a deadline. The deadline is used
+    /// Returns the number of whole minutes from the creation of the cache to a deadline. The deadline is used
     /// because reading a clock for each hit would cost more. Callers choose deadlines, so a later request may
-    /// have an earlier one.
+    /// have an earlier deadline.
     fn minute(&self, deadline: Instant) -> u64 {
         deadline.saturating_duration_since(self.started).as_secs() / 60
     }
@@ -218,8 +222,8 @@ impl CredentialCache {
         // After a failed check the cell stays as long as other callers wait for it.
         let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
         if is_over {
-            // The cell is compared and removed in one step. Between two steps, another caller could put a later
-            // cell there.
+            // The cell is compared and removed in one step. Between two steps, another caller could insert a
+            // new cell, which would then be removed.
             self.in_flight.entry(key).and_compute_with(|now| match now {
                 Some(now) if Arc::ptr_eq(now.value(), &cell) => Op::Remove,
                 _ => Op::Nop,

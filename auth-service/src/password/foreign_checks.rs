@@ -1,8 +1,8 @@
 //! Runs password checks of other algorithms than bcrypt, beside the lanes of the engine.
 //!
-//! A check cannot be stopped halfway, so each one has a thread of its own, at the priority of the lanes. At
-//! most as many run at a time as the engine has threads, which bounds their memory. Further checks wait in the
-//! order of their arrival.
+//! A check cannot be stopped halfway, so each one has a thread of its own, at the priority of the lanes. The
+//! number of checks that run at a time is limited to the number of the engine's threads, which bounds their
+//! memory. Further checks wait in the order of their arrival.
 
 use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed, lower_priority};
@@ -18,7 +18,7 @@ use tokio::{
     time::timeout_at,
 };
 
-/// How long a client should wait after the system could not start a thread.
+/// The delay that a client is told to wait before a retry if the system could not start a thread.
 const NO_THREAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait.
@@ -73,8 +73,8 @@ impl ForeignChecks {
         stats.panics += counters.panics;
     }
 
-    /// Runs a check, or refuses it at once if it would not end before its deadline. A check that has begun runs
-    /// to its end, even if its caller leaves.
+    /// Runs a check and returns its result with its times, or refuses it at once if it would not end before its
+    /// deadline. A check that has begun runs to its end, even if its caller leaves.
     pub(super) async fn run(
         &self,
         check: impl FnOnce() -> bool + Send + 'static,
@@ -137,8 +137,9 @@ impl ForeignChecks {
         timeout_at(latest_start.into(), permit).await.ok()?.ok()
     }
 
-    /// Admits a check in the same way as the engine admits a job to its lanes: by the time at which it would be
-    /// done. The work that the client already has here counts twice.
+    /// Admits a check if a permit is free, or if the check would be done early enough before its deadline, as
+    /// the engine decides about a job. The work that the client already has here counts twice. The returned
+    /// value counts the work of this check until it is dropped.
     fn admit(&self, terms: &CheckTerms) -> Result<PendingWork, EngineError> {
         let mut work_by_client = self.work_by_client.lock();
         let own = work_by_client.get(&terms.client).copied().unwrap_or(0);

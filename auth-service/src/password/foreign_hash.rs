@@ -1,5 +1,5 @@
-//! Reads and checks password hashes that other systems have made with argon2, scrypt or PBKDF2. They come into
-//! the database by an import, and a successful login replaces each of them by bcrypt.
+//! Reads and checks password hashes that other systems have made with argon2, scrypt or PBKDF2. An import
+//! brings such a hash into the database, and the next successful login replaces it by bcrypt.
 //!
 //! - `translation` turns the formats of other systems into the formats that are stored.
 //! - `pbkdf2` has the stored formats of PBKDF2. Hashes of argon2 and scrypt are stored as PHC strings.
@@ -31,7 +31,7 @@ const NORMALIZED: &str = "nfkc:";
 pub(crate) struct ForeignHash {
     algorithm: Algorithm,
     pub(super) cost: Cost,
-    /// Set if the password is normalized to NFKC before it is hashed.
+    /// True if the password is normalized to NFKC before it is hashed.
     is_normalized: bool,
 }
 
@@ -79,8 +79,8 @@ impl ForeignHash {
         })
     }
 
-    /// Returns whether the hash was made of exactly the bytes of `password`. If not, a new hash of these bytes
-    /// would refuse other spellings of the password that this hash accepts.
+    /// Returns whether the hash was computed from exactly the bytes of `password`. If not, a new hash of these
+    /// bytes would refuse other spellings of the password that this hash accepts.
     pub(super) fn is_exact_for(&self, password: &str) -> bool {
         !self.is_normalized || unicode_normalization::is_nfkc(password)
     }

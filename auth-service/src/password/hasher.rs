@@ -1,8 +1,8 @@
 //! Hashes and verifies passwords with the engine `rolegate_bcrypt_lanes`.
 //!
-//! A request first calls `admit`, which takes one of the client's slots and refuses it at once if the engine
-//! has no capacity before the deadline. Then `hash` or `verify` runs the work. Every failed check takes the
-//! same time, whether or not the user exists.
+//! A request first calls `admit`, which takes one of the client's slots. It refuses the request at once if the
+//! engine has no capacity before the deadline. Then `hash` or `verify` does the work. Every failed check takes
+//! the same time, whether or not the user exists.
 
 use super::{
     foreign_checks::{CheckTerms, ForeignChecks},
@@ -21,11 +21,10 @@ use tokio::time::timeout_at;
 /// The value that is stored instead of a hash for a user without a password. No password matches it.
 pub(crate) const NO_PASSWORD: &str = "!";
 
-/// How long a client with its full share of checks in progress should wait before it tries again. One of the
-/// checks ends soon.
+/// The delay before a retry for a client that has its maximum number of checks in progress. One of these checks
+/// ends soon.
 const NO_SLOT_RETRY_AFTER: Duration = Duration::from_millis(100);
-/// How long a client whose deadline has passed should wait before it tries again. It has usually given up
-/// already.
+/// The delay before a retry for a client whose deadline has passed. Such a client has usually given up already.
 const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Hashes and verifies passwords. Clones share the engine.
@@ -36,7 +35,8 @@ pub(crate) struct Hasher {
     /// The cost of new hashes (`BCRYPT_COST`). Admission assumes the work of this cost, and failed checks do at
     /// least as much.
     cost: Cost,
-    /// Limits how many checks and registrations each client has in progress, because each of them costs a hash.
+    /// Limits the number of checks and registrations that each client has in progress, because each of them
+    /// costs a hash.
     slots: ClientSlots,
     peppers: Arc<Peppers>,
 }
@@ -45,15 +45,17 @@ pub(crate) struct Hasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verification {
     pub(crate) is_match: bool,
-    /// Set if the password matches, but the hash has another algorithm, cost or pepper than new hashes get. It
-    /// is not set if bcrypt would not read all of the password.
+    /// True if the password matches, but the hash has another algorithm, cost or pepper than new hashes get. It
+    /// is false if a new hash would not accept the same passwords, for example because bcrypt would not read
+    /// all of the password.
     pub(crate) needs_rehash: bool,
 }
 
 /// Why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HashError {
-    /// The client has its share of checks in progress, or the engine has no capacity before the deadline.
+    /// The client has its maximum number of checks in progress, or the engine has no capacity before the
+    /// deadline.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded { retry_after: Duration },
     #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
@@ -62,13 +64,14 @@ pub(crate) enum HashError {
     Failed(#[source] EngineError),
 }
 
-/// The error for a client that has its share of checks in progress.
+/// The error for a client that has its maximum number of checks in progress.
 const NO_SLOT_ERROR: HashError = HashError::Overloaded {
     retry_after: NO_SLOT_RETRY_AFTER,
 };
 
 impl Hasher {
-    /// Tests the engine with known answers, and starts it.
+    /// Tests the engine with known answers, and starts it. Warns if the priority of its threads cannot be
+    /// lowered.
     pub(crate) fn start(
         cost: u32,
         engine: rolegate_bcrypt_lanes::Settings,
@@ -100,7 +103,7 @@ impl Hasher {
         })
     }
 
-    /// Returns the counters of the engine, to which the checks by other algorithms are added.
+    /// Returns the counters of the engine, with those of the checks by other algorithms added.
     pub(crate) fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         let mut stats = self.engine.stats();
         self.foreign.add_to(&mut stats);
@@ -110,8 +113,8 @@ impl Hasher {
     /// Takes one of the client's slots for a check. Returns an error if the client has no slot left, or if the
     /// engine would refuse a password now.
     ///
-    /// This comes before any other work of a request, so that refusals under load are cheap and do not depend
-    /// on the user.
+    /// Call it before any other work of a request, so that refusals under load are cheap and do not depend on
+    /// the user.
     pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT_ERROR)?;
@@ -164,8 +167,8 @@ impl Hasher {
         Ok(SecretString::from(stored))
     }
 
-    /// Verifies a password. If the password or the stored hash is missing, nothing matches, and the work is the
-    /// same.
+    /// Verifies a password. If the password or the stored hash is missing, the check fails after the same work
+    /// as a check of a wrong password.
     pub(crate) async fn verify(
         &self,
         password: Option<&PresentedPassword>,

@@ -10,26 +10,27 @@ use super::{
 use rolegate_bcrypt_lanes::stored_cost;
 use std::{borrow::Cow, ops::RangeInclusive};
 
-/// The bcrypt costs that are accepted. With a higher one, a failed check would not take as long as a successful
-/// one.
+/// The bcrypt costs that are accepted. A higher cost would reveal that the user exists, because failed checks
+/// do at most the work of cost 16.
 const COSTS: RangeInclusive<u32> = 4..=16;
-/// The highest cost that is accepted without a flag. A higher one would slow down every refused login.
+/// The maximum bcrypt cost that is accepted without `--accept-slow-hashes`. A higher one would slow down every
+/// refused login.
 const MAX_COST: u32 = 14;
 /// The minimum bcrypt cost of OWASP's Password Storage Cheat Sheet.
 const MIN_COST: u32 = 10;
-/// The least strength that is accepted without a flag, as a percentage of OWASP's minimum.
+/// The minimum strength that is accepted without `--accept-weak-hashes`, as a percentage of OWASP's minimum.
 const MIN_PERCENT: u64 = 10;
 
-/// The kinds of hashes that an import accepts only if the operator asks for them.
+/// The kinds of hashes that an import accepts only if the operator sets a flag.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct HashExceptions {
-    /// Accepts bcrypt hashes whose cost is above both 14 and the cost of new hashes.
+    /// True to accept bcrypt hashes whose cost is above both 14 and the cost of new hashes.
     pub(crate) slow: bool,
-    /// Accepts hashes below a tenth of OWASP's minimum.
+    /// True to accept hashes below a tenth of OWASP's minimum.
     pub(crate) weak: bool,
 }
 
-/// The limits of an import that come in addition to those of [`ForeignHash`].
+/// The limits that an import checks in addition to those of [`ForeignHash`].
 #[derive(Clone, Copy)]
 pub(crate) struct HashRules {
     max_cost: u32,

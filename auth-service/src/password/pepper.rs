@@ -38,8 +38,8 @@ const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 #[derive(Default)]
 pub(crate) struct Peppers {
     all: Vec<Pepper>,
-    /// Set if new hashes get no pepper. This lets all replicas accept a pepper before the first one uses it,
-    /// and still accept it after the last one has stopped using it.
+    /// True if new hashes get no pepper. All replicas can then accept a pepper before the first replica uses
+    /// it, and still accept it after the last replica has stopped using it.
     only_accepts: bool,
 }
 
@@ -61,10 +61,10 @@ pub(super) struct StoredHashInput<'h> {
     /// The bcrypt hash within the stored hash.
     pub(super) hash: &'h str,
     pub(super) text: Zeroizing<String>,
-    /// Set if a new hash would use another pepper, or none.
+    /// True if a new hash would use another pepper, or none.
     pub(super) is_outdated: bool,
-    /// Set if the hash was made of exactly the bytes of the password. If not, a new hash of these bytes would
-    /// refuse other spellings of the password that this hash accepts.
+    /// True if the hash was computed from exactly the bytes of the password. If not, a new hash of these bytes
+    /// would refuse other spellings of the password that this hash accepts.
     pub(super) is_exact: bool,
 }
 
@@ -99,7 +99,7 @@ impl Peppers {
             }
             _ => Self::new(&secret_list::split(source, text)?),
         };
-        // This is an error, because new hashes would otherwise silently get no pepper.
+        // An empty list is an error, because new hashes would otherwise silently get no pepper.
         if peppers.count() == 0 {
             return Err(source.invalid("is empty; remove it, or set a secret of at least 32 bytes"));
         }

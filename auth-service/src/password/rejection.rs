@@ -18,7 +18,8 @@ pub(crate) enum HashRejection {
     TooMuchWork,
     #[error("has the bcrypt cost {0}; 4 to 16 are allowed")]
     CostOutOfRange(u32),
-    /// The check of a wrong password of any user would take as long as one of this hash.
+    /// With such a hash in the database, the check of a wrong password of any user would take as long as a
+    /// check of this hash.
     #[error(
         "has the bcrypt cost {0}, which makes every refused login as slow; --accept-slow-hashes \
          imports it"

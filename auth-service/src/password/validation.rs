@@ -4,17 +4,18 @@ use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 use std::{ops::RangeInclusive, sync::Arc};
 
-/// The longest new password, in bytes. bcrypt ignores all further bytes.
+/// The maximum length of a new password, in bytes. bcrypt ignores all further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
-/// The longest presented password, in bytes. It is longer because other algorithms read more than bcrypt.
+/// The maximum length of a presented password, in bytes. It exceeds the length of new passwords, because an
+/// imported hash of another algorithm may be of a longer password than bcrypt reads.
 const MAX_PRESENTED_BYTES: usize = 1024;
 
-/// A valid password: 1 to 72 bytes without NUL, unchanged.
+/// A valid password: 1 to 72 bytes without NUL, exactly as the client sent it.
 #[derive(Clone)]
 pub(crate) struct Password(SecretString);
 
-/// The rule that a password breaks. The text is shown to the client, and never quotes the password.
+/// The rule that a password breaks. The client sees the text, which never quotes the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PasswordError {
     /// The password has fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
@@ -43,7 +44,7 @@ pub(crate) struct PasswordRules {
 }
 
 impl PasswordRules {
-    /// Returns the shortest and the longest new password, in bytes.
+    /// Returns the allowed lengths of a new password, in bytes.
     pub(crate) fn lengths(&self) -> RangeInclusive<usize> {
         self.min_length.max(1)..=MAX_PASSWORD_BYTES
     }
@@ -58,7 +59,7 @@ impl PasswordRules {
 }
 
 impl Password {
-    /// Checks the rules for a password. `min_length` is in bytes.
+    /// Checks the rules for a password except for the blocklist. `min_length` is in bytes.
     pub(crate) fn new(text: SecretString, min_length: usize) -> Result<Self, PasswordError> {
         let min_length = min_length.max(1);
         let bytes = text.expose_secret().as_bytes();

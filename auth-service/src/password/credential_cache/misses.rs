@@ -1,12 +1,12 @@
 //! Counts the cache misses of each username in [`CredentialCache::recall`](super::CredentialCache::recall), and
-//! ends the cached entries of a name that has too many.
+//! invalidates the cached entries of a name that has too many.
 //!
-//! `recall` checks no password, so nothing else would count guesses there. Many misses of a name in a minute
-//! are taken for guesses.
+//! `recall` only looks up credentials, so no failed login counts the guesses of its callers. Many misses of a
+//! name in a minute are therefore taken for guesses.
 //!
 //! A keyed hash maps each username to a slot of a table with a fixed size. Names that share a slot share their
-//! count, and their entries end together. The table therefore never grows, and never forgets a count because of
-//! other names.
+//! count, and their entries are invalidated together. The table therefore never grows, and never forgets a
+//! count because of other names.
 
 use parking_lot::Mutex;
 use std::{
@@ -16,10 +16,10 @@ use std::{
 
 /// The number of slots in the table. A slot takes 16 bytes.
 const SLOTS: usize = 16 * 1024;
-/// The number of the first miss in a window that ends the entries of the name. Each later miss in the window
-/// ends them too.
+/// The number of misses in a window at which the entries of the name are invalidated. Each later miss in the
+/// window invalidates them again.
 pub(super) const MAX_MISSES: u32 = 100;
-/// The length of a window, which begins with its first miss.
+/// The length in seconds of a window in which misses are counted. A window begins with its first miss.
 const WINDOW_SECONDS: u32 = 60;
 
 /// The table of all slots.
@@ -32,9 +32,9 @@ pub(super) struct Misses {
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// How often the entries of the slot have been ended.
+    /// The number of times that the entries of the slot were invalidated.
     generation: u64,
-    /// When the first miss of the window came, in seconds since the creation of the table.
+    /// The time of the first miss of the window, in seconds since the creation of the table.
     opened: u32,
     misses: u32,
 }
@@ -58,12 +58,12 @@ impl Misses {
         SlotIndex(usize::try_from(index).unwrap_or_default())
     }
 
-    /// Returns the generation of new entries. Entries of any earlier generation have ended.
+    /// Returns the generation of new entries. Entries of earlier generations are no longer valid.
     pub(super) fn generation(&self, slot: SlotIndex) -> u64 {
         self.slots.lock()[slot.0].generation
     }
 
-    /// Counts a miss. Returns true if the miss ends the entries of the slot.
+    /// Counts a miss, and returns whether it invalidates the entries of the slot.
     pub(super) fn count(&self, slot: SlotIndex, now: Instant) -> bool {
         let age = now.saturating_duration_since(self.started);
         let second = u32::try_from(age.as_secs()).unwrap_or(u32::MAX);
@@ -81,9 +81,9 @@ impl Misses {
         is_guess
     }
 
-    /// Takes back one miss, because the correct password of the name was presented. A client whose entry has
-    /// ended first misses once and then has its password checked. Without this, many clients of one user would
-    /// look like guesses.
+    /// Subtracts one miss, because the correct password of the name was presented. A client whose entry has
+    /// expired misses once before its password is checked. Without this subtraction, many clients of one user
+    /// would look like guesses.
     pub(super) fn take_back(&self, slot: SlotIndex) {
         let mut slots = self.slots.lock();
         let misses = &mut slots[slot.0].misses;

@@ -1,5 +1,5 @@
-//! Estimates the cost of a check, and compares it with two limits: the most that a check may cost, and the
-//! minimum of OWASP's Password Storage Cheat Sheet.
+//! Estimates the cost of a check, and compares it with two limits: the maximum cost of a check, and the minimum
+//! strength in OWASP's Password Storage Cheat Sheet.
 //!
 //! Work is counted in bcrypt iterations. The factors below are estimates for a machine on which the lanes of
 //! one thread do [`ITERATIONS_PER_SECOND`]; the engine knows how fast the actual machine is. If a factor is
@@ -12,14 +12,14 @@ use password_hash::phc::PasswordHash;
 
 /// The number of bcrypt iterations that all lanes of one thread do in a second.
 const ITERATIONS_PER_SECOND: u64 = 65_536;
-/// The most work of a check, which takes ten seconds.
+/// The maximum work of a check, in bcrypt iterations. It takes ten seconds.
 const MAX_WORK: u64 = 10 * ITERATIONS_PER_SECOND;
-/// The most memory of a check, in KiB: 256 MiB.
+/// The maximum memory of a check, in KiB: 256 MiB.
 const MAX_MEMORY_KIB: u64 = 256 * 1024;
 
-/// How many KiB argon2 fills in the time of one bcrypt iteration.
+/// The number of KiB that argon2 fills in the time of one bcrypt iteration.
 const ARGON2_KIB_PER_ITERATION: u64 = 16;
-/// How many KiB scrypt fills and reads again in the time of one bcrypt iteration.
+/// The number of KiB that scrypt fills and reads again in the time of one bcrypt iteration.
 const SCRYPT_KIB_PER_ITERATION: u64 = 6;
 
 /// A row in OWASP's table of minimum parameters. All rows of an algorithm are equivalent.
@@ -111,7 +111,8 @@ pub(super) fn scrypt_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     if hash.version.is_some() || hash.params.iter().count() != 3 {
         return Err(MALFORMED);
     }
-    // The limits are checked before the crate multiplies the parameters.
+    // Without this check, the shift below could overflow. All limits are checked before
+    // `scrypt::Params::try_from`, which multiplies `r` and `p` without a check for overflow.
     if log_n > 31 {
         return Err(HashRejection::TooMuchMemory);
     }

@@ -17,19 +17,19 @@ const PASSLIB_BASE64: Option<GeneralPurpose> =
         Err(_) => None,
     };
 
-/// The allowed sizes of a digest: at least half of SHA-256, and at most what a PHC string may have.
+/// The allowed sizes of a digest, in bytes: from half the size of SHA-256 to the maximum in a PHC string.
 const DIGEST_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
 
 const MALFORMED: HashRejection = HashRejection::Malformed("PBKDF2");
 
-/// A pseudorandom function that PBKDF2 is used with.
+/// A pseudorandom function on which PBKDF2 is based.
 pub(super) struct Prf {
     /// The prefix of a hash in the format of passlib.
     prefix: &'static str,
     /// The size of the function's output, in bytes.
     block_bytes: usize,
-    /// The number of iterations in the time of one bcrypt iteration. It is lower on processors without
-    /// instructions for the hash: most have none for SHA-512.
+    /// The estimated number of iterations in the time of one bcrypt iteration. The actual number is lower on
+    /// processors without instructions for the hash function, and most have none for SHA-512.
     pub(super) iterations_per_bcrypt_iteration: u64,
     /// OWASP's minimum number of iterations.
     pub(super) min_iterations: u64,

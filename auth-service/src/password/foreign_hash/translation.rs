@@ -31,7 +31,8 @@ const UNSUPPORTED: [(&str, &str); 19] = [
     ("*", "a locked account"),
 ];
 
-/// Translates a hash into its stored format. Text that is in no format of another system stays as it is.
+/// Translates a hash into its stored format. Text that is not in the format of another system is returned
+/// unchanged.
 pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     if let Some(bcrypt) = text.strip_prefix("bcrypt$") {
         return Ok(bcrypt.into());
