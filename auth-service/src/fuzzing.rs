@@ -19,7 +19,7 @@ pub struct TokenContent {
     pub marked_until: u64,
     /// The claim `exp`.
     pub exp: u64,
-    /// Set if the token is valid at the given time.
+    /// True if the token is valid at the given time.
     pub is_valid: bool,
 }
 
@@ -104,7 +104,7 @@ impl Blocklist {
     }
 }
 
-/// The parts that are read of Envoy's description of a request.
+/// The parts of Envoy's description of a request that auth-service reads.
 pub struct EnvoyRequest<'a> {
     /// The credentials in the `Authorization` header; `None` if it is missing or invalid.
     pub authorization: Option<Authorization>,
@@ -112,7 +112,7 @@ pub struct EnvoyRequest<'a> {
     pub client: Option<IpAddr>,
     /// The method, the host and the path, as log lines name them.
     pub route: [&'a str; 3],
-    /// The headers by which requests of browsers are recognized.
+    /// The headers that show whether and why a browser sent the request.
     pub headers: http::HeaderMap,
 }
 

@@ -1,5 +1,5 @@
-//! The Prometheus metrics of auth-service. Label values never come from clients, because clients could create
-//! any number of time series.
+//! The Prometheus metrics of auth-service. No label value comes from a client, because clients could otherwise
+//! create any number of time series.
 
 use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::Stats;
@@ -97,7 +97,7 @@ static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
     gauge("rolegate_audit_oldest_unsealed_seconds", help)
 });
 
-/// When the oldest unsealed row of the record was written; `None` if all rows are sealed.
+/// The time at which the oldest unsealed row of the record was written; `None` if all rows are sealed.
 static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// The label value of a check that succeeded.
@@ -130,19 +130,19 @@ pub(crate) fn count_limit_refusal(limit: &str) {
     LIMIT_REFUSALS.with_label_values(&[limit]).inc();
 }
 
-/// Sets how long the oldest unsealed row has waited; `None` if no row waits.
+/// Records for the metric how long the oldest unsealed row has waited; `None` if all rows are sealed.
 pub(crate) fn set_oldest_unsealed(age: Option<Duration>) {
     let now = Instant::now();
     *UNSEALED_SINCE.lock() = age.map(|age| now.checked_sub(age).unwrap_or(now));
 }
 
-/// Notes that the age cannot be read. A row that was known to wait keeps its age; otherwise the age counts from
-/// now, because a row may be waiting.
+/// Records that the age of the oldest unsealed row cannot be read. If a row was waiting before, its age
+/// continues to grow. Otherwise the age counts from now, because a row may be waiting.
 pub(crate) fn set_oldest_unsealed_unknown() {
     UNSEALED_SINCE.lock().get_or_insert_with(Instant::now);
 }
 
-/// Returns how long the oldest unsealed row has waited, in seconds.
+/// Returns how long the oldest unsealed row has waited, in seconds; 0 if all rows are sealed.
 pub(crate) fn oldest_unsealed_seconds() -> u64 {
     let since = *UNSEALED_SINCE.lock();
     since.map_or(0, |since| since.elapsed().as_secs())

@@ -52,14 +52,16 @@ pub struct OpaqueToken {
     pub prefix: String,
     /// The highest role that the token grants; `None` if it grants the user's role.
     pub role: Option<Role>,
-    /// When the token was created, in Unix seconds like the times below.
+    /// The time at which the token was created, in Unix seconds like the times below.
     pub created_at: u64,
-    /// When the token expires; `None` if it never does.
+    /// The time at which the token expires; `None` if it never does.
     pub expires_at: Option<u64>,
-    /// When the token was last presented while it was valid. The stored time is up to a minute late.
+    /// The time at which the token was last presented while it was valid. It is stored with a delay of up to a
+    /// minute.
     pub last_used_at: Option<u64>,
-    /// Ties a session to [`User::tokens_not_before`]: the session is valid only while both values are equal. A
-    /// session that outlives a change of the user's value gets the new value too. `None` for an API key.
+    /// The value of [`User::tokens_not_before`] that the session requires: the session is valid only while both
+    /// values are equal. A session that is to survive a change of the user's value gets the new value. `None`
+    /// for an API key.
     pub not_before: Option<u64>,
     /// The address of the client that created a session, if it is known.
     pub client_address: Option<String>,
@@ -68,9 +70,9 @@ pub struct OpaqueToken {
     /// The username of the admin who created an API key for its user; `None` if the user or an operator created
     /// it.
     pub created_by: Option<String>,
-    /// Set for a session that is accepted only in a cookie, not as a bearer token of the API.
+    /// True for a session that is accepted only in a cookie, not as a bearer token of the API.
     pub cookie_only: bool,
-    /// The id that the two sessions of one sign-in have in common, so that they can be ended together.
+    /// The id that the two sessions of one sign-in have in common, so that both can be revoked together.
     pub pair_id: Option<i64>,
 }
 
@@ -83,9 +85,9 @@ pub struct TokenBearer {
     pub token_id: i64,
     /// The highest role that the token grants; `None` if it grants the user's role.
     pub role: Option<Role>,
-    /// When the token expires, in Unix seconds like the times below; `None` if it never does.
+    /// The time at which the token expires, in Unix seconds like the times below; `None` if it never does.
     pub expires_at: Option<u64>,
-    /// When the token was last used, or created if it was never used.
+    /// The time at which the token was last used, or was created if it was never used.
     pub last_used_at: u64,
     /// See [`OpaqueToken::not_before`].
     pub not_before: Option<u64>,
@@ -116,8 +118,8 @@ pub struct NewToken {
 }
 
 impl TokenKind {
-    /// Tells the kind of a credential by its prefix, whether or not the credential is valid. Returns `None` for
-    /// an access token.
+    /// Returns the kind of a credential by its prefix, whether or not the credential is valid. Returns `None`
+    /// for a credential without such a prefix, such as an access token.
     pub(crate) fn detect(credential: &str) -> Option<Self> {
         let prefix = CREDENTIAL_PREFIXES
             .into_iter()
@@ -129,7 +131,7 @@ impl TokenKind {
         })
     }
 
-    /// Tells sessions from API keys by [`OpaqueToken::not_before`], which only sessions have.
+    /// Returns the kind of a stored token by its [`OpaqueToken::not_before`], which only sessions have.
     fn from_not_before(not_before: Option<u64>) -> Self {
         if not_before.is_some() {
             Self::Session
@@ -146,7 +148,7 @@ impl TokenKind {
         }
     }
 
-    /// Returns the reason for refusing a request whose new token would break a rule.
+    /// Returns the reason of the error for a request to create a token that would break a rule.
     pub(crate) const fn invalid_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyInvalid,
@@ -154,7 +156,7 @@ impl TokenKind {
         }
     }
 
-    /// Returns the reason for refusing the id of a token that does not exist.
+    /// Returns the reason of the error for a token id that does not exist.
     pub(crate) const fn not_found_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyNotFound,
@@ -165,7 +167,7 @@ impl TokenKind {
 
 impl NewToken {
     /// Generates a token of this user, with this prefix and name. `created_at` is in Unix seconds. Fails only
-    /// if the system has no randomness.
+    /// if the system provides no random bytes.
     pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
         let GeneratedToken { token, digest } = generate(prefix, "")?;
         let shown_prefix = token.expose_secret().chars().take(SHOWN_CHARS).collect();
@@ -252,8 +254,8 @@ impl OpaqueToken {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// Returns when a session expires if it is not used again. `idle` is the longest time without use, in
-    /// seconds.
+    /// Returns the time, in Unix seconds, at which a session expires if it is not used again. `idle` is the
+    /// maximum time without use, in seconds.
     pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
         let last_used_at = self.last_used_at.unwrap_or(self.created_at);
         let idle_end = last_used_at.saturating_add(idle);

@@ -6,7 +6,8 @@ use std::io;
 
 /// The number of random bytes in a signing secret, before they are encoded in base64.
 const SIGNING_SECRET_BYTES: usize = 48;
-/// The least length of a generated password: 24 characters of an alphabet of 32 have 120 bits of entropy.
+/// The minimum length of a generated password, in characters. 24 characters of an alphabet of 32 have 120 bits
+/// of entropy.
 const MIN_PASSWORD_LEN: usize = 24;
 /// The alphabet of generated passwords. It has no characters that look alike, and none that must be escaped in
 /// a URL.

@@ -6,14 +6,15 @@ use rolegate_program::{
 };
 use secrecy::SecretString;
 
-/// The least length of a secret: HS256 requires a key at least as long as the hash output (RFC 7518, section
-/// 3.2).
+/// The minimum length of a secret, in bytes. HS256 requires a key at least as long as the hash output (RFC
+/// 7518, section 3.2).
 pub(crate) const MIN_SECRET_BYTES: usize = 32;
 
 /// Splits the `text` of a setting at commas and line ends, without trimming.
 ///
-/// A secret that is too short is an error: if it were left out, valid tokens would be refused. An empty value
-/// is an empty list. An empty file is an error, because it may be half written.
+/// A secret that is too short is an error: if it were left out, valid tokens would be refused. An empty
+/// environment variable is an empty list. An empty file is an error, because another program may still be
+/// writing it.
 pub(crate) fn split(source: &SecretSource, text: &str) -> Result<Vec<SecretString>, SettingError> {
     if text.is_empty() && !source.is_file() {
         return Ok(Vec::new());
