@@ -1,4 +1,23 @@
 //! Tests how programs behave when something fails, and how they start, restart and shut down.
+//!
+//! Each module starts the programs as processes and causes one kind of fault:
+//!
+//! - Settings are wrong or missing: `bad_settings`, `untrusted_peers`.
+//! - PostgreSQL fails or changes: `database_outage`, `database_tls`, `failover`, `import_beside_load`, `locked_record`,
+//!   `lost_standby`, `postgres_connections`, `quorum`, `standby`, `unreadable_row`.
+//! - The file of SQLite fails: `full_disk`, `replaced_file`, `sqlite_locked`.
+//! - A store cannot write: `read_only_sessions`.
+//! - Programs start, stop or die: `kill`, `notice`, `power_cut`, `rolling_restart`, `shutdown`, `silent_start`, `start`,
+//!   `terminal`.
+//! - Another service or replica is missing or slow: `auth_outage`, `frozen_replica`, `posts_outage`, `replica_limits`,
+//!   `session_replicas`.
+//! - Clients take too much or send nonsense: `connections`, `grpc_heads`, `grpc_limits`, `login_flood`, `memory`,
+//!   `overload`.
+//! - Keys, certificates and clocks change: `clocks`, `forward_auth_tls`, `grpc_tls`, `key_rotation`, `posts_tls`,
+//!   `second_factor_keys`, `tls_causes`.
+//!
+//! `client_conformance` compares the gateway with the clients in other languages. `ended_sessions` and `tls_port` are
+//! helpers of several modules.
 
 #![expect(
     clippy::too_many_lines,

@@ -176,7 +176,7 @@ class Front(Proxy):
 
 
 class User:
-    """A user of Rolegate, with an API key."""
+    """A user of Rolegate who has an API key."""
 
     def __init__(self, name, role):
         body = {"username": name, "password": PASSWORD}
@@ -190,7 +190,7 @@ class User:
 
 
 class Visitor:
-    """A person in Chromium."""
+    """A person who uses an application in Chromium."""
 
     def __init__(self, browser, front, user):
         self.browser, self.front, self.user = browser, front, user

@@ -323,7 +323,7 @@ class Mercurial(Application):
 
 
 class Verdaccio(Application):
-    """Verdaccio. The address of a package with a scope contains `%2f`."""
+    """Runs Verdaccio, a registry of npm packages. The address of a package with a scope contains `%2f`."""
 
     name, npm, deep_link, is_whole_host = "Verdaccio", "verdaccio", "/", True
     setting = "`publish: $all` and no `auth`"

@@ -19,7 +19,7 @@ fetch(url, options).then(
 
 
 class Pages(http.server.ThreadingHTTPServer):
-    """An origin with an empty page."""
+    """Serves an origin that has an empty page."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -24,7 +24,7 @@ fetch(path, { redirect: "manual", ...options }).then((it) => done(it.status || i
 
 
 class Person:
-    """A user in Chromium."""
+    """A user who signs in to the application in Chromium."""
 
     def __init__(self, browser, deployment, user, password):
         self.browser, self.deployment, self.user, self.password = browser, deployment, user, password

@@ -82,7 +82,8 @@ async fn a_code_is_good_once_however_the_clock_of_the_database_steps(store: Stor
     let used = code(&factor, ONE_STEP);
     assert_eq!(app.try_code(&ann, &used).await, 200);
     assert_eq!(app.try_code(&ann, &used).await, 401);
-    // After the clock has stepped back, these are codes of the next step and of now, but no newer than the used one.
+    // After the clock has stepped back, these are the codes of the next step and of now. Neither is newer than the used
+    // one.
     for _ in 0..2 {
         app.restart(TRUE).await;
         for code in [&used, &before] {

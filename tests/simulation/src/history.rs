@@ -38,7 +38,7 @@ pub(crate) struct Login {
     pub(crate) status: u16,
 }
 
-/// A request with the token of a login.
+/// A request that was made with the token of a login.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) login: usize,

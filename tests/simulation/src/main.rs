@@ -7,6 +7,10 @@
 //! tests/long/simulation --seed 7     # one of them again, with everything that happens
 //! ```
 //!
+//! `run` runs one seed. It starts the `programs` and the `clients`, and applies the faults that `faults` has drawn from
+//! the seed. The clients call the gateway by `http`, draw their choices by `dice`, and note what they saw in a `history`.
+//! At the end, `properties` checks the history. The stores in `stores/` are compiled into the services.
+//!
 //! These things fail (`faults`). Links are cut in one or both directions, held back, or slow. A link may lose a
 //! segment, after which the connection is dead and neither end knows. Programs crash and start again. Reads and writes
 //! of the databases are slow or fail, and the answer to a write may be lost after the write. The database's clock steps

@@ -1,5 +1,8 @@
 //! Runs scenarios on many schedules: `explore [NAME…]`. Names are prefixes such as `batcher`.
 //!
+//! `batcher`, `lanes`, `auth` and `balancer` list the scenarios, each with its property. `runs` makes the schedules and
+//! reports failures.
+//!
 //! `SCHEDULES` is the number of schedules of all scenarios together, by default a million. Half of them are random, and
 //! half come from PCT with up to three preemptions at chosen steps (Burckhardt et al., 2010). `SEED` repeats a run.
 //! `REPLAY=FILE` runs a single named scenario again, on the schedule in that file. A failure writes such a file into

@@ -4,7 +4,7 @@
 
 pub use std::*;
 
-/// Hints to the compiler, of which a spin loop lets other tasks run.
+/// Hints for the processor and the compiler. The hint of a spin loop lets other tasks run.
 pub mod hint {
     pub use shuttle::hint::spin_loop;
     pub use std::hint::*;

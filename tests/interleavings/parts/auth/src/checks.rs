@@ -76,7 +76,7 @@ pub fn leaving_callers_free_their_places() {
     running.assert_at_most(1);
 }
 
-/// The label of tasks whose timeouts may end.
+/// Labels the tasks whose timeouts may end.
 #[derive(Clone, Debug)]
 struct Expires;
 

@@ -106,7 +106,7 @@ pub fn keys_of_a_lost_replica_move() {
     assert!(hosts[1].calls.load(SeqCst) > 0);
 }
 
-/// The label of tasks whose timeouts may end.
+/// Labels the tasks whose timeouts may end.
 #[derive(Clone, Debug)]
 struct Impatient;
 

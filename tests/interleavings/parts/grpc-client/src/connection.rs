@@ -13,7 +13,7 @@ use tokio::{
 };
 use tonic::{Status, body::Body};
 
-/// A stream to a replica.
+/// A stream that leads to a replica.
 pub trait Stream: Send {
     /// Returns the replica at the other end.
     fn host(&self) -> Arc<Host>;
