@@ -295,7 +295,7 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
     files.accept(&[NEXT_SECRET]);
     auth.reload();
     has_logged(auth, READ_AGAIN, 1).await;
-    has_logged(auth, "is not accepted: its tokens are refused", 1).await;
+    has_logged(auth, "is no longer accepted: its tokens are refused", 1).await;
     let refused = app.bearer.with_token(&admin.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
     let admin = app.admin().await;

@@ -218,7 +218,7 @@ class Detours:
         self.browser.execute_cdp_cmd("Network.setCookie", tossed)
         self.browser.get(self.person.url + "/x")
         self.is_at_the_page()
-        assert "This browser is signed in twice" in self.text(), (self.deployment.name, self.text())
+        assert "This browser sent two sign-ins" in self.text(), (self.deployment.name, self.text())
         is_accessible(self.person)
         self.deployment.sign_out(f"{name}={value}")
         self.browser.get(self.person.url + "/x")

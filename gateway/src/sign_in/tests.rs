@@ -690,7 +690,7 @@ async fn page_has_the_username_of_its_query_as_text() {
 async fn page_says_what_happened_on_the_way_there_and_nothing_that_is_not_known() {
     let unsaved = r#"<p class="message">What you sent was not saved.</p>"#;
     let too_long = "is too long to return to.";
-    let twice = "This browser is signed in twice";
+    let twice = "This browser sent two sign-ins";
     let long = format!("/sign-in?return=/{}", "a".repeat(2048));
     for (path, expected) in [
         ("/sign-in", &[][..]),

@@ -188,9 +188,9 @@ def branded_views(page):
     yield "sign-in refused"
     for path, shown in {
         "/sign-out": "You will have to sign in again",
-        "/set-password": "The link is not complete.",
+        "/set-password": "The link is incomplete.",
         "/sign-in/refused": "You may not open this page.",
-        "/sign-in/ambiguous-address": "So it is not passed on.",
+        "/sign-in/ambiguous-address": "For safety, it is not passed on.",
     }.items():
         page.browser.get(server.url + path)
         page.find("main", shown)

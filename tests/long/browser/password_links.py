@@ -94,7 +94,7 @@ def a_user_is_created_who_chooses_the_password(page):
 
 def a_link_without_a_token_says_so(page):
     page.browser.get(f"{page.deployment.url}/set-password")
-    page.find("#message.error", "The link is not complete.")
+    page.find("#message.error", "The link is incomplete.")
     assert not page.all("form")
 
 
