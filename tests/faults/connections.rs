@@ -115,7 +115,7 @@ async fn connect_from(source: &str, target: SocketAddr) -> TcpStream {
     socket.connect(target).await.expect("connected")
 }
 
-/// Returns whether the gateway answers on this connection, and does not close it.
+/// Returns whether the gateway answers a request on this connection, instead of closing it.
 async fn is_served(client: &mut TcpStream) -> bool {
     let request = b"GET /public HTTP/1.1\r\nHost: gateway\r\n\r\n";
     let mut response = Vec::new();

@@ -62,7 +62,7 @@ async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(Str
             .unwrap_or_default()
             .to_owned();
         responses.push((name, response.status, detail));
-        // The pause is shorter than that of an ordinary client, which waits longer after a refusal.
+        // Ordinary clients wait before they try again after a refusal, so this one pauses, too.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     responses

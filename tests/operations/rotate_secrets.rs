@@ -177,7 +177,7 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     // The new secret has not signed anything yet, so dropping it ends no token.
     rotate(folder, "accept").await;
     rotate(folder, "drop").await;
-    // Replicas must not sign with a secret that is no longer in the accepted ones.
+    // The next secret must not sign while it is missing from the accepted ones.
     rotate(folder, "accept").await;
     let before = lines(folder, SIGNING);
     fs::write(folder.join(ACCEPTED), before[0].clone() + "\n").expect("written");
