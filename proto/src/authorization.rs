@@ -20,8 +20,8 @@ pub enum Authorization {
 }
 
 impl Authorization {
-    /// Parses the header's value, where the request has only one such header. Returns `None` for another
-    /// scheme or a malformed value. The padding of base64 is optional.
+    /// Parses the value of the header. Returns `None` for another scheme or a malformed value. The padding of
+    /// base64 is optional. The caller makes sure that the request has only one such header.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         if let Some(token) = bearer_token(value) {
@@ -65,7 +65,7 @@ pub fn bearer_token(value: &[u8]) -> Option<&str> {
     Some(token)
 }
 
-/// Returns the rest of a value that begins with this scheme, without spaces around it.
+/// Returns the text after the scheme, without spaces around it; `None` if the value has another scheme.
 fn strip_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
     let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case(name) {

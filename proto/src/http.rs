@@ -12,8 +12,8 @@ pub const REASON_HEADER: &str = "rolegate-reason";
 
 macro_rules! http_reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $status:literal;)+) => {
-        /// Why an HTTP request failed before or outside the services, whose errors have a [`Reason`]. The
-        /// names are stable, and documented in `docs/http-api.md`.
+        /// The reason why an HTTP request failed in the program that received it. Errors of services have a
+        /// [`Reason`] instead. The names are stable, and documented in `docs/http-api.md`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum HttpReason {
             $($(#[$doc])+ $variant,)+
@@ -48,8 +48,7 @@ macro_rules! http_reasons {
 http_reasons! {
     /// The request has no credentials, or malformed ones.
     NotAuthenticated = "NOT_AUTHENTICATED", 401;
-    /// A page of another site may have caused the request, which is a change that authenticates by a cookie,
-    /// or a form.
+    /// The request changes something or submits a form, and a page of another site may have caused it.
     CrossSite = "CROSS_SITE", 403;
     /// The request does not have exactly one valid `Host`.
     HostInvalid = "HOST_INVALID", 400;
@@ -97,7 +96,7 @@ impl Reason {
     }
 }
 
-/// The challenge for bearer tokens, where the request did not present one.
+/// The challenge for bearer tokens, for a request that presented none.
 pub const BEARER_CHALLENGE: &str = "Bearer";
 
 /// The challenge for Basic credentials. It has no realm, although RFC 7617, section 2, requires one, because

@@ -1,11 +1,11 @@
 //! Limits of the contracts, which services enforce and clients keep.
 
-/// The maximum number of items of a `BatchAuthorize`. With the longest tokens, this is a message of 1 MiB,
-/// and with the longest lists of roles in addition 1.3 MiB.
+/// The maximum number of items of a `BatchAuthorize`. A message with the longest tokens has 1 MiB. If it also
+/// has the longest lists of roles, it has 1.3 MiB.
 pub const MAX_AUTHORIZE_BATCH: usize = 256;
 
-/// The maximum number of items of a `BatchVerifyCredentials`. With the longest credentials that can be cached
-/// and the longest lists of roles, this is a message of 0.7 MiB.
+/// The maximum number of items of a `BatchVerifyCredentials`. A message with the longest credentials that can
+/// be cached and the longest lists of roles has 0.7 MiB.
 pub const MAX_CREDENTIALS_BATCH: usize = 256;
 
 /// The maximum number of roles in a requirement, which is also the maximum that a service can have.
@@ -14,8 +14,7 @@ pub const MAX_ROLES: usize = 35;
 /// The maximum number of ids of a `BatchGetUsers`.
 pub const MAX_USERNAME_BATCH: usize = 256;
 
-/// The maximum number of ids of a `BatchGetPosts`. With the longest posts, the response is a message of 13
-/// MiB.
+/// The maximum number of ids of a `BatchGetPosts`. A response with the longest posts has 13 MiB.
 pub const MAX_POST_BATCH: usize = 64;
 
 /// The maximum length of a post's title, in Unicode scalar values.

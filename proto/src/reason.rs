@@ -172,7 +172,8 @@ reasons! {
 }
 
 impl Reason {
-    /// Returns whether the user's role is not sufficient, or does not count without a second factor.
+    /// Returns whether the user is known but not permitted, because the role is not sufficient or does not
+    /// count without a second factor.
     #[must_use]
     pub const fn is_denial(self) -> bool {
         matches!(self, Self::RoleInsufficient | Self::SecondFactorRequired)

@@ -13,13 +13,13 @@ const MAX_LENGTH: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Role([u8; MAX_LENGTH]);
 
-/// The text or the number is not that of a role.
+/// The error for a text or a number that does not identify a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a role")]
 pub struct UnknownRole;
 
 impl Role {
-    /// The role that every registered user has at least.
+    /// The lowest role, which every registered user has at least.
     pub const USER: Self = Self::pad(b"user");
     /// The role that may write posts.
     pub const AUTHOR: Self = Self::pad(b"author");

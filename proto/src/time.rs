@@ -17,7 +17,8 @@ pub fn from_message(timestamp: Option<Timestamp>) -> Option<SystemTime> {
     Some(time)
 }
 
-/// Parses a time of RFC 3339, section 5.6, of any year.
+/// Parses a time in the format of RFC 3339, section 5.6, which may be before 1970. Returns `None` for any other
+/// text.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<SystemTime> {
     // `Timestamp` also accepts a date alone, a space in place of `T`, and other forms of offsets, which RFC
