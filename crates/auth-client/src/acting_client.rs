@@ -31,8 +31,8 @@ use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// A client for calls on behalf of the bearer of an access token, session or API key. Calls about another
-/// user need an admin. Where a user id is optional, `None` is the bearer.
+/// A client for calls on behalf of the bearer of an access token, session or API key. The bearer must be an
+/// admin to make calls about another user. Where a user id is optional, `None` stands for the bearer.
 #[derive(Clone, Debug)]
 pub struct ActingClient {
     pub(crate) connections: Arc<Connections>,
@@ -53,7 +53,7 @@ impl ActingClient {
         is_api_key(self.token.expose_secret())
     }
 
-    /// Calls a method that may change something.
+    /// Calls a method that may change something, so the call is never repeated.
     async fn call<M, A>(
         &self,
         message: M,
@@ -63,7 +63,7 @@ impl ActingClient {
         call(READ_TIMEOUT, &self.connections.client, request, method).await
     }
 
-    /// Calls a method that changes nothing, so it may be repeated at another replica.
+    /// Calls a method that changes nothing, so the call may be repeated at another replica.
     async fn read<M, A>(
         &self,
         message: M,
@@ -73,8 +73,8 @@ impl ActingClient {
         read(READ_TIMEOUT, &self.connections.client, request, method).await
     }
 
-    /// Calls a method that hashes a password, with the longer deadline of such methods. `client` is one of
-    /// those for such calls in [`Connections`].
+    /// Calls a method that hashes a password, with the longer deadline of such methods. `client` comes from
+    /// `Connections::password_client` or `Connections::password_client_for`.
     async fn call_hashing<M, A>(
         &self,
         client: Client,

@@ -1,11 +1,11 @@
 //! Protects the endpoints of axum services.
 //!
 //! [`RequireRole`] is a layer, and [`CurrentUser`] and [`ActingClient`] are extractors. They read the header
-//! `Authorization` as [`BearerToken`] does, and ask auth-service through the [`AuthClient`] in the state. A
-//! service behind a proxy that has asked Rolegate already uses [`ProxyUser`] instead (`proxy_user.rs`), which
-//! reads the proxy's headers and makes no call. Every refusal is an [`ApiError`] (`api_error.rs`), which has
-//! the same form as the errors of Rolegate's own HTTP API. `log_limit.rs` limits how often clients can cause
-//! the same log line.
+//! `Authorization` as [`BearerToken`] does, and call auth-service through the [`AuthClient`] in the state. If a
+//! proxy in front of the service has already asked Rolegate, the service uses [`ProxyUser`] instead
+//! (`proxy_user.rs`). It reads the proxy's headers and makes no call. Every refusal is an [`ApiError`]
+//! (`api_error.rs`), which has the same form as the errors of Rolegate's own HTTP API. `log_limit.rs` limits
+//! how often clients can cause the same log line.
 
 mod api_error;
 mod log_limit;
@@ -51,7 +51,7 @@ impl<S: Sync> FromRequestParts<S> for BearerToken {
     }
 }
 
-/// Returns the [`CallContext`] that an outer layer may have put into the extensions.
+/// Returns the [`CallContext`] that an outer layer put into the extensions, or an empty one.
 fn call_context(parts: &Parts) -> CallContext {
     parts.extensions.get().copied().unwrap_or_default()
 }

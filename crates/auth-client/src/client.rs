@@ -104,8 +104,8 @@ impl AuthClient {
             .await
     }
 
-    /// Does what [`Self::authorize`] does, for the session in a cookie of the sign-in page. No other token is
-    /// accepted.
+    /// Decides as [`Self::authorize`] does, but about a session from a cookie of the sign-in page. No other
+    /// kind of token is accepted.
     pub async fn authorize_cookie(
         &self,
         session: &SecretString,
@@ -162,11 +162,11 @@ impl AuthClient {
         watch_users(&self.shared.connections.client, watcher).await
     }
 
-    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whichever users they belong
-    /// to. Values that are not sessions, and sessions that have ended, are skipped. After an error, some of
-    /// the sessions may still be valid.
+    /// Revokes all sessions in the cookies that a browser sent to the sign-in page, whichever users they belong
+    /// to. Values that are not valid sessions are skipped. After an error, some of the sessions may still be
+    /// valid.
     ///
-    /// `with_pairs` also ends the other session of each sign-in that created two of them.
+    /// If `with_pairs` is true and a sign-in created two sessions, the other one is revoked as well.
     pub async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],
@@ -183,7 +183,7 @@ impl AuthClient {
         {
             return Ok(());
         }
-        // An auth-service of the previous release has ended only the first session.
+        // An auth-service of the previous release has revoked only the first session.
         for session in others {
             acting_for(session).end_cookie_sessions(&[], false).await?;
         }

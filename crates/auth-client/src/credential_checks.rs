@@ -56,7 +56,7 @@ pub(crate) struct CredentialChecks {
     /// sent alone, as a call that counts it as an attempt.
     cached_digests: Mutex<HashSet<u64>>,
     hash: RandomState,
-    /// Counts the checks in progress: each of them holds a clone.
+    /// Counts the checks in progress, because each of them owns a clone.
     in_progress: Arc<()>,
 }
 
@@ -144,7 +144,8 @@ impl CredentialChecks {
     }
 }
 
-/// Asks a replica about credentials that it may have in its cache.
+/// Verifies credentials that a replica may have in its cache, with one call. The outcome for credentials that
+/// are not in the cache is `None`.
 async fn verify_cached(
     passwords: BalancedChannel,
     requests: Vec<VerifyCredentialsRequest>,

@@ -97,7 +97,8 @@ pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
     })
 }
 
-/// Sends one request as `Authorize`, several as `BatchAuthorize`.
+/// Sends one request as `Authorize`, or several as `BatchAuthorize`. Returns the outcomes in the order of the
+/// requests.
 async fn request_decisions(
     client: Client,
     requests: Vec<AuthorizeRequest>,

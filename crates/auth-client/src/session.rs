@@ -14,19 +14,21 @@ pub struct Session {
     pub user_id: i64,
     /// The name that the client chose, which need not be unique; `None` for none.
     pub name: Option<String>,
-    /// When the session was created. This and the times below are in whole seconds.
+    /// The time at which the session was created, in whole seconds like the times below.
     pub created_at: SystemTime,
-    /// When a decision last accepted the session, up to a minute late; `None` for never.
+    /// The time at which a decision last accepted the session; `None` if none has. It is stored with a delay of
+    /// up to a minute.
     pub last_used_at: Option<SystemTime>,
     /// The address of the client that created the session; `None` if unknown.
     pub client_address: Option<String>,
-    /// The `User-Agent` of that client. Do not trust it for any decision.
+    /// The `User-Agent` header of the client that created the session. Do not base decisions on it, because a
+    /// client can send any text.
     pub user_agent: Option<String>,
-    /// When the session expires, whether or not it is used.
+    /// The time at which the session expires, even if it is used.
     pub expires_at: SystemTime,
-    /// When the session expires if it is not used until then.
+    /// The time at which the session expires if it is not used until then.
     pub idle_expires_at: SystemTime,
-    /// Whether the session is the credential of the call.
+    /// True if the session is the credential of the call.
     pub current: bool,
 }
 

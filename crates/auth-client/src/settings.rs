@@ -22,8 +22,8 @@ pub struct AuthTlsSettings {
 }
 
 impl AuthTlsSettings {
-    /// Returns a client of the auth-service at `url`, and the TLS of its connections, which can be reloaded.
-    /// It needs a tokio runtime.
+    /// Returns a client of the auth-service at `url`, and the TLS configuration of its connections, which can
+    /// be reloaded. The call needs a tokio runtime.
     pub fn client(&self, url: &str) -> Result<(AuthClient, Option<ClientTls>), SettingError> {
         let (channel, tls) = self.files().connect_lazy(AuthClient::SERVICE, url)?;
         let passwords = BalancedChannel::connect_lazy(AuthClient::SERVICE, url, tls.clone())

@@ -19,16 +19,17 @@ pub enum Control {
     Clock { advance_seconds: u32 },
     /// Makes auth-service answer no call, so that clients get 503. This includes the call of `Revoked`.
     Outage {},
-    /// Delays each call of auth-service by this time. Beyond the caller's deadline, clients get 504.
+    /// Delays each call of auth-service by this time. If the delay exceeds the caller's deadline, clients get
+    /// 504.
     Slow { milliseconds: u32 },
-    /// Ends every access token and session of a user whom a flag of the program created.
+    /// Revokes every access token and session of a user whom a flag of the program created.
     Revoked { username: String },
-    /// Ends `Outage` and `Slow`. Each of these also ends the other.
+    /// Ends `Outage` and `Slow`. Each of these two commands also ends the other.
     Reset {},
 }
 
-/// A running server with its own users. The server ends when this value is dropped, and at the latest with
-/// this process.
+/// A running server with its own users. It is stopped as soon as this value is dropped, and at the latest at
+/// the end of this process.
 #[derive(Debug)]
 pub struct TestServer {
     /// URLs by name: `bearer`, `basic`, `forward`, `grpc` and `control`.
@@ -73,7 +74,7 @@ impl TestServer {
         server
     }
 
-    /// Moves the clock, starts a failure or ends it.
+    /// Sends a command to the server, which moves the clock, or starts or ends a failure.
     ///
     /// # Panics
     ///

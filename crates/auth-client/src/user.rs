@@ -16,10 +16,10 @@ pub struct User {
     /// A stored role that grants nothing, which is set only in decisions. Either auth-service does not have
     /// this role, or it is `admin` where admins need a second factor and this one has none.
     pub unknown_role: Option<Role>,
-    /// Whether every credential of the user is refused.
+    /// True if every credential of the user is refused.
     pub disabled: bool,
-    /// When the user was created, in Unix seconds; `None` if that was not recorded. It distinguishes the user
-    /// from a deleted one who had the same id.
+    /// The time at which the user was created, in Unix seconds; `None` if it was not recorded. It distinguishes
+    /// the user from a deleted one who had the same id.
     pub created_at: Option<i64>,
 }
 

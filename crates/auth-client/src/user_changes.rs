@@ -1,8 +1,8 @@
 //! Follows the changes of users, for services that store something about them.
 //!
 //! A service implements [`UserWatcher`]. [`AuthClient::watch_users`](crate::AuthClient::watch_users) asks it
-//! where to continue, opens a stream and passes on each event. After an interruption it waits and begins
-//! again. The watcher stores the position, so nothing is lost if the process ends.
+//! where to continue, opens a stream and passes on each event. After an interruption, it waits and begins
+//! again. The watcher stores the position, so no change is lost if the process ends.
 
 use crate::connections::Client;
 use rolegate_grpc_client::{
@@ -20,14 +20,14 @@ pub use rolegate_proto::auth_v1::{
 /// The delay before the first reconnection. It doubles after each connection that brings no revision.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(10);
-/// The delay after auth-service refused the credential or found that it lacks permission. Only an operator
+/// The delay after auth-service refused the credential or its permissions. It is long, because only an operator
 /// can change either.
 const REFUSED_RETRY_DELAY: Duration = Duration::from_mins(1);
 
-/// Why a connection ended: a [`CallError`], or an error of the watcher.
+/// The reason why a connection ended: a [`CallError`], or an error of the watcher.
 pub type WatchError = Box<dyn Error + Send + Sync>;
 
-/// Where a watcher continues, and how it authenticates.
+/// The position from which a watcher continues, and the credential with which it authenticates.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPosition {
     /// The credential of an admin; `None` if the caller has a client certificate that is named in the
@@ -37,8 +37,8 @@ pub struct WatchPosition {
     pub revision: Option<i64>,
     /// The last `seal` that was stored with an event.
     ///
-    /// If its record lacks this seal, auth-service answers [`Reason::HistoryUnknown`]: the database is
-    /// another one or was restored, or retention has removed the seal. Only an operator can decide to
+    /// If its record lacks this seal, auth-service answers with [`Reason::HistoryUnknown`]. The database is
+    /// then another one or was restored, or retention has removed the seal. Only an operator can decide to
     /// continue without it.
     pub seal: Option<String>,
 }
@@ -47,15 +47,15 @@ pub struct WatchPosition {
 pub trait UserWatcher: Send {
     /// Returns the position to continue from. It is called before each connection.
     ///
-    /// The stream begins with a snapshot if the position has no revision, or if `has_gap` is set because
-    /// auth-service no longer knows the changes after that revision. In a snapshot, all users come by
-    /// ascending id, as changes of revision 0, until the next progress.
+    /// The stream begins with a snapshot if the position has no revision, or if `has_gap` is true because
+    /// auth-service no longer knows the changes after that revision. In a snapshot, all users come by ascending
+    /// id, as changes of revision 0, until the next progress.
     fn connect(
         &mut self,
         has_gap: bool,
     ) -> impl Future<Output = Result<WatchPosition, WatchError>> + Send;
 
-    /// Handles an event. It comes again after an interruption, unless its revision was stored.
+    /// Handles an event. After an interruption, the event comes again unless its revision was stored.
     fn handle(&mut self, event: UserEvent) -> impl Future<Output = Result<(), WatchError>> + Send;
 
     /// Is called with the reason why a connection, or the attempt to connect, ended.
@@ -98,7 +98,8 @@ fn min_delay_after(refusal: Option<&ServiceError>) -> Duration {
     }
 }
 
-/// Streams changes until the connection ends. With a gap, the stream begins with a snapshot.
+/// Streams changes until the connection ends. If `has_gap` is true, the stream begins with a snapshot. An event
+/// with a revision resets `retry_delay`.
 async fn watch_once(
     client: &Client,
     watcher: &mut impl UserWatcher,

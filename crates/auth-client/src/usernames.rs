@@ -1,4 +1,4 @@
-//! Looks up usernames. Concurrent lookups of one username each share calls.
+//! Looks up usernames by id. Concurrent lookups of single usernames share calls.
 
 use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 
-/// The number of lookups of one username each in a call. Lookups of several usernames are not batched further
-/// and not counted here.
+/// The number of lookups of single usernames that share a call. A lookup of several usernames is a call of its
+/// own, and is not counted here.
 #[cfg(feature = "metrics")]
 pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Lookups of one username each in one call to auth-service.";
@@ -30,7 +30,7 @@ pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
     })
 }
 
-/// Returns usernames by id. The calls are batches by themselves.
+/// Returns usernames by id. Each call is a batch of its own, which no other lookup joins.
 pub(crate) async fn get_usernames(
     client: &Client,
     ids: &[i64],

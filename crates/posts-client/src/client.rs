@@ -65,7 +65,7 @@ impl PostsClient {
         }
     }
 
-    /// Creates a post. The actor becomes its author.
+    /// Creates a post and returns it. The actor becomes its author.
     pub async fn create(
         &self,
         actor: &SecretString,
@@ -87,14 +87,14 @@ impl PostsClient {
         Post::try_from_response(response.post)
     }
 
-    /// Returns the post with this id as it is stored now. Concurrent reads share calls. A call carries the
-    /// ids of all its requests and no client address.
+    /// Returns the post with this id as it is stored now. Concurrent reads share calls. A shared call carries
+    /// the request ids of all its readers, but no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
         let post = self.shared.reads.submit(id, context.request_id).await?;
         post.ok_or_else(|| CallError::local(Reason::PostNotFound))
     }
 
-    /// Lists posts by ascending id.
+    /// Returns a page of posts by ascending id.
     pub async fn list(
         &self,
         query: PostQuery,
@@ -123,7 +123,7 @@ impl PostsClient {
         })
     }
 
-    /// Replaces the title and the content of a post.
+    /// Replaces the title and the content of a post, and returns the changed post.
     pub async fn update(
         &self,
         actor: &SecretString,

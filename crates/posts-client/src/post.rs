@@ -17,9 +17,10 @@ pub struct Post {
     pub author_id: Option<i64>,
     /// The author's username when posts-service answered; `None` for a deleted user.
     pub author: Option<String>,
-    /// When the post was created, in whole milliseconds.
+    /// The time at which the post was created, in whole milliseconds.
     pub created_at: SystemTime,
-    /// When the post was last changed, in whole milliseconds. Each change is later than the previous one.
+    /// The time at which the post was last changed, in whole milliseconds. Each change has a later time than
+    /// the previous one.
     pub updated_at: SystemTime,
 }
 
@@ -37,9 +38,9 @@ pub struct PostInput {
 pub struct PostQuery {
     /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Restricts the page to greater ids; `None` for the first page.
+    /// Restricts the page to posts with greater ids; `None` for the first page.
     pub after: Option<i64>,
-    /// Restricts the page to posts of this author; `None` for all.
+    /// Restricts the page to posts of this author; `None` for the posts of all authors.
     pub author_id: Option<i64>,
 }
 
@@ -48,7 +49,7 @@ pub struct PostQuery {
 pub struct PostPage {
     /// The posts, by ascending id.
     pub posts: Vec<Post>,
-    /// The `after` of the next page; `None` on the last page.
+    /// The value of `after` that requests the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 

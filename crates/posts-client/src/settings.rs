@@ -24,8 +24,9 @@ pub struct PostsTlsSettings {
 const URL: &str = "POSTS_SERVICE_URL";
 
 impl PostsTlsSettings {
-    /// Returns a client of the posts-service at `url`, and the TLS of its connections, which can be reloaded.
-    /// Without a URL there is no client, and it is an error if TLS files are set. This needs a tokio runtime.
+    /// Returns a client of the posts-service at `url`, and the TLS configuration of its connections, which can
+    /// be reloaded. Without a URL, there is no client, and TLS files are an error. The call needs a tokio
+    /// runtime.
     pub fn client(
         &self,
         url: Option<&str>,

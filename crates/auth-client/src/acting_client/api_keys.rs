@@ -29,17 +29,19 @@ pub struct ApiKey {
     pub prefix: String,
     /// The highest role that the key grants; `None` for the role of its user.
     pub role: Option<Role>,
-    /// When the key was created. This and the times below are in whole seconds.
+    /// The time at which the key was created, in whole seconds like the times below.
     pub created_at: SystemTime,
     /// When the key expires; `None` for never.
     pub expires_at: Option<SystemTime>,
-    /// When a decision last accepted the key, up to a minute late; `None` for never.
+    /// The time at which a decision last accepted the key; `None` if none has. It is stored with a delay of up
+    /// to a minute.
     pub last_used_at: Option<SystemTime>,
-    /// The username of the admin who created the key for the user; `None` if the user or an operator did.
+    /// The username of the admin who created the key for the user; `None` if the user or an operator created
+    /// it.
     pub created_by: Option<String>,
 }
 
-/// A key to create, which auth-service validates.
+/// The properties of a key to create, which auth-service validates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiKeyInput {
     /// The name, of 1 to 100 characters.
@@ -80,8 +82,8 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
 }
 
 impl ActingClient {
-    /// Creates an API key of a user. The bearer must not use an API key. Returns the key, which auth-service
-    /// does not store, and what auth-service stores about it.
+    /// Creates an API key for a user. The bearer's own credential must not be an API key. Returns the key,
+    /// which auth-service does not store, and its stored properties.
     pub async fn create_api_key(
         &self,
         user_id: Option<i64>,
@@ -112,7 +114,7 @@ impl ActingClient {
         convert_all(response.api_keys)
     }
 
-    /// Deletes the API key with this id, or without an id all keys of the user. Returns the deleted keys.
+    /// Deletes the API key with this id or, without an id, all keys of the user. Returns the deleted keys.
     pub async fn delete_api_keys(
         &self,
         user_id: Option<i64>,

@@ -7,14 +7,14 @@ use rolegate_proto::auth_v1::ListAuditRequest;
 
 pub use rolegate_proto::auth_v1::AuditEntry;
 
-/// Selects a page of the record. The default selects the newest entries of all.
+/// Selects a page of the record. The default selects the newest entries about all users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
     /// Restricts the page to entries about this user; `None` for all.
     pub user_id: Option<i64>,
-    /// Restricts the page to what this user did; `None` for all.
+    /// Restricts the page to events that this user caused; `None` for all.
     pub actor_id: Option<i64>,
-    /// Restricts the page to this event; empty for all.
+    /// Restricts the page to the event with this name; empty for all events.
     pub event: String,
     /// The [`AuditPage::next`] of the previous page; `None` for the newest entries.
     pub after: Option<i64>,
@@ -29,9 +29,9 @@ pub struct AuditQuery {
 pub struct AuditPage {
     /// The entries by descending revision.
     pub entries: Vec<AuditEntry>,
-    /// The `after` of the next page; `None` on the last page.
+    /// The value of `after` that requests the next page; `None` on the last page.
     pub next: Option<i64>,
-    /// Whether the first page may lack entries that were written before the request.
+    /// True if the first page may lack entries that were written before the request.
     pub incomplete: bool,
 }
 

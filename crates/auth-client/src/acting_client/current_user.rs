@@ -1,4 +1,4 @@
-//! Tells who the bearer of a credential is, and which kind of credential it is.
+//! Returns the bearer of a credential, and the kind of the credential.
 
 use super::ActingClient;
 use crate::{connections::Client, response_time::optional_time, user::User};
@@ -15,7 +15,7 @@ pub struct Bearer {
     pub user: User,
     /// The kind of the credential.
     pub kind: CredentialKind,
-    /// When the credential expires at the latest; `None` for never.
+    /// The time at which the credential expires at the latest; `None` if it never expires.
     pub expires_at: Option<SystemTime>,
 }
 

@@ -9,13 +9,12 @@ use rolegate_proto::auth_v1::{
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::SystemTime;
 
-/// A link by which a user chooses a password, in the form of its token. auth-service does not store the
-/// token.
+/// The token of a link by which a user chooses a password. auth-service stores only a digest of the token.
 #[derive(Clone, Debug)]
 pub struct PasswordLink {
     /// The token: `rgl_` and 43 base64url characters.
     pub token: SecretString,
-    /// When the link expires, in whole seconds, unless it is used before.
+    /// The time at which the link expires unless it is used before, in whole seconds.
     pub expires_at: SystemTime,
 }
 
@@ -31,9 +30,9 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
 }
 
 impl ActingClient {
-    /// Replaces the password of the bearer, given the current one, and revokes the user's tokens and all
-    /// other sessions. The bearer must not use an API key. `username` is the bearer's, and only chooses the
-    /// replica.
+    /// Replaces the password of the bearer, given the current one, and revokes the user's tokens and all other
+    /// sessions. The bearer's credential must not be an API key. `username` is the name of the bearer, and
+    /// serves only to choose the replica.
     pub async fn change_password(
         &self,
         username: &str,
@@ -68,7 +67,8 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Creates a link for another user, and ends an earlier one. The bearer must not use an API key.
+    /// Creates a password link for another user, and revokes an earlier link of that user. The bearer's
+    /// credential must not be an API key.
     pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
         let request = CreatePasswordLinkRequest { user_id };
         let response = self.call(request, Client::create_password_link).await?;

@@ -1,4 +1,4 @@
-//! Manages the second factor of the bearer, and lets an admin turn off that of another user.
+//! Manages the second factor of the bearer, and lets an admin turn off the second factor of another user.
 
 use super::ActingClient;
 use crate::connections::Client;
@@ -23,16 +23,16 @@ pub struct SecondFactorEnrolment {
 /// The state of a user's second factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFactor {
-    /// Whether the second factor is on, so that sign-ins need a code.
+    /// True if the second factor is on, so that sign-ins need a code.
     pub enabled: bool,
     /// The number of recovery codes that are left.
     pub recovery_codes: i64,
 }
 
 impl ActingClient {
-    /// Starts enrolling a second factor for the bearer, given the current password. The bearer must not use
-    /// an API key. `username` is the bearer's, and only chooses the replica. Authenticator applications show
-    /// `issuer`, which must not contain a colon; `None` stands for `Rolegate`.
+    /// Starts enrolling a second factor for the bearer, given the current password. The bearer's credential
+    /// must not be an API key. `username` is the name of the bearer, and serves only to choose the replica.
+    /// Authenticator applications show `issuer`, which must not contain a colon; `None` stands for `Rolegate`.
     pub async fn enrol_second_factor(
         &self,
         username: &str,
@@ -55,8 +55,8 @@ impl ActingClient {
         })
     }
 
-    /// Turns on the second factor, given a code, and ends every access token and session of the bearer. If
-    /// the call is made with a session, that session stays.
+    /// Turns on the second factor, given a code, and revokes every access token and session of the bearer. If
+    /// the bearer's credential is a session, that session stays valid.
     pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let request = EnableSecondFactorRequest {
             otp: otp.expose_secret().to_owned(),
@@ -65,7 +65,7 @@ impl ActingClient {
         Ok(())
     }
 
-    /// Turns off the second factor of the bearer, given a code or a recovery code.
+    /// Turns off the second factor of the bearer, given a one-time code or a recovery code.
     pub async fn disable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let request = DisableSecondFactorRequest {
             user_id: None,
@@ -75,7 +75,8 @@ impl ActingClient {
         Ok(())
     }
 
-    /// Turns off the second factor of another user. The bearer must be an admin and must not use an API key.
+    /// Turns off the second factor of another user. The bearer must be an admin whose credential is not an API
+    /// key.
     pub async fn remove_second_factor(&self, user_id: i64) -> Result<(), CallError> {
         let request = DisableSecondFactorRequest {
             user_id: Some(user_id),

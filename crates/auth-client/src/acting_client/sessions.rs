@@ -1,4 +1,4 @@
-//! Lists and ends sessions, and revokes access tokens.
+//! Lists and revokes sessions, and revokes access tokens.
 
 use super::{ActingClient, convert_all};
 use crate::{connections::Client, session::Session, user::User};
@@ -20,8 +20,8 @@ impl ActingClient {
         convert_all(response.sessions)
     }
 
-    /// Ends the session with this id, or without an id all sessions of the user except the one that makes the
-    /// call. Returns the ended sessions.
+    /// Revokes the session with this id or, without an id, all sessions of the user except the one that makes
+    /// the call. Returns the revoked sessions.
     pub async fn delete_sessions(
         &self,
         user_id: Option<i64>,
@@ -39,8 +39,8 @@ impl ActingClient {
         convert_all(response.sessions)
     }
 
-    /// Ends every access token and session of a user. If the bearer uses a session and names no user, only
-    /// that session ends. Tokens from logins after the response are valid.
+    /// Revokes every access token and session of a user. If the bearer's credential is a session and `user_id`
+    /// is `None`, only that session is revoked. Tokens from logins after the response are valid.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
         let request = RevokeTokensRequest {
             user_id,
@@ -50,9 +50,9 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Ends the sessions from the cookies of a browser: the bearer's, and `sessions`. Returns whether all of
-    /// `sessions` have ended, because an auth-service of the previous release reads only the credential of
-    /// the call. An invalid session is not an error, because it has ended or never existed.
+    /// Revokes the sessions from the cookies of a browser: the bearer's own session, and `sessions`. Returns
+    /// whether auth-service has revoked all of `sessions`, because a previous release reads only the credential
+    /// of the call. An invalid session is not an error, because it was revoked, has expired or never existed.
     pub(crate) async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],

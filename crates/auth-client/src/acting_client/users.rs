@@ -18,38 +18,38 @@ use std::time::SystemTime;
 pub struct UserQuery {
     /// The size of the page, 1 to 200; `None` for 50.
     pub limit: Option<u16>,
-    /// Restricts the page to greater ids; `None` for the first page.
+    /// Restricts the page to users with greater ids; `None` for the first page.
     pub after: Option<i64>,
     /// Restricts the page to usernames with this literal prefix; empty for all.
     pub username_prefix: String,
-    /// Restricts the page to this role; `None` for all.
+    /// Restricts the page to users with this role; `None` for all users.
     pub role: Option<Role>,
     /// Restricts the page to users who are disabled, or to those who are not; `None` for all.
     pub disabled: Option<bool>,
     /// Restricts the page to usernames that contain this text, ignoring case; empty for all. A bearer can run
     /// one search at a time.
     pub search: String,
-    /// Requests [`UserPage::times`].
+    /// True to request [`UserPage::times`].
     pub with_times: bool,
 }
 
-/// The changes that [`ActingClient::update_user`](crate::ActingClient::update_user) makes. At least one must
-/// be set.
+/// The changes that [`ActingClient::update_user`](crate::ActingClient::update_user) makes. At least one field
+/// must be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserUpdate {
     /// The new name; `None` keeps the old one.
     pub username: Option<String>,
-    /// Whether the user is to be disabled; `None` changes nothing.
+    /// True to disable the user, false to enable the user; `None` to leave this state unchanged.
     pub disabled: Option<bool>,
 }
 
-/// When a user was created and last logged in.
+/// The times at which a user was created and last logged in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserTimes {
-    /// When the user was created; `None` for users who were created before this was recorded.
+    /// The time at which the user was created; `None` for users who were created before this time was recorded.
     pub created_at: Option<SystemTime>,
-    /// When the user last logged in with a password, up to a minute late. `None` if there was no login since
-    /// logins are recorded.
+    /// The time at which the user last logged in with a password; `None` if no login was recorded. It is stored
+    /// with a delay of up to a minute.
     pub last_login_at: Option<SystemTime>,
 }
 
@@ -69,9 +69,9 @@ impl TryFrom<auth_v1::UserTimes> for UserTimes {
 pub struct UserPage {
     /// The users by ascending id.
     pub users: Vec<User>,
-    /// One entry for each user, in the same order, if the query asked for times; otherwise empty.
+    /// One entry for each user, in the same order, if the query requested times; otherwise empty.
     pub times: Vec<UserTimes>,
-    /// The `after` of the next page; `None` on the last page.
+    /// The value of `after` that requests the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 
@@ -159,7 +159,8 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Replaces the role of a user. `None` stands for a malformed name, which auth-service rejects.
+    /// Replaces the role of a user, and returns the changed user. A `role` of `None` stands for a malformed
+    /// name, which auth-service rejects.
     pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
         let role = RoleFields::new(role);
         let request = SetUserRoleRequest {
@@ -178,19 +179,19 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Returns a user.
+    /// Returns the user with this id.
     pub async fn get_user(&self, user_id: i64) -> Result<User, CallError> {
         let request = GetUserRequest { user_id };
         let response = self.read(request, Client::get_user).await?;
         User::try_from_response(response.user)
     }
 
-    /// Lists users by ascending id.
+    /// Returns a page of users by ascending id.
     pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
         let is_search = !query.search.is_empty();
-        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times. Its
-        // page could contain users that the query does not ask for. This call therefore requests times, and
-        // refuses a page without them.
+        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times. Its page
+        // could contain users that the query does not select. For such a query, this call therefore requests
+        // times, and refuses a page without them.
         let with_times = query.with_times || is_search || query.disabled.is_some();
         let request = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),

@@ -27,8 +27,8 @@ pub struct ApiError {
     required_roles: Option<RequiredRoles>,
 }
 
-/// The roles of which one would have been enough, such as `author,admin`. They are in the extensions of a
-/// response, for the log.
+/// The names of the required roles, separated by commas, such as `author,admin`. One of these roles would have
+/// been enough. They are in the extensions of a response, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredRoles(pub Cow<'static, str>);
 
@@ -58,7 +58,7 @@ impl ApiError {
         }
     }
 
-    /// Creates an error that is found before a service is called.
+    /// Creates an error that this program found by itself, before it called a service.
     pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(status_of(reason.http_status()), reason.as_str(), detail)
     }
@@ -69,7 +69,7 @@ impl ApiError {
         Self::http(HttpReason::NotAuthenticated, "Not authenticated.")
     }
 
-    /// Adds the roles that would have been enough, for the log.
+    /// Adds the required roles to the error, for the log.
     #[must_use]
     pub fn requiring(self, roles: RequiredRoles) -> Self {
         Self {
@@ -96,8 +96,8 @@ impl ApiError {
         &self.detail
     }
 
-    /// Returns the seconds of `Retry-After`, which only responses with 429 and 503 have. They are the delay
-    /// that auth-service names, or else one second.
+    /// Returns the value of `Retry-After`, in seconds: the delay that auth-service names, or else one second.
+    /// Returns `None` unless the status is 429 or 503.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         let delay = self.refusal().and_then(|refusal| refusal.retry_after);
@@ -146,8 +146,8 @@ impl ApiError {
         }
     }
 
-    /// Logs that auth-service does not accept the requirement. This is a mistake in this program, not of its
-    /// client.
+    /// Logs an error if auth-service does not accept the required roles, which are a mistake of this program
+    /// and not of its client. The same mistake is logged at most once a minute.
     fn log_invalid_requirement(&self) {
         let Some(RequiredRoles(roles)) = &self.required_roles else {
             return;

@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the same problem is not logged again.
+/// The minimum time between two log lines about the same problem.
 const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
 
-/// When each problem was last logged. The keys are texts of the program, such as a list of required roles, so
-/// the map stays small.
+/// The time at which each problem was last logged. The keys are texts of the program, such as a list of
+/// required roles, so the map stays small.
 static LAST_LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
-/// Returns whether to log this problem now, and if so counts it as logged.
+/// Returns whether to log this problem now. If so, records that it was logged.
 pub(super) fn should_log(problem: &str, now: Instant) -> bool {
     let mut last_logged = LAST_LOGGED.lock();
     let is_due = match last_logged.get(problem) {

@@ -28,7 +28,8 @@ impl AuthClient {
         Ok(())
     }
 
-    /// Returns whose password a link sets and when the link ends. The link stays valid.
+    /// Returns the name of the user whose password a link sets, and the time at which the link expires. The
+    /// link stays valid.
     pub async fn password_link(
         &self,
         token: &SecretString,
@@ -37,12 +38,13 @@ impl AuthClient {
         let token = token.expose_secret().to_owned();
         let request = context.request(GetPasswordLinkRequest { token });
         let client = &self.shared.connections.client;
-        // This is not a `read`, which may be sent twice: a wrong token would count twice.
+        // The call is not a `read`, because a read may be sent twice, and a wrong token would then count as two
+        // attempts.
         let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
         Ok((link.username, required_time(link.expires_at)?))
     }
 
-    /// Returns the shortest and the longest allowed length of a new password, in bytes.
+    /// Returns the allowed lengths of a new password, in bytes.
     pub async fn password_lengths(
         &self,
         context: CallContext,

@@ -48,11 +48,11 @@ pub struct NewSession {
     pub session: Session,
 }
 
-/// A sign-in at a web page that asks for the one-time code on a second page. The default is a sign-in without
-/// a second page.
+/// A sign-in at a web page that requests the one-time code on a second page. The default is a sign-in without a
+/// second page.
 #[derive(Clone, Debug, Default)]
 pub struct TwoStepSignIn {
-    /// Where both pages are, such as their origin. It is empty if there is no second page.
+    /// Identifies the site of both pages, for example by its origin; empty if there is no second page.
     pub place: String,
     /// The token of [`SignInStep::CodeNeeded`], sent from the second page. It replaces username and password.
     pub pending: Option<SecretString>,
@@ -135,8 +135,8 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and creates a session, or two for some values of [`SessionUse`].
-    /// If [`TwoStepSignIn::place`] is empty, the outcome is always [`SignInStep::Done`].
+    /// Checks the same credentials as [`Self::login`], and creates a session, or two for some values of
+    /// [`SessionUse`]. If [`TwoStepSignIn::place`] is empty, the outcome is always [`SignInStep::Done`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
