@@ -18,7 +18,7 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tonic::{Request, Response, Status, transport::Server};
 
-/// A fake posts-service that answers when the test allows it. Posts 1 to 99 exist.
+/// A fake posts-service that answers a call only after the test allows it. Posts 1 to 99 exist.
 #[derive(Clone)]
 struct Posts {
     title: Arc<Mutex<&'static str>>,
@@ -28,7 +28,8 @@ struct Posts {
 }
 
 impl Posts {
-    /// Reads the titles when the call arrives, as a query would.
+    /// Records the call, and returns the requested posts. Like a query, it reads the titles when the call
+    /// arrives.
     async fn call(&self, ids: &[i64]) -> Vec<proto::Post> {
         let title = *self.title.lock().expect("no panic");
         self.calls.lock().expect("no panic").push(ids.to_vec());

@@ -1,4 +1,5 @@
-//! Tests checks of HTTP Basic.
+//! Tests that checks of cached HTTP Basic credentials share calls, and that all other checks are calls of their
+//! own.
 
 use crate::{
     fake_auth::{FakeAuth, Memory},

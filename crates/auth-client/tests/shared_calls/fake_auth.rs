@@ -1,4 +1,4 @@
-//! A fake auth-service that answers when the test allows it.
+//! A fake auth-service that answers calls only after the test allows it.
 
 use rolegate_proto::auth_v1::{
     self as proto, AuthorizeOutcome, AuthorizeRequest, AuthorizeResponse, BatchAuthorizeRequest,
@@ -35,17 +35,17 @@ pub(crate) type Streamed = Result<proto::WatchUsersResponse, Status>;
 /// The streams of user changes: what they send, and which calls opened them.
 #[derive(Default)]
 pub(crate) struct Watching {
-    /// What each stream sends before it ends. Any further stream hangs. A stream of only one error never
-    /// begins.
+    /// The items that each stream sends before it ends. Any further stream hangs. If the only item is an error,
+    /// the call itself fails with it.
     pub(crate) streams: Mutex<VecDeque<Vec<Streamed>>>,
-    /// The revision and the time of each call.
+    /// The revision that each call requested, and the time of the call.
     pub(crate) calls: Mutex<Vec<(Option<i64>, Instant)>>,
-    /// The seal of each call.
+    /// The seal that each call sent.
     pub(crate) seals: Mutex<Vec<Option<String>>>,
 }
 
-/// Decides how credentials are checked. The password `right` is right and cached. `slow` is right as soon as
-/// the test allows it.
+/// Decides how credentials are checked. The password `right` is correct and cached. The password `slow` is
+/// correct, but its check ends only after the test allows it.
 #[derive(Default)]
 pub(crate) struct Credentials {
     pub(crate) memory: Mutex<Memory>,
@@ -57,7 +57,7 @@ pub(crate) enum Memory {
     #[default]
     Remembers,
     Forgets,
-    /// Has nothing in its cache, and refuses each check for seven seconds.
+    /// Has nothing in its cache, and refuses each check with a delay of seven seconds before a retry.
     Refuses,
     /// Does not have the call for batches.
     IsOld,
@@ -108,7 +108,8 @@ impl FakeAuth {
         *self.credentials.memory.lock().expect("no panic")
     }
 
-    /// Reads the role when the call arrives, as a query would.
+    /// Records the call, and returns the role once the test allows an answer. Like a query, it reads the role
+    /// when the call arrives.
     async fn call(&self, size: usize) -> Result<i32, Status> {
         let role = self.role.load(Ordering::SeqCst);
         self.calls.lock().expect("no panic").push(size);
@@ -455,7 +456,7 @@ impl AuthService for FakeAuth {
 }
 
 impl FakeAuth {
-    /// Waits for this many calls.
+    /// Waits until this many calls have arrived, and returns the number of items of each call.
     pub(crate) async fn wait_for_calls(&self, count: usize) -> Vec<usize> {
         loop {
             let calls = self.calls.lock().expect("no panic").clone();

@@ -1,4 +1,4 @@
-//! Tests following the changes of users.
+//! Tests that a watcher receives every change of users once, through interruptions, gaps and refusals.
 
 use crate::{
     fake_auth::{FakeAuth, Streamed, refused},
@@ -28,7 +28,7 @@ struct Watched {
     gaps: Vec<bool>,
     events: Vec<UserEvent>,
     interruptions: Vec<Option<Reason>>,
-    /// How many more events it fails to store.
+    /// The number of further events that the watcher fails to store.
     failures: usize,
 }
 
@@ -102,13 +102,13 @@ fn stream<const N: usize>(events: [UserEvent; N]) -> Vec<Streamed> {
         .collect()
 }
 
-/// Returns a stream that fails.
+/// Appends this error to a stream, so that the stream ends with it.
 fn failing(mut stream: Vec<Streamed>, status: Status) -> Vec<Streamed> {
     stream.push(Err(status));
     stream
 }
 
-/// Watches these streams one after another, and then one that hangs.
+/// Lets the watcher follow these streams one after another, until it has opened one that hangs.
 async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
     let (client, auth) = start();
     let count = streams.len();
@@ -122,7 +122,7 @@ async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
     auth
 }
 
-/// Returns the revision at which each stream began.
+/// Returns the revision from which the watcher requested each stream.
 fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
     auth.watching
         .calls
@@ -133,7 +133,7 @@ fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
         .collect()
 }
 
-/// Returns the time between the streams, in milliseconds.
+/// Returns the times between the requests of successive streams, in milliseconds.
 fn pauses(auth: &FakeAuth) -> Vec<u128> {
     let calls = auth.watching.calls.lock().expect("no panic");
     calls
