@@ -1,7 +1,7 @@
 //! The database of users: the traits of the store, and their implementation in SQL.
 //!
 //! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. Only this module
-//! contains SQL. Reads return `Option`s and lists, and writes return a typed `WriteError`.
+//! contains SQL. A read returns an `Option` or a list, and a write that fails returns a `WriteError`.
 //!
 //! A read by key goes from a use case through `batched_reads`, which merges concurrent reads, to the statements in
 //! `sql`. A write locks the rows that its condition depends on (`sql/locked_writes`), checks the condition, changes the
@@ -10,14 +10,16 @@
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
 //!   `TokenStore` in `opaque_tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
 //!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
-//! - `writer` says who writes, and what must still hold then. `admin_check` checks an acting admin and keeps the last
-//!   admin. `additions` limits what is added to a user in a minute. `write_error` says why a write failed.
-//! - `sql` implements the traits; `open` opens the store of a URL. `list_query` builds the longest statement, and
-//!   `tables` has the schema.
-//! - `audit_row` is a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of digests
-//!   over the rows. `user_change` is a change of a user that other services follow.
+//! - `writer` describes who makes a change, and the condition that must still hold at that time. `admin_check` checks
+//!   the admin who makes a change, and keeps the last admin. `additions` limits how much is added to a user in a
+//!   minute. `write_error` lists the reasons why a write fails.
+//! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` builds the statements
+//!   that list users, and `tables` lists the migrations of the schema.
+//! - `audit_row` defines a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of
+//!   digests over the rows. `user_change` defines a change of a user, as other services read it.
 //! - `usage_pause` decides which sessions are idle after a time in which uses could not be stored.
-//! - `operator_database` has what the commands of an operator do, and `inspection` what `doctor` reads.
+//! - `operator_database` reads and changes the database for the commands of an operator, and `inspection` reads the
+//!   facts that `doctor` reports.
 
 pub(crate) mod additions;
 mod admin_check;

@@ -1,16 +1,16 @@
 //! Limits how much is added to a user in a minute, because additions fill the record. Each new API key, session and
-//! second-factor enrollment is a row of the record, and its end is another. A client that added and removed in a loop
-//! could fill the record without this limit.
+//! second-factor enrollment adds a row to the record, and its end adds another. Without this limit, a client that
+//! creates and deletes keys in a loop could fill the record.
 //!
-//! Turning a second factor on and using a recovery code also leave a row. They count as additions, but are never
-//! refused.
+//! Turning on a second factor and using a recovery code also add a row each. They count as additions, but this limit
+//! never refuses them.
 
 use super::WriteError;
 use rolegate_sql_store::row;
 use std::time::Duration;
 
-/// The maximum number of additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With
-/// the end of each, they are 280 rows of the record.
+/// The maximum number of additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas.
+/// Together with the end of each addition, they add 280 rows to the record.
 pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 
@@ -18,7 +18,8 @@ row! {
     /// The recent additions to a user.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Additions {
-        /// The number of additions. If it explains a refusal, it may include some that have just stopped counting.
+        /// The number of additions. When it is read to explain a refusal, it may include additions that have just
+        /// stopped counting.
         pub(crate) count: i64,
         /// The age, in seconds, of the oldest addition that still counts; `None` if none counts.
         pub(crate) age_of_first: Option<i64>,
@@ -26,7 +27,8 @@ row! {
 }
 
 impl Additions {
-    /// Fails with [`WriteError::TooManyAdditions`] if there is no room for `added` more.
+    /// Fails with [`WriteError::TooManyAdditions`] if `added` more additions would exceed the limit. Its `retry_after`
+    /// is the time until the oldest addition stops counting, and at least a second.
     pub(crate) fn check(self, added: usize) -> Result<(), WriteError> {
         let added = i64::try_from(added).unwrap_or(MAX_ADDITIONS);
         if self.count.saturating_add(added) <= MAX_ADDITIONS {

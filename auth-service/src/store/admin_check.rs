@@ -1,20 +1,22 @@
-//! Checks the actor of a write about another user, and keeps the last active admin.
+//! Checks the admin who makes a change, and refuses a change that would leave no active admin.
 
 use super::write_error::WriteError;
 use crate::user::User;
 use rolegate_proto::Role;
 
-/// Says whether a write lowers the number of admins who are not disabled. At least one of them must stay.
+/// The effect of a write on the number of active admins, who are the admins that are not disabled. At least one of them
+/// must remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdminCount {
-    /// Every active admin remains one.
+    /// Every active admin remains an active admin.
     Kept,
-    /// The user is not an active admin afterwards: the write demotes, disables or deletes the user.
+    /// After the write, the user is not an active admin, because the write demotes, disables or deletes the user.
     Lowered,
 }
 
-/// Checks that `actor` may write about the user `user_id`. Without an actor, the user or an operator writes. `locked`
-/// contains the rows of the user, of the actor and of all active admins.
+/// Checks that `actor` is an admin and may change the user `user_id`, and that an active admin remains. Without an
+/// actor, the user or an operator makes the change, and the user must only exist. `locked` contains the rows of the
+/// user, of the actor and of all active admins.
 pub(super) fn require_admin(
     locked: &[User],
     actor: Option<i64>,

@@ -1,7 +1,8 @@
-//! A row of the record, and the digest of the row that its seal covers.
+//! A row of the record, and the digest that represents the row in its seal.
 //!
-//! The digest contains names and addresses only as salted digests. An erasure removes a name with its salt, and leaves
-//! the salted digest. So the seals still match, and nobody can compare a guessed name with the digest.
+//! The digest contains names and addresses only as salted digests. An erasure removes a name and its salt, and leaves
+//! the salted digest. So the seals still match, but without the salt, nobody can check a guessed name against the
+//! digest.
 
 use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
 use rolegate_sql_store::row;
@@ -30,7 +31,7 @@ row! {
         pub(crate) revision: i64,
         /// The position of the row in the order of the inserts. Ids have gaps.
         pub(crate) id: i64,
-        /// When the row was written, in Unix seconds.
+        /// The time at which the row was written, in Unix seconds.
         pub(crate) at: i64,
         pub(crate) event: String,
         pub(crate) user_id: Option<i64>,
@@ -70,8 +71,8 @@ struct CommittedDigests {
 }
 
 impl AuditRow {
-    /// Returns whether the row declares a gap in the record between `revision` and its own revision. Such a row ended
-    /// all credentials, and its details name `revision` as the last one before it.
+    /// Returns whether the row declares a gap in the record between `revision` and its own revision. Such a row records
+    /// that all credentials were ended, and its details name the last revision before the gap.
     pub(super) fn follows_gap_after(&self, revision: i64) -> bool {
         if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
             return false;
@@ -80,7 +81,8 @@ impl AuditRow {
         details["after_revision"] == revision
     }
 
-    /// Checks the former name of a renaming. The seal covers only its digest, which is in the details.
+    /// Checks that the former name of a renamed user matches the digest in the details, because the seal covers only
+    /// that digest. In a row from which the name was erased, the former name must be missing.
     pub(crate) fn check_former_username(&self) -> Result<(), Tampering> {
         let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
         let recorded = details[FORMER_DIGEST].as_str();
@@ -103,7 +105,8 @@ impl AuditRow {
         Err(self.tampering(problem))
     }
 
-    /// Returns the details for readers. Those of a renaming contain both names, unless a name was erased.
+    /// Returns the details as readers of the record see them. For a renaming, both names replace the digest of the
+    /// former name, except for a name that was erased.
     pub(crate) fn readable_details(&self) -> String {
         if self.event != USER_RENAMED {
             return self.details.clone();
@@ -180,8 +183,8 @@ impl AuditRow {
         })
     }
 
-    /// Returns whose names were erased: the id of the user, then the id of the actor. An id is 0 where the row names
-    /// nobody, and `None` where nothing was erased.
+    /// Returns the ids of the users whose names were erased from this row: first that of the user whom the row is
+    /// about, then that of the actor. An id is `None` if that name was not erased, and 0 if the row has no id.
     pub(crate) fn erased_ids(&self) -> [Option<i64>; 2] {
         let (user_commitment, actor_commitment) =
             self.commitments.split_once(' ').unwrap_or_default();
@@ -223,7 +226,8 @@ impl AuditRow {
     }
 }
 
-/// Returns the digest of a value with the salt in its commitment, or the digest that an erasure has left there.
+/// Returns the digest of a value with the salt in its commitment, or the digest that an erasure has left in the
+/// commitment. Fails if an erased value is present.
 fn committed_digest(
     commitment: &str,
     value: Option<&str>,

@@ -1,4 +1,4 @@
-//! The trait for the record of what happened: writes, seals, reads and removes its rows.
+//! The trait for the record of changes, sign-ins and refusals. It writes, seals, reads and removes the rows.
 
 use super::{
     checked_row::CheckedRow,
@@ -31,24 +31,24 @@ pub(crate) struct AuditFilter {
     pub(crate) limit: i64,
 }
 
-/// All users at one moment.
+/// All users as of one moment.
 pub(crate) struct Snapshot {
-    /// The revision of the last change that the users show.
+    /// The revision of the last change that `users` includes.
     pub(crate) revision: i64,
-    /// The seal of that revision; `None` if it is the first seal, which is the same in every record.
+    /// The seal of `revision`; `None` if it is the first seal, which is the same in every record.
     pub(crate) seal: Option<SealReference>,
     /// The users by ascending id, in pages.
     pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,
 }
 
-/// The contract of a record of what happened. Rows wait in the database until they are sealed, and readers see only
-/// sealed rows.
+/// The contract of the record of changes, sign-ins and refusals. Rows wait in the database until they are sealed, and
+/// readers see only sealed rows.
 #[async_trait]
 pub(crate) trait AuditStore: Store {
     /// Enqueues an event that no transaction records: a sign-in or a refusal.
     ///
-    /// Returns at once; the next sealing writes the event. While nothing can be written, the oldest events are kept, up
-    /// to a limit.
+    /// Returns at once; the next sealing writes the event. While nothing can be written, events wait up to a limit, and
+    /// later events are dropped.
     fn enqueue_event(&self, entry: Entry);
 
     /// Writes the queued events, and seals a batch of committed rows after the last seal.
@@ -63,8 +63,8 @@ pub(crate) trait AuditStore: Store {
         Ok(())
     }
 
-    /// Returns the revision of the last sealed change of a user, or 0 if there is none. It is only a reason to look
-    /// again, because a primary that was superseded may have returned it.
+    /// Returns the revision of the last sealed change of a user, or 0 if there is none. A caller may use the revision
+    /// only as a hint to read the changes, because a primary that was superseded may have returned it.
     async fn newest_change(&self) -> Result<i64, StoreError>;
 
     /// Returns the oldest and the newest seal.
@@ -73,18 +73,18 @@ pub(crate) trait AuditStore: Store {
     /// Returns the seal of this revision, if a batch ends with it.
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError>;
 
-    /// Returns whether the record has everything that followed this revision: it contains the row, or begins right
-    /// after it. A revision that was never given out is unknown, such as one that a restore skipped.
+    /// Returns whether the record has every row after this revision, because it contains the row with this revision or
+    /// begins right after it. Returns false for a revision that was never assigned, such as one that a restore skipped.
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError>;
 
-    /// Returns sealed rows by descending revision.
+    /// Returns the sealed rows that `filter` selects, by descending revision.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
 
     /// Returns the first changes of users after this revision, by ascending revision.
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
 
-    /// Seals what is committed, and returns all users as of one moment. The database keeps that moment readable until
-    /// the value is dropped.
+    /// Seals all committed rows, and returns all users as of one moment. The snapshot holds a transaction open until it
+    /// is dropped, so that the users of that moment stay readable.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
     /// Returns how long the oldest unsealed row has waited; `None` if no row waits.

@@ -14,7 +14,7 @@ pub(crate) const END_OF_9999: i64 = 253_402_300_799;
 #[derive(Debug)]
 pub(crate) struct CheckedRow {
     pub(crate) revision: i64,
-    /// When the row was written, in Unix seconds; `None` if that cannot be read.
+    /// The time at which the row was written, in Unix seconds; `None` if the time cannot be read.
     pub(crate) at: Option<i64>,
     pub(crate) content: Result<AuditRow, UnreadableColumn>,
 }
@@ -62,7 +62,7 @@ impl TableRow for CheckedRow {
     }
 }
 
-/// A column whose value cannot be used, and why.
+/// A column whose value cannot be used, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnreadableColumn {
     pub(crate) column: String,

@@ -7,8 +7,8 @@ use super::{
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
-/// The facts about users that `doctor` reports. Only some of them can be read from an older schema, or from a file
-/// whose clock does not tell the time.
+/// The facts about users that `doctor` reports. A fact keeps its default if an older schema does not have it, or if it
+/// depends on the clock and the clock of an SQLite file is not running.
 #[derive(Debug, Default)]
 pub struct UserFacts {
     /// True if the user `admin` exists.
@@ -27,7 +27,7 @@ rolegate_sql_store::row! {
     /// Rows of the record that wait to be sealed.
     #[derive(Clone, Copy, Debug)]
     pub struct UnsealedRows {
-        /// How long the oldest row has waited, in seconds.
+        /// The age of the oldest row, in seconds.
         pub oldest_age: i64,
         /// The time between the oldest row and the newest, in seconds.
         pub span: i64,
@@ -63,7 +63,7 @@ impl Facts for UserFacts {
     }
 }
 
-/// Inspects the database without changing it.
+/// Reads the state of the schema and the facts about users, without changing the database.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection<UserFacts>, Failure> {
     url.inspect(&TABLES).await
 }

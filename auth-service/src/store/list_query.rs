@@ -10,11 +10,12 @@ use super::{
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Row, Statement, TableRow};
 
-/// How many users one statement of a search reads, which takes some hundredths of a second. The statements are short
-/// because SQLite runs an abandoned one to its end, on one of few connections.
+/// The number of users that one statement of a search reads, which takes some hundredths of a second. The statements
+/// are short, because SQLite runs a statement to its end even if its caller is gone, and occupies one of a few
+/// connections meanwhile.
 const SEARCH_BATCH: i64 = 50_000;
 
-/// Lists users by ascending id.
+/// Lists users by ascending id. A search reads one batch of users after the other, until the page is full.
 pub(super) async fn list(
     database: &Database,
     mut filter: UserFilter,
@@ -37,7 +38,8 @@ pub(super) async fn list(
     }
 }
 
-/// Returns the last id of the users that the next statement of a search reads; `None` if it reads all that are left.
+/// Returns the last id of the next batch of a search, which begins after the id `after`. Returns `None` if no full
+/// batch is left, so that the statement reads all remaining users.
 async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, StoreError> {
     let select = database
         .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
@@ -46,7 +48,8 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
     Ok(database.read(select).await?.pop())
 }
 
-/// Builds the statement of a page. In a search, it builds the statement of a batch, which ends with the id `last`.
+/// Builds the statement that reads a page of users. In a search, it reads only users up to the id `last`, with which a
+/// batch ends.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select
         .push(USER_COLUMNS)
@@ -80,8 +83,8 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
 
 /// Returns the end of the half-open range of usernames that begin with `prefix`; `None` if the range has no end.
 ///
-/// The range begins with the prefix itself. It is in byte order, so both engines answer it from the index, and no
-/// character is special.
+/// The range begins with the prefix itself. Because it is in byte order, both engines find it in the index, and no
+/// character of the prefix is a wildcard.
 fn prefix_end(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {

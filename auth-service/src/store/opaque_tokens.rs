@@ -9,15 +9,15 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::ops::Range;
 
-/// Says which sessions end when the session in a cookie ends.
+/// Selects the sessions that end together with the session in a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionEnd {
     Alone,
-    /// The other session of the same sign-in ends too, if the sign-in made two.
+    /// If the sign-in created two sessions, the other one ends as well.
     WithPairs,
 }
 
-/// Selects tokens of one kind and user. Two sessions that one sign-in made are a pair: they have the same `pair_id`,
+/// Selects tokens of one kind and user. Two sessions that one sign-in created are a pair. They have the same `pair_id`,
 /// and are always selected together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TokenSelection {
@@ -28,7 +28,8 @@ pub(crate) enum TokenSelection {
     AllBut(i64),
 }
 
-/// The kind of a use whose time is stored. The id of a use belongs to a token or to a user.
+/// The kind of credential that was used. The store keeps the time of the last use of each token and of each user's
+/// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum UsageKind {
     /// The token with this id was presented. The time is stored as `last_used_at`.
@@ -42,11 +43,12 @@ pub(crate) enum UsageKind {
 pub(crate) trait TokenStore: Store {
     /// Inserts a token if the condition of `writer` holds.
     ///
-    /// Without the condition, a stolen token could make another one after the logout that was to end it, and an old
-    /// password could make a session. A user has at most [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys,
-    /// and at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new session ends the one that has
-    /// been idle longest. All writers except the operator can add at most
-    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a minute.
+    /// Without the condition, a stolen token could create another token after the logout that was meant to revoke it,
+    /// and an old password could create a session. A user has at most
+    /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and at most
+    /// [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new session ends the one that has been idle
+    /// longest. All writers except the operator can add at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a
+    /// minute.
     async fn insert_token(
         &self,
         token: NewToken,
@@ -102,29 +104,32 @@ pub(crate) trait TokenStore: Store {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
-    /// Deletes those of these sessions whose last use, in Unix seconds, is outside `active_range`.
+    /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside `active_range`.
     ///
-    /// Returns which of the ids no longer exist, whether this call or another one deleted them. The deletions are not
-    /// recorded, because the sessions have ended by time. If this fails with [`StoreError::ReadOnly`], uses cannot be
-    /// written either, and [`Self::unwritten_since`] says so from then on.
+    /// Returns those ids that no session has any more, whether this call or an earlier one deleted the session. The
+    /// record does not get these deletions, because nobody has made them: the sessions ended for lack of use. If this
+    /// call fails with [`StoreError::ReadOnly`], uses cannot be written either, and [`Self::unwritten_since`] returns a
+    /// time from then on.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
         active_range: Range<u64>,
     ) -> Result<Vec<i64>, StoreError>;
 
-    /// Notes a use at this time, in Unix seconds, without waiting. The last uses of all tokens and users are written
-    /// together once a minute, and by `close`. A stored time never decreases.
+    /// Keeps the time of a use, in Unix seconds, in memory until it is written to the database, and returns at once.
+    /// `id` is the id of a token or of a user. The last uses of all tokens and users are written together once a
+    /// minute, and by `close`. A stored time never decreases.
     fn note_use(&self, kind: UsageKind, id: i64, at: u64);
 
-    /// Returns the last use that this process has noted but not written yet, in Unix seconds.
+    /// Returns the time of the last use that this process has not written yet, in Unix seconds; `None` if every use is
+    /// written.
     fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64>;
 
-    /// Returns when uses of tokens could be written for the last time, in Unix seconds; `None` if they can be written
+    /// Returns the time at which uses of tokens could last be written, in Unix seconds; `None` if they can be written
     /// now.
     ///
-    /// The time is returned while writes fail and a while longer, because other replicas may not have written their
-    /// uses since then.
+    /// After writes succeed again, this still returns the time for a while, because other replicas may not yet have
+    /// written the uses that they kept in memory.
     fn unwritten_since(&self) -> Option<u64>;
 
     /// Returns the usage pauses that are over. During each of them, uses of tokens could not be written.

@@ -34,7 +34,7 @@ impl OperatorDatabase {
         self.database.is_postgres()
     }
 
-    /// Returns the highest id that was ever assigned, even if its user was deleted; 0 if there is none.
+    /// Returns the highest id that was ever assigned to a user, even if that user was deleted; 0 if no id was assigned.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
         let assigned = if self.database.is_postgres() {
             r#"SELECT pg_sequence_last_value(pg_get_serial_sequence('"user"', 'id')::regclass)"#

@@ -5,15 +5,15 @@ use rolegate_sql_store::row;
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};
 
-/// How many revisions are skipped when all credentials are ended.
+/// The minimum number of revisions that are skipped when an operator ends all credentials.
 ///
 /// After a restore, the lost history may have used the revisions that follow the backup. A watcher that has stored one
-/// of them then finds it missing from the record, and so learns that the history was lost. The number exceeds the rows
-/// that any record gets between two backups.
+/// of them then finds it missing from the record, and so learns that the history was lost. The number is greater than
+/// the number of rows that any record gets between two backups.
 pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 
-/// The events whose rows say which rows are missing before the oldest seal. Either retention has removed those rows, or
-/// they were removed before removals were recorded.
+/// The events whose rows declare that all earlier rows up to a revision were removed. Retention writes `audit_pruned`;
+/// the migration wrote `audit_begins` if rows had been removed before removals were recorded.
 pub(crate) const REMOVAL_EVENTS: [&str; 2] = ["audit_pruned", "audit_begins"];
 
 /// Begins a statement that selects [`Seal`]s.
@@ -28,7 +28,7 @@ row! {
         /// The latest time at which a row up to this seal was written, in Unix seconds. It never decreases along the
         /// chain.
         pub(crate) at: i64,
-        /// The SHA-256 of the seal before and of the rows since, in hex; empty for the first seal.
+        /// The SHA-256 of the previous seal and of the rows of the batch, in hex; empty for the first seal.
         pub(crate) digest: String,
     }
 }
@@ -36,13 +36,13 @@ row! {
 /// The oldest and the newest seal of a record.
 #[derive(Debug)]
 pub(crate) struct SealRange {
-    /// The record is complete after this seal.
+    /// The oldest seal. The record has every row after it.
     pub(crate) oldest: Seal,
     pub(crate) newest: Seal,
 }
 
 impl Seal {
-    /// Returns whether this is the seal before the first row of a record from which nothing was removed.
+    /// Returns whether this is the first seal, which covers no row. A record loses it when the oldest rows are removed.
     pub(crate) fn is_first(&self) -> bool {
         self.digest.is_empty()
     }
@@ -74,7 +74,8 @@ impl Seal {
 
 /// Names a seal outside of the database, as `revision:digest`, such as in a line `audit_sealed` of the log.
 ///
-/// A program that keeps the last seal it saw can recognize another record, even if that record has the same revisions.
+/// A program that stores the last seal that it saw can detect that the record was replaced by another one, even by one
+/// with the same revisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealReference {
     pub(crate) revision: i64,

@@ -5,11 +5,11 @@ use crate::{audit::Write, user::User};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 
-/// How long a password link is valid, in seconds.
+/// The time for which a password link is valid, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
-/// How long the code of a pending sign-in may be presented, in seconds.
+/// The time for which a pending sign-in is valid, in seconds.
 pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
-/// The maximum number of pending sign-ins of a user. One more ends the oldest.
+/// The maximum number of pending sign-ins of a user. Another one ends the oldest.
 pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
 /// The maximum number of wrong one-time codes in a window. After them, no one-time code is accepted until the window
 /// ends.
@@ -30,8 +30,8 @@ pub(crate) enum CodePurpose {
     Confirmation,
 }
 
-/// A limit of wrong codes. The limits are counted apart, and for each user. So a stolen session blocks no code at
-/// sign-in, and wrong one-time codes block no recovery code.
+/// A limit on wrong codes. For each user, each limit has a count of its own. So wrong codes from a stolen session do
+/// not block the codes of a sign-in, and wrong one-time codes do not block recovery codes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CodeLimit {
     /// Counts one-time codes, and codes that have no valid form.
@@ -44,7 +44,7 @@ pub(crate) enum CodeLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrongCodes {
     pub(crate) count: i64,
-    /// When the window of these codes began, in Unix seconds.
+    /// The time of the first wrong code, with which the window began, in Unix seconds.
     pub(crate) since: i64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct WrongCodes {
 pub(crate) struct StoredSecondFactor {
     /// The secret, as [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) has encrypted it.
     pub(crate) secret: String,
-    /// The last time step of which a code was used.
+    /// The latest time step whose code was used. Codes of this step and of earlier steps are refused.
     pub(crate) last_step: i64,
     /// The wrong one-time codes of sign-ins. Programs of the previous release count every wrong code here.
     pub(crate) at_sign_in: WrongCodes,
@@ -90,8 +90,9 @@ impl StoredSecondFactor {
         }
     }
 
-    /// Returns the seconds until a code of this limit is accepted again; `None` if it is accepted now. A window that
-    /// began far in the future does not count, because its clock was ahead.
+    /// Returns the seconds from `at` (in Unix seconds) until codes of this limit are accepted again; `None` if they are
+    /// accepted at that time. A window that began far in the future is ignored, because it comes from a clock that was
+    /// ahead.
     pub(crate) fn refused_for(&self, limit: CodeLimit, at: u64) -> Option<u64> {
         let wrong = self.wrong_codes(limit);
         let age = i64::try_from(at).unwrap_or(i64::MAX) - wrong.since;
@@ -101,14 +102,14 @@ impl StoredSecondFactor {
     }
 }
 
-/// The use of a one-time code.
+/// A verified one-time code, and what its use changes in the stored second factor.
 #[derive(Debug)]
 pub(crate) struct OneTimeCodeUse {
     /// The time step of the code.
     pub(crate) step: i64,
     /// The encrypted secret with which the code was checked.
     pub(crate) secret: String,
-    /// The secret that replaces it: the same one, perhaps encrypted with a newer key.
+    /// The secret that replaces `secret`: the same secret, perhaps encrypted with a newer key.
     pub(crate) new_secret: String,
 }
 
@@ -116,13 +117,13 @@ pub(crate) struct OneTimeCodeUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredPasswordLink {
     pub(crate) user: User,
-    /// When the link expires, in Unix seconds.
+    /// The time at which the link expires, in Unix seconds.
     pub(crate) expires_at: u64,
 }
 
 impl StoredPasswordLink {
-    /// Returns why the link sets no password at this time, in Unix seconds; `None` if it does. The reason is the name
-    /// that the record uses.
+    /// Returns the reason why the link cannot set a password at this time, in Unix seconds; `None` if it can. The
+    /// record uses the same names for the reasons.
     pub(crate) fn refusal(&self, at: u64) -> Option<&'static str> {
         if self.user.disabled {
             return Some("disabled");
@@ -131,26 +132,27 @@ impl StoredPasswordLink {
     }
 }
 
-/// The contract of a database of second factors, password links and pending sign-ins, each of one user.
+/// The contract of a database of second factors, password links and pending sign-ins. Each of them belongs to one user.
 ///
-/// If two writes use the same code or link at once, it counts only for the first.
+/// If two writes use the same code or link at the same time, only the first one succeeds.
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
-    /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Fails unless the
-    /// second factor is on, and `tokens_not_before` is still the one in `user`.
+    /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Also deletes the
+    /// user's expired ones, and the oldest one beyond [`MAX_PENDING_SIGN_INS`]. Fails if the user is disabled, if the
+    /// second factor is off, or if the user's tokens were revoked since `user` was read.
     async fn insert_pending_sign_in(
         &self,
         user: &Timed<User>,
         digest: String,
     ) -> Result<(), WriteError>;
 
-    /// Returns the user of the pending sign-in with this digest; `None` if no code can complete it. It ends after
-    /// [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are revoked, and when the second
-    /// factor is turned off or enrolled again.
+    /// Returns the user of the pending sign-in with this digest; `None` if no code can complete it. A pending sign-in
+    /// ends after [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are revoked, and when the
+    /// second factor is turned off or enrolled again.
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
 
-    /// Replaces the password link of a user by one with this digest. `actor` must be an admin; without an actor, the
-    /// operator makes the link. Returns when the link expires, in Unix seconds.
+    /// Inserts a password link of a user with this digest, in place of an earlier one. `actor` must be an admin;
+    /// without an actor, the operator makes the link. Returns the time at which the link expires, in Unix seconds.
     async fn insert_password_link(
         &self,
         actor: Option<i64>,
@@ -171,7 +173,7 @@ pub(crate) trait SecondFactorStore: Store {
         user_id: i64,
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
 
-    /// Begins the enrollment of a second factor: stores a secret and digests of recovery codes, and replaces earlier
+    /// Begins the enrollment of a second factor: stores a secret and the digests of recovery codes, in place of earlier
     /// ones.
     ///
     /// Fails if the second factor is already on, or if the tokens of the user were revoked since `user` was read. Each
@@ -185,10 +187,12 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Turns the second factor on, after a code of this step was verified, and revokes tokens and ends sessions.
+    /// Turns the second factor on after a code of the time step `step` was verified. Also revokes the user's access
+    /// tokens and ends the sessions.
     ///
-    /// The conditions of [`Self::begin_second_factor`] apply, and the secret must still be this one. The session by
-    /// which the user acts must not have ended, and stays.
+    /// Fails if the second factor is already on, if the tokens of the user were revoked since `user` was read, or if
+    /// the stored secret is no longer `secret`. `session` is the session with which the user acts: it must not have
+    /// ended, and it stays valid.
     async fn turn_on_second_factor(
         &self,
         user: &User,
@@ -209,8 +213,8 @@ pub(crate) trait SecondFactorStore: Store {
 
     /// Stores that a one-time code was used, and returns whether it is accepted.
     ///
-    /// It is refused if its step or a later one was used before, or if the secret was replaced meanwhile. It is also
-    /// refused after too many wrong one-time codes of this purpose.
+    /// The code is refused if its step or a later one was used before, or if the secret was replaced meanwhile. It is
+    /// also refused after too many wrong one-time codes for this purpose.
     async fn use_one_time_code(
         &self,
         user_id: i64,
@@ -218,8 +222,8 @@ pub(crate) trait SecondFactorStore: Store {
         code: OneTimeCodeUse,
     ) -> Result<bool, StoreError>;
 
-    /// Uses up a recovery code, and returns whether it is accepted. It is refused if it does not exist, or if there
-    /// were too many wrong recovery codes of this purpose.
+    /// Uses up a recovery code, and returns whether it is accepted. The code is refused if the user has no such code
+    /// left, or after too many wrong recovery codes for this purpose.
     async fn use_recovery_code(
         &self,
         user: &User,
@@ -231,7 +235,7 @@ pub(crate) trait SecondFactorStore: Store {
     /// Counts a wrong code towards this limit. Returns false if the limit was already reached.
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
 
-    /// Returns the ids of the keys with which secrets are encrypted, of all second factors that are on.
+    /// Returns the ids of the keys that encrypt the secrets of all second factors that are on.
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
 }
 

@@ -1,15 +1,15 @@
 //! Implements the traits of the store in SQL, for PostgreSQL and SQLite.
 //!
-//! `open` makes the value that implements the traits (`sql_store`). Most writes lock rows first, so that their
-//! conditions see what others have committed (`locked_writes`), and record the change in the same transaction
-//! (`audit`).
+//! `open` opens a database and returns an `SqlStore` (`sql_store`), which implements the traits. Most writes lock rows
+//! first, so that their conditions see what other transactions have committed (`locked_writes`), and record the change
+//! in the same transaction (`audit`).
 //!
 //! - `users`, `opaque_tokens`, `second_factor` and `audit` each implement one trait. `password_links` and
-//!   `pending_sign_ins` have statements that several of them use.
+//!   `pending_sign_ins` contain statements that several of these files use.
 //! - `user_rows` decodes users from rows, and `encoding` converts the numbers in columns.
-//! - `revocation` moves `tokens_not_before`, and `additions` limits what is added to a user.
-//! - `usage_writer` stores in the background when tokens and passwords were last used, and `usage_pauses` stores when
-//!   that was impossible.
+//! - `revocation` changes `tokens_not_before`, and `additions` limits how much is added to a user.
+//! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
+//!   stores the times during which that was impossible.
 
 mod additions;
 pub(super) mod audit;
@@ -43,7 +43,8 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
     Ok(SqlStore::start(database, Process::Service))
 }
 
-/// Opens the store for a command, which may run beside a service.
+/// Opens the database for a command, which may run beside a service, and migrates its schema. Returns the store, and
+/// the same database with the functions for operators.
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,

@@ -43,6 +43,6 @@ pub(super) const TABLES: Tables = Tables {
 pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*) AS users, 0 AS api_keys FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
 
-/// Selects the ids of the keys with which secrets are encrypted, of all second factors that are on.
+/// Selects the ids of the keys that encrypt the secrets of all second factors that are on.
 pub(super) const SECOND_FACTOR_KEY_IDS: &str = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
     WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;

@@ -1,32 +1,33 @@
 //! Usage pauses, and how they affect sessions that seem idle.
 //!
-//! A session ends after a time without use, which its stored last use shows. While no process can store uses, even a
-//! session in use seems idle. So the seconds of such a pause do not count as time without use.
+//! A session ends if its stored last use is too long ago. While no process can store uses, even a session in use seems
+//! idle. So the seconds of such a pause do not count as time without use.
 
 use std::{cmp::Reverse, ops::Range};
 
-/// How far the end of a pause may be ahead of the time of the database, in seconds.
+/// The maximum time by which the end of a pause may be later than the time of the database, in seconds.
 ///
-/// A clock that was set back a little, or that differs between replicas, can cause such an end. A pause that ends later
-/// comes from a clock that was ahead: it does not count, and is deleted.
+/// A clock that was set back a little, or that differs between replicas, can cause an end in the future. A pause that
+/// ends even later comes from a clock that was ahead, so it is ignored and deleted.
 pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
 
-/// A time during which no process could store uses, in Unix seconds. Any session may have been in use meanwhile, so
-/// this time does not count as time without use.
+/// A period during which no process could store uses, in Unix seconds. Any session may have been in use meanwhile, so
+/// the period does not count as time without use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsagePause {
     pub(crate) began: u64,
     pub(crate) ended: u64,
 }
 
-/// Returns the range of last uses with which a session is still active at the time `at`.
+/// Returns the range in which the last use of a session must be for the session to be active at the time `at`.
 ///
 /// A session whose last use is outside the range is idle. `limit` is the number of seconds without use after which a
-/// session ends. The seconds of `pauses` up to `at` do not count towards it, so they move the start of the range back.
+/// session ends. The seconds of `pauses` up to `at` do not count towards `limit`, so they move the start of the range
+/// back.
 ///
 /// A clock that was ahead must not keep a session alive. So a last use later than `limit` after `at` is outside the
-/// range, and a pause that ends later than [`MAX_PAUSE_AHEAD`] after `at` is ignored. The bound for uses is longer,
-/// because every session has a last use: if a clock is set back by some minutes, the sessions in use must not all end.
+/// range, and a pause that ends later than [`MAX_PAUSE_AHEAD`] after `at` is ignored. Last uses may be further ahead
+/// than the ends of pauses, because otherwise all sessions in use would end when a clock is set back by some minutes.
 pub(crate) fn active_last_use_range(
     at: u64,
     limit: u64,
@@ -37,13 +38,14 @@ pub(crate) fn active_last_use_range(
     });
     pauses.sort_unstable_by_key(|pause| Reverse(pause.ended));
     let mut left = limit;
-    // The time from here to `at` has already been counted.
+    // The time from `counted_from` to `at` is already counted: the part outside of pauses was subtracted from `left`.
     let mut counted_from = at;
     for pause in pauses {
         if pause.began >= counted_from {
             continue;
         }
-        // This is zero if the pause ends in the future, or overlaps a pause that ends later.
+        // The time between this pause and the part that is already counted. It is zero if this pause ends after `at` or
+        // overlaps a later one.
         let after_pause = counted_from.saturating_sub(pause.ended);
         if after_pause >= left {
             break;

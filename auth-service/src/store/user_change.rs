@@ -1,4 +1,4 @@
-//! The changes of users, as the record tells them to other services such as posts-service.
+//! The changes of users that auth-service reads from the record and sends to other services, such as posts-service.
 
 use super::{checked_row::UnreadableColumn, seal::SealReference};
 use crate::audit::UserState;
@@ -7,7 +7,7 @@ use rolegate_sql_store::{Row, TableRow};
 use serde_json::Value;
 use sqlx::{Error, error::BoxDynError};
 
-/// Follows the role in the column `state` if the user is disabled.
+/// The end of the text in the column `state` if the user is disabled. The role comes before it.
 const DISABLED: &str = " disabled";
 
 /// The state of a user after a change, or in a snapshot.
@@ -15,20 +15,19 @@ const DISABLED: &str = " disabled";
 pub(crate) struct UserChange {
     /// The revision of the change; 0 in a snapshot.
     pub(crate) revision: i64,
-    /// The seal of the batch that has the revision; `None` in a snapshot.
+    /// The seal of the batch that contains the revision; `None` in a snapshot.
     pub(crate) seal: Option<SealReference>,
     pub(crate) user_id: i64,
     pub(crate) username: String,
     pub(crate) role: Role,
     pub(crate) disabled: bool,
     pub(crate) deleted: bool,
-    /// When the user was created, in Unix seconds; 0 if that is not known. Only deletions and snapshots have it, and
-    /// not the deletions that an older replica recorded.
+    /// The time at which the user was created, in Unix seconds; 0 if the time is not known. It is `None` unless the
+    /// user was deleted or belongs to a snapshot, and for a deletion that an older replica recorded.
     pub(crate) created_at: Option<u64>,
 }
 
-/// A change in the record, or the reason why it cannot be read. An unreadable change does not affect the changes before
-/// it.
+/// A change in the record, or the reason why it cannot be read. The changes before an unreadable one can still be used.
 #[derive(Debug)]
 pub(crate) struct CheckedChange {
     pub(crate) revision: i64,
@@ -60,7 +59,7 @@ impl TableRow for UserChange {
             revision: row.get("revision")?,
             seal: seal.and_then(|seal| seal.parse().ok()),
             user_id,
-            // An erasure may have removed the name since.
+            // An erasure may have removed the name from the row.
             username: username.unwrap_or_default(),
             role: state.role,
             disabled: state.disabled,
@@ -70,7 +69,7 @@ impl TableRow for UserChange {
     }
 }
 
-/// Returns the text of the column `state`.
+/// Encodes the role of a user, and whether the user is disabled, as the text of the column `state`.
 pub(super) fn encode_state(state: UserState) -> String {
     let suffix = if state.disabled { DISABLED } else { "" };
     format!("{}{suffix}", state.role)

@@ -37,7 +37,7 @@ pub struct NewUser {
 pub struct NewPasswordLink {
     /// The digest of the token in the link. The token itself is not stored.
     pub digest: String,
-    /// When the link expires, in Unix seconds.
+    /// The time at which the link expires, in Unix seconds.
     pub expires_at: u64,
 }
 
@@ -50,8 +50,8 @@ pub struct UserUpdate {
     pub disabled: Option<bool>,
 }
 
-/// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
-/// user.
+/// A new name for a user. The write fails with [`WriteError::UserNotFound`] if the name or the `tokens_not_before` of
+/// the user has changed since they were read.
 #[derive(Debug)]
 pub struct Rename {
     /// The name of the user when they were read.
@@ -73,7 +73,7 @@ pub struct UserFilter {
     pub username_prefix: String,
     /// The stored role; `None` selects all roles.
     pub role: Option<Role>,
-    /// True selects disabled users, and false selects the others; `None` selects both.
+    /// True selects disabled users, and false selects enabled users; `None` selects both.
     pub disabled: Option<bool>,
     /// A text that the usernames contain, taken literally except for upper and lower case; empty selects all users.
     pub search: String,
@@ -103,7 +103,8 @@ row! {
 /// - `actor` is the admin who makes the change. The write checks in its transaction that this user is still an admin;
 ///   otherwise it fails with [`WriteError::ActorNotFound`] or [`WriteError::NotAdmin`]. Without an actor, the operator
 ///   makes the change, and no role is checked.
-/// - `writer` takes the place of `actor` where users can make the change themselves, and says what must hold then.
+/// - `writer` replaces `actor` in the changes that users can make themselves. It describes who makes the change, and
+///   the condition that must hold.
 /// - `write` is what the transaction records about the change.
 /// - If the user to change does not exist, the write fails with [`WriteError::UserNotFound`].
 #[async_trait]
@@ -126,7 +127,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError>;
 
-    /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. It reads all users.
+    /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. The statement reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
     /// Returns the stored roles in order, each with the number of users and of API keys that have it.
@@ -169,14 +170,14 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         self.update(actor, id, update, write).await
     }
 
-    /// Revokes the access tokens of a user, and deletes the user's sessions except the one by which the writer acts.
+    /// Revokes the access tokens of a user, and deletes the user's sessions except the one with which the writer acts.
     ///
-    /// `tokens_not_before` becomes a time shortly after the present. If it is not earlier than that already, it grows
-    /// by one. A value so late that no token can have been issued at it is an exception:
+    /// `tokens_not_before` becomes a time shortly after the present. If it already is that time or a later one, it
+    /// grows by one. A value that is later than the issue time of every possible token is an exception:
     ///
-    /// - An admin leaves such a value as it is, and the operator lowers it.
-    /// - A user's own logout always increases the value. A second logout by the same token then fails, so only the
-    ///   first of them can move the user's next login into the future.
+    /// - A revocation by an admin leaves such a value as it is, and one by the operator lowers it.
+    /// - A user's own logout always increases the value. A second logout with the same token then fails, so only the
+    ///   first logout can move the user's next login into the future.
     async fn revoke_tokens(
         &self,
         id: i64,
@@ -188,7 +189,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     /// user. The database never assigns the id again.
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError>;
 
-    /// Stores the hash of a new password, revokes the access tokens, and deletes the sessions except the one by which
+    /// Stores the hash of a new password, revokes the access tokens, and deletes the sessions except the one with which
     /// the writer acts.
     ///
     /// `tokens_not_before` always grows, because it also identifies the version of the password. The statement itself
@@ -203,7 +204,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     ) -> Result<User, WriteError>;
 
     /// Replaces the hash `old` with another hash of the same password, and returns whether `old` was still stored. The
-    /// change affects nobody, so it is not recorded.
+    /// password stays the same, so the change is not recorded.
     async fn replace_password(
         &self,
         id: i64,

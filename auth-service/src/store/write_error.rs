@@ -5,11 +5,12 @@ use std::time::Duration;
 
 /// The reason why a write failed.
 ///
-/// The transaction of an admin's write locks and checks all admins. So if two admins delete each other, the second one
-/// fails, and if the last two admins leave at once, one stays.
+/// The transaction of an admin's write locks and checks all admins. So if two admins delete each other, the second
+/// deletion fails, and if the last two admins give up the role at the same time, one of them stays an admin.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Another user has the name. Only the unique index finds this: nothing checks the name before the write.
+    /// Another user has the name. Only the unique index detects this error, because nothing checks the name before the
+    /// write.
     #[error("the username is taken")]
     UsernameTaken,
     /// The user does not exist, or the condition of the [`Writer`](super::Writer) no longer holds.
@@ -24,7 +25,7 @@ pub enum WriteError {
     /// The user is the last admin who is not disabled.
     #[error("no admin would be left")]
     LastAdmin,
-    /// The user is an admin, and admins cannot make keys for other admins.
+    /// The user is an admin, and admins cannot create keys for other admins.
     #[error("the user is an admin")]
     UserIsAdmin,
     /// The user has [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys. The insert locks the user, so
@@ -34,7 +35,7 @@ pub enum WriteError {
     /// Too much was added to the user within a minute: see `additions`.
     #[error("too much was added to the user")]
     TooManyAdditions {
-        /// How long it takes until there is room again.
+        /// The time until the limit allows another addition.
         retry_after: Duration,
     },
     /// The second factor of the user is not on.

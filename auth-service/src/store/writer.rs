@@ -8,21 +8,23 @@ use crate::user::{Credentials, User};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The writer who changes a password, revokes tokens or makes a token. The write checks the condition of each kind of
-/// writer.
+/// The person who changes a password, revokes tokens or creates a token. The write succeeds only if the condition of
+/// the variant holds.
 #[derive(Clone, Debug)]
 pub enum Writer {
-    /// An admin with this id, who must still be one.
+    /// The admin with this id, who must still be an admin.
     Admin(i64),
-    /// The user themselves, whose password and tokens must not have changed since the credential was verified.
+    /// The user, who acts with a credential. Since it was verified, the password must not have changed, and the tokens
+    /// must not have been revoked.
     Owner {
         /// The `tokens_not_before` of the user when the credential was verified.
         tokens_not_before: u64,
-        /// The session by which the user acts; `None` for another credential. It must not have ended, and a new
-        /// password does not end it.
+        /// The session with which the user acts; `None` for another kind of credential. It must not have ended, and a
+        /// new password does not end it.
         session_id: Option<i64>,
     },
-    /// The user, who must not be disabled and must still have the credentials that were verified.
+    /// The user, who has logged in with the password. The user must not be disabled, and since the login, the password
+    /// must not have changed, and the tokens must not have been revoked.
     Login {
         /// The `tokens_not_before` of the user when the password was verified.
         tokens_not_before: u64,
@@ -39,7 +41,7 @@ pub enum Writer {
         /// The digest of the pending sign-in.
         digest: String,
     },
-    /// A person with access to the database, for whom no condition applies.
+    /// A person with access to the database, to whom no condition applies.
     Operator,
 }
 
@@ -85,7 +87,7 @@ impl Writer {
     }
 
     /// Checks the condition of the writer before a token of this user is inserted. `locked` contains the row of the
-    /// user, and that of an admin who writes.
+    /// user and, if an admin creates the token, the row of the admin.
     pub(super) fn check_new_token(
         &self,
         locked: &[Credentials],
@@ -98,7 +100,7 @@ impl Writer {
         if let Self::Admin(admin_id) = self {
             let users: Vec<User> = locked.iter().map(|row| row.user.clone()).collect();
             require_admin(&users, Some(*admin_id), user_id, AdminCount::Kept)?;
-            // Admins cannot make keys for other admins.
+            // Admins cannot create keys for other admins.
             return if row.user.role == Role::ADMIN {
                 Err(WriteError::UserIsAdmin)
             } else {
