@@ -1,7 +1,8 @@
 //! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all
 //! users, and their API keys on request.
 //!
-//! An operator does so after a theft, or after a restore, because a backup brings back sessions that had ended.
+//! An operator does so after credentials were stolen, or after a restore, because a backup brings back sessions that
+//! had ended.
 
 use super::OperatorDatabase;
 use crate::{
@@ -21,18 +22,18 @@ use crate::{
 use rolegate_sql_store::{LongTransaction, StoreError, row, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
-/// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was
-/// made; there are fewer than these.
+/// The number of ids of users and of tokens that are skipped. It is greater than the number of ids that were assigned
+/// after the backup was made, which the backup does not contain.
 const SKIPPED_IDS: i64 = 1_000_000;
 
 /// The number of users whose tokens one statement revokes.
 const REVOCATION_BATCH: i64 = 50_000;
 
-/// The condition of second factors that users have begun to enroll and not confirmed.
+/// The condition that selects second factors whose enrollment users have begun but not confirmed.
 const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
 
-/// The highest ids and the highest revision that a database has given out, before a backup replaces it. A number is 0
-/// if it cannot be read.
+/// The highest ids and the highest revision that a database has assigned before a backup replaces it. A number is 0 if
+/// it cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HighWaterMarks {
     pub(in crate::store) user_id: i64,
@@ -42,7 +43,8 @@ pub struct HighWaterMarks {
     pub(in crate::store) clock: Option<i64>,
 }
 
-/// Says whether API keys end with everything else. They can be kept because programs cannot log in again by themselves.
+/// The treatment of API keys when all other credentials are ended. They can be kept, because programs cannot log in
+/// again by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApiKeys {
     Keep,
@@ -52,7 +54,7 @@ pub(crate) enum ApiKeys {
 /// The result of ending all credentials.
 pub(crate) struct EndOfAll {
     pub(crate) ended: EndedCredentials,
-    /// The number of API keys that still work: they have not expired, and their user is not disabled.
+    /// The number of API keys that are still valid, because they have not expired and their user is not disabled.
     pub(crate) live_api_keys: i64,
 }
 
@@ -72,10 +74,10 @@ impl HighWaterMarks {
 }
 
 impl OperatorDatabase {
-    /// Ends the credentials of all users in one transaction, and records it as `write`.
+    /// Ends the credentials of all users in one transaction, which also records the change `write`.
     ///
-    /// It also skips ids and revisions that this database or the replaced one may have given out, so that none is given
-    /// out twice.
+    /// The transaction also skips ids and revisions that this database or the replaced one may have assigned, so that
+    /// none is assigned twice.
     pub(crate) async fn end_all(
         &self,
         api_keys: ApiKeys,
@@ -97,7 +99,7 @@ impl OperatorDatabase {
         transaction
             .skip_ids("api_key", replaced.token_id, SKIPPED_IDS)
             .await?;
-        // Two restores of one backup must not give out the same revisions.
+        // The gap depends on the time, because two restores of one backup must not assign the same revisions.
         let gap = REVISION_GAP + unix_millis() % REVISION_GAP;
         let revision = last.revision.max(replaced.revision) + gap;
         record(&mut transaction, &last, revision, write, ended).await?;
@@ -109,7 +111,7 @@ impl OperatorDatabase {
     }
 }
 
-/// Locks the tables until the commit, so that writes in progress end first and new ones wait.
+/// Locks the tables until the commit, so that writes in progress finish first and new ones wait.
 ///
 /// Without these locks, the transaction would lock rows in another order than other writes do, which can deadlock.
 async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError> {
@@ -118,7 +120,7 @@ async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError
     }
     for lock in [
         r#"LOCK TABLE "user", api_key IN EXCLUSIVE MODE"#,
-        // Sealing takes the same lock, so no batch is sealed meanwhile.
+        // Sealing takes this lock as well, so no batch is sealed before the commit.
         "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1 FOR UPDATE",
     ] {
         transaction.execute(transaction.statement(lock)).await?;
@@ -143,7 +145,7 @@ row! {
     }
 }
 
-/// Counts what [`end_credentials`] is about to end.
+/// Counts the credentials that [`end_credentials`] is about to delete, for the record.
 async fn count_credentials(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,
@@ -208,7 +210,7 @@ async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Returns the last id of the users that the next statement changes; `None` at the end.
+/// Returns the last user id of the batch that follows the id `after`; `None` if no user is left.
 async fn last_of_page(
     transaction: &mut LongTransaction,
     after: i64,
@@ -235,8 +237,8 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
     Ok(count.unwrap_or_default())
 }
 
-/// Writes the row that records the end, and seals it at once and alone. Unsealed rows of the backup are sealed after
-/// it, because they may have had other revisions in the history that was lost.
+/// Inserts the row that records the end of all credentials, and seals it at once as a batch of its own. Unsealed rows
+/// of the backup are sealed after it, because they may have had other revisions in the history that was lost.
 async fn record(
     transaction: &mut LongTransaction,
     last: &Seal,

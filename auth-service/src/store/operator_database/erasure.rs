@@ -1,4 +1,5 @@
-//! Erases the name of a deleted user from the record. It works in batches, between which other writers get their turn.
+//! Erases the name of a deleted user from the record. The erasure works in batches, so that other transactions can
+//! write between them.
 
 use super::OperatorDatabase;
 use crate::{
@@ -12,14 +13,16 @@ use crate::{
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use tokio::time::{Instant, sleep};
 
-/// How many rows one transaction changes. On SQLite, every other writer waits until it ends.
+/// The maximum number of rows that one transaction changes. On SQLite, every other writer waits until the transaction
+/// ends.
 const BATCH_ROWS: i64 = 1000;
 
-/// The condition of rows about the user `$1` in which something is left to erase.
+/// The condition that selects the rows about the user `$1` in which a name or an address is left to erase.
 const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_username IS NOT NULL
     OR coalesce(actor_id, $1) = $1 AND (actor IS NOT NULL OR client_address IS NOT NULL))";
 
-/// The condition of all other rows in which the user `$1` is the actor and something is left to erase.
+/// The condition that selects all other rows in which the user `$1` is the actor, and a name or an address is left to
+/// erase.
 const ABOUT_OTHERS: &str = "actor_id = $1 AND coalesce(user_id <> $1, TRUE)
     AND (actor IS NOT NULL OR client_address IS NOT NULL)";
 
@@ -33,28 +36,31 @@ const UPDATED_COLUMNS: [(&str, &str); 6] = [
     ("commitments", "text"),
 ];
 
-/// An erasure that is already recorded. It can stop at any time, because a repeated erasure erases what is left.
+/// An erasure that is already recorded. It can be interrupted at any time, because another erasure of the same user
+/// erases the remaining rows.
 pub(crate) struct Erasure {
     database: Database,
     user_id: i64,
-    /// The conditions of the rows that are left to erase. Each is read along its own index, the last condition first.
+    /// The conditions of the rows that are left to erase, in reverse order. The rows of each condition are read along
+    /// an index of their own.
     conditions: Vec<&'static str>,
-    /// The last revision that was read with the last of the conditions.
+    /// The last revision that was read for the last condition in `conditions`.
     position: i64,
     /// The number of rows to erase, counted before the first batch.
     pub(crate) counted: usize,
     /// The number of rows that were erased.
     pub(crate) erased: usize,
-    /// The reasons why rows kept their names. Such a row was tampered with, so the digest that would replace a name
-    /// cannot be computed.
+    /// For each row that kept its names, the reason. Such a row was tampered with, so the digest that would replace a
+    /// name cannot be computed.
     pub(crate) kept: Vec<String>,
 }
 
 impl OperatorDatabase {
-    /// Returns the ids of the deleted users whom the record still has under this name.
+    /// Returns the ids of the deleted users for whom the record still contains this name.
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
-        // This reads the whole record, which can take longer than a request may, and therefore uses a long transaction.
-        // The search includes actors, because an interrupted erasure may have left the name only there.
+        // The statement reads the whole record, which can take longer than the timeout of a request, and therefore runs
+        // in a long transaction. The search includes actors, because an interrupted erasure may have left the name only
+        // there.
         let mut snapshot = self.database.begin_snapshot().await?;
         let select = snapshot
             .statement(
@@ -68,8 +74,8 @@ impl OperatorDatabase {
         snapshot.fetch(select).await
     }
 
-    /// Records that the name of a deleted user is erased, and the addresses from which the user acted. From then on, a
-    /// row without them is no sign of tampering.
+    /// Records that the name of a deleted user and the addresses from which the user acted are being erased. From then
+    /// on, a row without them is no sign of tampering.
     pub(crate) async fn begin_erasure(
         &self,
         user_id: i64,
@@ -126,20 +132,20 @@ async fn count_rows(
 }
 
 impl Erasure {
-    /// Erases the name from all rows that are left.
+    /// Erases the name from all rows that are left, batch by batch.
     pub(crate) async fn run(&mut self) -> Result<(), StoreError> {
         loop {
             let began = Instant::now();
             if !self.erase_batch().await? {
                 return Ok(());
             }
-            // Other writers get as much time as the batch has taken. A writer that waits for an SQLite file is not told
-            // when it is free, but tries again and again.
+            // The pause gives other writers as much time as the batch has taken. SQLite does not notify a writer when
+            // the file is free, so a waiting writer must have time to try again.
             sleep(began.elapsed()).await;
         }
     }
 
-    /// Erases the name from the next batch of rows. Returns false when none is left.
+    /// Erases the name from the next batch of rows, and counts the rows. Returns false if no rows were left.
     pub(crate) async fn erase_batch(&mut self) -> Result<bool, StoreError> {
         let Some(&condition) = self.conditions.last() else {
             return Ok(false);
@@ -167,7 +173,8 @@ impl Erasure {
         transaction: &mut LongTransaction,
         condition: &'static str,
     ) -> Result<Vec<CheckedRow>, StoreError> {
-        // Two erasures may change the same row: one because of its user, the other because of its actor.
+        // The rows are locked, because two erasures may change the same row: one because of its user, the other because
+        // of its actor.
         let lock = if transaction.is_postgres() {
             " FOR UPDATE"
         } else {
@@ -187,7 +194,7 @@ impl Erasure {
     }
 }
 
-/// The rows of one transaction.
+/// The result of erasing a name from the rows of one transaction.
 #[derive(Default)]
 struct Batch {
     erased: Vec<AuditRow>,

@@ -1,4 +1,4 @@
-//! Inserts users together with everything that is stored about them, such as ids, hashes and times.
+//! Imports users with everything that another database has stored about them, such as ids, hashes and times.
 
 use super::OperatorDatabase;
 use crate::{
@@ -25,10 +25,10 @@ const INSERTED_COLUMNS: [(&str, &str); 8] = [
     ("created_at", "bigint"),
 ];
 
-/// A user to insert, with everything that is stored. It is serialized as a row for the statement.
+/// A user to insert, with all columns. It is serialized as a row for the statement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
-    /// The id; `None` if the database is to assign one.
+    /// The id of the user; `None` if the database is to assign an id.
     pub(crate) id: Option<i64>,
     pub(crate) username: String,
     #[serde(rename = "password", serialize_with = "serialize_exposed")]
@@ -40,10 +40,11 @@ pub(crate) struct UserRecord {
     pub(crate) tokens_not_before: i64,
     /// The stored part of `User::marked_until`, in Unix seconds.
     pub(crate) tokens_marked_until: i64,
-    /// When the user was created, in Unix seconds.
+    /// The time at which the user was created, in Unix seconds.
     ///
-    /// It is `None` for a user who is moved with their tokens: a token from before the time of creation would be
-    /// refused. If a user with the same id was deleted here, the insert replaces either value by a later time.
+    /// It is `None` for a user who is moved with their tokens, because a token from before the time of creation would
+    /// be refused. If a user with the same id was deleted in this database, the import replaces the value with a time
+    /// after that user's creation.
     pub(crate) created_at: Option<i64>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Import {
 }
 
 row! {
-    /// The row of the record about the deletion of a user.
+    /// A row of the record that reports the deletion of a user.
     struct DeletionRow {
         user_id: i64,
         details: String,
@@ -118,8 +119,8 @@ impl Import {
         Ok(())
     }
 
-    /// Dates each user after a deleted user who had the same id, even if both fall within one second. The time of
-    /// creation tells the two apart.
+    /// Gives each user a time of creation after that of any deleted user with the same id, even if both were created
+    /// within one second. Other services tell the two users apart by this time.
     async fn date_after_deletions(&mut self, users: &mut [UserRecord]) -> Result<(), StoreError> {
         let ids: Vec<i64> = users.iter().filter_map(|user| user.id).collect();
         let deletions = self.latest_deleted(&ids).await?;
@@ -135,7 +136,8 @@ impl Import {
         Ok(())
     }
 
-    /// Returns when the latest deleted user with each of these ids was created, in Unix seconds.
+    /// Returns the time of creation, in Unix seconds, of the latest deleted user with each of these ids. Ids without a
+    /// deleted user are left out.
     async fn latest_deleted(&mut self, ids: &[i64]) -> Result<HashMap<i64, i64>, StoreError> {
         let select = self
             .transaction
@@ -162,9 +164,9 @@ impl Import {
 
     /// Keeps the database from assigning ids up to `highest`, even to users who register during the import.
     ///
-    /// Only PostgreSQL needs this, because its sequence is not part of the transaction. A jump of a thousand or more
-    /// leaves room for ids that are assigned while the statement runs. For a shorter distance, the statement takes one
-    /// id after the other.
+    /// Only PostgreSQL needs this step, because its sequence is not part of the transaction. If `highest` is a thousand
+    /// or more ids ahead, the statement sets the sequence, because hardly as many ids are assigned while it runs.
+    /// Otherwise it takes one id after the other, so that the sequence never moves back.
     async fn advance_ids(&mut self, highest: i64) -> Result<(), StoreError> {
         if !self.transaction.is_postgres() {
             return Ok(());

@@ -1,7 +1,8 @@
 //! Reads the record in pages.
 //!
-//! Each page is one statement, and nothing is open between two pages. The reader of a command's output may be slow, and
-//! a transaction that waited for the reader would keep old rows and let the log of SQLite grow.
+//! Each page is one statement, and no transaction is open between two pages. The reader of a command's output may be
+//! slow. A transaction that waited for the reader would keep PostgreSQL from removing old row versions, and let the
+//! write-ahead log of SQLite grow.
 
 use super::OperatorDatabase;
 use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
@@ -11,7 +12,8 @@ use rolegate_sql_store::{Database, StoreError, row};
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
 
 row! {
-    /// The revisions of the oldest and the newest seal, which enclose the rows; `None` if there is no seal.
+    /// The revisions of the oldest and the newest seal; `None` if there is no seal. All sealed rows are between these
+    /// two.
     struct RevisionBounds {
         oldest: Option<i64>,
         newest: Option<i64>,
@@ -19,14 +21,14 @@ row! {
 }
 
 row! {
-    /// A row of a page, with the revision of the oldest seal when the page was read.
+    /// A row of a page, with the revision that the oldest seal had when the page was read.
     struct PageRow {
         ..checked: CheckedRow,
         oldest_seal: Option<i64>,
     }
 }
 
-/// Reads the sealed rows by ascending revision, up to the one that was the last when the reading began.
+/// Reads the sealed rows by ascending revision, up to the row that was the newest when the reading began.
 pub(crate) struct RecordPages {
     database: Database,
     /// The last revision that was read or skipped.
@@ -38,7 +40,8 @@ pub(crate) struct RecordPages {
 #[derive(Debug)]
 pub(crate) struct RecordPage {
     pub(crate) rows: Vec<CheckedRow>,
-    /// The revisions after the last page that retention had removed when this page was read; `None` if there are none.
+    /// The revisions after the previous page that retention removed before this page was read; `None` if it removed
+    /// none.
     pub(crate) removed: Option<RemovedRevisions>,
 }
 
@@ -50,7 +53,7 @@ pub(crate) struct RemovedRevisions {
 }
 
 impl OperatorDatabase {
-    /// Begins to read the sealed rows, from the oldest row to the one that is the newest now.
+    /// Returns a reader of the sealed rows, from the oldest row to the one that is the newest now.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
         let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
         let select = self.database.statement(select);
@@ -71,8 +74,8 @@ impl OperatorDatabase {
 }
 
 impl RecordPages {
-    /// Returns the next page; `None` at the end. If retention has removed rows since the last page, this one says
-    /// which.
+    /// Returns the next page; `None` after the last page. If retention has removed rows since the previous page, this
+    /// page names them.
     pub(crate) async fn next(&mut self) -> Result<Option<RecordPage>, StoreError> {
         if self.position >= self.last {
             return Ok(None);
@@ -97,7 +100,8 @@ impl RecordPages {
             .database
             .statement("SELECT ")
             .push(AUDIT_COLUMNS)
-            // The oldest seal is read in the same statement as the rows, so that nothing is removed between the two.
+            // The oldest seal is read in the same statement as the rows, so that retention cannot remove rows between
+            // the two reads.
             .push(", (SELECT min(revision) FROM audit_seal) AS oldest_seal")
             .push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3")
             .bind(self.position)
@@ -114,8 +118,8 @@ impl RecordPages {
         Ok(oldest.flatten())
     }
 
-    /// Returns the revisions after the position that the record no longer has, because its oldest seal comes after
-    /// them.
+    /// Returns the revisions after `position` that retention has removed, which are those up to the oldest seal; `None`
+    /// if it has removed none.
     fn removed_through(&self, oldest_seal: i64) -> Option<RemovedRevisions> {
         if oldest_seal <= self.position {
             return None;

@@ -1,4 +1,4 @@
-//! Reads the whole record at one moment, for the command that verifies it.
+//! Reads the whole record as of one moment, for the command `audit verify`.
 
 use super::OperatorDatabase;
 use crate::store::{
@@ -8,7 +8,7 @@ use crate::store::{
 use rolegate_sql_store::{LongTransaction, StoreError, row};
 use serde_json::Value;
 
-/// The number of seals that are read at once with their rows.
+/// The maximum number of seals on a page, which also contains their rows.
 const PAGE_SEALS: i64 = 20;
 
 const SEALED_AT: &str = "SELECT at FROM audit_seal WHERE revision = $1";
@@ -18,7 +18,7 @@ const UNCOVERED: &str = "SELECT count(*) FROM audit
     WHERE revision <= (SELECT min(revision) FROM audit_seal)
         OR revision > (SELECT max(revision) FROM audit_seal)";
 
-/// The record as of one moment. The transaction keeps that moment readable.
+/// The record as of one moment. The open transaction keeps the rows of that moment readable.
 pub(crate) struct SealedRecord {
     snapshot: LongTransaction,
 }
@@ -31,25 +31,25 @@ impl OperatorDatabase {
     }
 }
 
-/// A row of the record that says which rows were removed.
+/// A row of the record that declares that earlier rows were removed.
 #[derive(Debug)]
 pub(crate) struct RecordedRemoval {
-    /// When the row was written, in Unix seconds.
+    /// The time at which the row was written, in Unix seconds.
     pub(crate) at: i64,
     /// The rule by which retention removed the rows; `None` if they were removed before removals were recorded.
     pub(crate) retention: Option<RecordedRetention>,
     /// The time of the seal of the last removed row, in Unix seconds; `None` if there is no such seal.
     pub(crate) sealed_at: Option<i64>,
-    /// When the first row after that seal was written, in Unix seconds; `None` if there is no row.
+    /// The time at which the first row after that seal was written, in Unix seconds; `None` if there is no such row.
     pub(crate) next_at: Option<i64>,
 }
 
-/// The rule of a removal by retention, as the record has it.
+/// The rule that retention applied to a removal, as the record states it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.
     pub(crate) removed_before: i64,
-    /// The setting `AUDIT_RETENTION_DAYS` when the rows were removed.
+    /// The value of the setting `AUDIT_RETENTION_DAYS` when the rows were removed.
     pub(crate) days: i64,
 }
 
@@ -62,7 +62,7 @@ impl RecordedRetention {
     }
 }
 
-/// The counts that tell a record that was emptied from a new one.
+/// The counts by which the verification distinguishes an emptied record from a new one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordContents {
     /// The number of sealed rows.
@@ -87,7 +87,7 @@ row! {
 }
 
 impl SealedRecord {
-    /// Returns the recorded removals that reach up to this revision or further, the newest first.
+    /// Returns the recorded removals of all rows up to this revision or a later one, the newest removal first.
     pub(crate) async fn removals(
         &mut self,
         revision: i64,
@@ -118,7 +118,8 @@ impl SealedRecord {
         Ok(removals)
     }
 
-    /// Returns when the oldest row that is left was written, in Unix seconds.
+    /// Returns the time at which the oldest remaining row was written, in Unix seconds; `None` if the record has no
+    /// rows.
     pub(crate) async fn begins_at(&mut self) -> Result<Option<i64>, StoreError> {
         self.first_at(NEXT_AT, -1).await
     }
@@ -132,8 +133,8 @@ impl SealedRecord {
         Ok(self.snapshot.fetch(select).await?.pop())
     }
 
-    /// Returns the oldest seal. `None` means that somebody has removed every seal, because the migration makes the
-    /// first one.
+    /// Returns the oldest seal. `None` is a sign of tampering, because the migration inserts the first seal and
+    /// retention always leaves one.
     pub(crate) async fn oldest_seal(&mut self) -> Result<Option<Seal>, StoreError> {
         let select = self
             .snapshot
@@ -142,12 +143,13 @@ impl SealedRecord {
         Ok(self.snapshot.fetch(select).await?.pop())
     }
 
-    /// Returns the number of rows that no seal covers.
+    /// Returns the number of rows in the sealed record that no seal covers, which is 0 unless the record was tampered
+    /// with.
     pub(crate) async fn uncovered_rows(&mut self) -> Result<i64, StoreError> {
         self.count(UNCOVERED).await
     }
 
-    /// Counts what the database has beside the seals.
+    /// Counts the sealed rows, the unsealed rows and the users.
     pub(crate) async fn contents(&mut self) -> Result<RecordContents, StoreError> {
         Ok(RecordContents {
             rows: self.count("SELECT count(*) FROM audit").await?,
@@ -162,7 +164,8 @@ impl SealedRecord {
         Ok(count.unwrap_or_default())
     }
 
-    /// Returns the first seals after this revision, and the rows up to the last of them. At the end, the page is empty.
+    /// Returns the first seals after this revision, and the rows up to the last of these seals. The page is empty if
+    /// there are no more seals.
     pub(crate) async fn next_page(&mut self, revision: i64) -> Result<SealedPage, StoreError> {
         let select = self
             .snapshot

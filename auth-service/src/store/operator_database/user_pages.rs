@@ -1,4 +1,4 @@
-//! Reads all users in pages, by ascending id.
+//! Reads users in pages, by ascending id, for commands and for snapshots.
 
 use super::OperatorDatabase;
 use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
@@ -6,7 +6,7 @@ use rolegate_proto::Role;
 use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
 use std::collections::HashMap;
 
-/// The number of users that one statement reads.
+/// The maximum number of users that one statement reads.
 const PAGE_USERS: i64 = 1000;
 
 /// A transaction that reads all users as of one moment.
@@ -15,7 +15,7 @@ pub(crate) struct Export {
     last_id: i64,
 }
 
-/// How far the record is sealed at the moment of the export.
+/// The state of sealing at the moment of the export.
 pub(in crate::store) struct SealState {
     /// The last sealed revision.
     pub(in crate::store) last_revision: i64,
@@ -38,8 +38,8 @@ impl OperatorDatabase {
         })
     }
 
-    /// Returns the first users after this id, by ascending id; none at the end. With a role, returns only users who
-    /// have the role, or who have an API key with it.
+    /// Returns a page of the users after this id, by ascending id; it is empty if there are none. If `role` is given,
+    /// the page has only users with that role and users with an API key of that role.
     pub(crate) async fn users_after(
         &self,
         id: i64,
@@ -49,8 +49,8 @@ impl OperatorDatabase {
         self.database.read(select_page(select, id, role)).await
     }
 
-    /// Returns when these users last signed in with a password, in Unix seconds by user id. Users who never did are
-    /// left out.
+    /// Returns the times at which these users last signed in with a password, in Unix seconds by user id. Users who
+    /// never signed in are left out.
     pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
         let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
         let select = self.database.statement(select).push_any(ids);
@@ -74,7 +74,7 @@ impl Export {
         })
     }
 
-    /// Returns the next users by ascending id; none at the end.
+    /// Returns the next page of users, by ascending id; it is empty after the last user.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
         let select = self.transaction.statement("SELECT ");
         let page = select_page(select, self.last_id, None);
@@ -86,8 +86,8 @@ impl Export {
     }
 }
 
-/// Builds the statement that reads the first users after this id. With a role, it reads only users who have the role,
-/// or who have an API key with it.
+/// Builds the statement that reads a page of the users after this id. If `role` is given, it reads only users with that
+/// role and users with an API key of that role.
 fn select_page(select: Statement, id: i64, role: Option<Role>) -> Statement {
     let mut select = select
         .push(USER_COLUMNS)
