@@ -1,4 +1,4 @@
-//! Implements `AuditStore`: the record of what happened, in an SQL database.
+//! Implements `AuditStore`: the record of changes, sign-ins and refusals in an SQL database.
 //!
 //! A change writes its row in its own transaction, into `audit_pending` (`pending_rows`). Events that no transaction
 //! records, such as sign-ins, wait in memory until the next sealing writes them (`pending_events`). `sealing` moves
@@ -35,7 +35,8 @@ use std::time::Duration;
 /// The maximum number of changes that one statement reads.
 const MAX_CHANGES: i64 = 500;
 
-/// Ends a `SELECT` of rows of the record with the conditions and the order of a page: the newest row comes first.
+/// Ends a `SELECT` of rows of the record with the conditions of the filter, the order and the limit. The newest row
+/// comes first.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
     let before = filter.before.unwrap_or(i64::MAX);
     let mut select = select.push("revision < ").push_bind(before);
@@ -60,7 +61,8 @@ impl SqlStore {
         self.record(move |user| write.entries_for_user(user), statements)
     }
 
-    /// Does the same as [`Self::record_users`] for the tokens that a write returns.
+    /// Returns a follow-up of a write, which runs these statements and records the change of each token that the write
+    /// returns.
     pub(super) fn record_tokens(
         &self,
         write: Write,
@@ -172,8 +174,9 @@ impl AuditStore for SqlStore {
             let count = state.unsealed_ids.len();
             let is_sealed = match count {
                 0 => true,
-                // The users show exactly the changes up to these unsealed rows, so no other row may be sealed with
-                // them. If another replica has sealed first, the loop begins again.
+                // The exported users include the changes of all sealed rows and of these unsealed rows, so no other row
+                // may be sealed with them. If another replica has sealed rows in the meantime, nothing is sealed here,
+                // and the loop exports the users again.
                 1..=MAX_BATCH => self.sealer.seal_exactly(last, &state.unsealed_ids).await? > 0,
                 _ => false,
             };
@@ -203,7 +206,7 @@ impl AuditStore for SqlStore {
 }
 
 impl SqlStore {
-    /// Returns the users of an export, who show every change up to this revision.
+    /// Makes a snapshot of an export whose users include every change up to this revision.
     async fn snapshot_at(&self, revision: i64, export: Export) -> Result<Snapshot, StoreError> {
         let seal = self.seal_at(revision).await?;
         let pages = try_unfold(export, |mut export| async move {

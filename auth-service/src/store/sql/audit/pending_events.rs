@@ -5,9 +5,9 @@ use crate::audit::{Entry, unrecorded_refusals};
 use parking_lot::Mutex;
 use std::{collections::VecDeque, mem};
 
-/// How many events are kept while nothing can be written.
+/// The maximum number of events that are kept while nothing can be written.
 const MAX_EVENTS: usize = 10_000;
-/// A sign-in is kept only while fewer events than this are waiting. The rest of the room is for refusals.
+/// New sign-ins are dropped if this many events wait. The remaining capacity is reserved for refusals.
 const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;
 
 /// The events of one process that are not in the database yet, the oldest first.
@@ -24,8 +24,9 @@ struct Queue {
 }
 
 impl PendingEvents {
-    /// Keeps an event if there is room for it. An event that says how many refusals have no row is always kept, because
-    /// there is at most one a minute.
+    /// Keeps an event if the queue has capacity for it. Otherwise drops the event, and counts its refusals as lost. An
+    /// event that reports the number of refusals without a row is always kept, because there is at most one such event
+    /// a minute.
     pub(super) fn add(&self, event: Entry) {
         let mut queue = self.queue.lock();
         let room = match event.refusals() {
@@ -40,7 +41,8 @@ impl PendingEvents {
         }
     }
 
-    /// Takes the oldest events. If refusals were lost, the first event says how many.
+    /// Takes up to `count` of the oldest events. If refusals were lost, also logs an event with their number and
+    /// returns it first.
     pub(super) fn take(&self, count: usize) -> Vec<Entry> {
         let mut queue = self.queue.lock();
         let lost = mem::take(&mut queue.lost_refusals);
@@ -55,7 +57,7 @@ impl PendingEvents {
         taken
     }
 
-    /// Puts back events that were taken and not written, at the front.
+    /// Puts the taken events back to the front of the queue, because they were not written.
     pub(super) fn put_back(&self, events: Vec<Entry>) {
         let mut queue = self.queue.lock();
         for event in events.into_iter().rev() {

@@ -67,8 +67,8 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
     }
 }
 
-/// Appends the insert of unsealed rows to a statement, which returns their ids. `start` is empty, unless the insert is
-/// a part of a longer statement.
+/// Appends to `start` an insert of unsealed rows, which returns their ids. `start` is empty, unless the insert is a
+/// part of a longer statement.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     insert(start, entries, " state").push(" RETURNING id")
 }
@@ -83,8 +83,8 @@ pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> State
         .push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
-/// Appends an insert of rows. It looks up a missing name among the users. `state` is the SQL expression for the state
-/// of each user.
+/// Appends an insert of unsealed rows. The insert itself looks up the names of users that are missing in an entry.
+/// `state` is the SQL expression for the state of each user.
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
     start

@@ -4,12 +4,12 @@
 //!
 //! - A cutoff decides which rows are old, and is stored in the database (`removed_before`). It moves towards its
 //!   target, the time `AUDIT_RETENTION_DAYS` ago, by at most two days an hour, whichever process moves it. So a clock
-//!   that is ahead does not cost the record.
-//! - Rows are removed only from the beginning up to a seal, because `audit verify` checks what remains from there on.
-//!   The removal ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a clock that
-//!   was ahead or behind for a moment does not keep the rows around it forever.
-//! - Rows from before 2020 or from the future do not count, however many there are. They are removed with the rows
-//!   around them.
+//!   that is ahead does not remove the whole record at once.
+//! - Rows are removed only from the beginning up to a seal, because `audit verify` checks the remaining rows from that
+//!   seal on. The removal ends where the fewest rows are on the wrong side of the cutoff ([`count_removable`]). So a
+//!   few rows from a clock that was ahead or behind do not keep the rows around them forever.
+//! - Rows from before 2020 or from the future do not affect this choice, however many there are. They are removed with
+//!   the rows around them.
 
 mod progress;
 
@@ -27,14 +27,14 @@ use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, 
 use serde_json::Value;
 use std::slice;
 
-/// The beginning of 2020, in Unix seconds. Rows from before come from a clock that was not set.
+/// The beginning of 2020, in Unix seconds. Rows from before that time come from a clock that was not set.
 const YEAR_2020: i64 = 1_577_836_800;
-/// How many of the oldest rows with a credible time are read together.
+/// The maximum number of rows with a credible time on a page, which contains the oldest ones.
 const PAGE_ROWS: i64 = 20_000;
 /// The number of seals whose rows one statement removes.
 const BATCH_SEALS: i64 = 20;
 
-/// Appends the `SELECT` of the oldest rows with a credible time.
+/// Appends the `SELECT` of a page of the oldest rows with a credible time, which is between 2020 and `now`.
 fn push_aged_rows(statement: Statement, now: i64) -> Statement {
     statement
         .push(
@@ -91,7 +91,8 @@ impl SqlStore {
         Ok(())
     }
 
-    /// Returns the cutoff if this process is to remove rows now. Moves the cutoff once an hour.
+    /// Moves the cutoff if the last move was at least an hour ago. Returns the cutoff if this process is to remove rows
+    /// now, and `None` otherwise.
     async fn due_cutoff(
         &self,
         progress: Progress,
@@ -99,7 +100,7 @@ impl SqlStore {
         now: i64,
     ) -> Result<Option<i64>, StoreError> {
         if progress.moved_at > now {
-            // The clock was ahead when the cutoff was last moved.
+            // The clock was ahead when the cutoff was last moved, so the hour until the next move begins again.
             self.store_progress(progress, progress.restart(target, now))
                 .await?;
             return Ok(None);
@@ -132,7 +133,8 @@ impl SqlStore {
         Ok(is_stored.then_some(next.removed_before))
     }
 
-    /// Returns whether all rows of the oldest batch are from before the cutoff. Later seals are never older.
+    /// Returns whether all rows of the oldest batch are from before the cutoff. Later seals are never older, so they
+    /// need not be checked.
     async fn has_removable_batch(&self, cutoff: i64) -> Result<bool, StoreError> {
         // The oldest seal covers only rows that were removed, or none at the beginning of the record. So the second
         // seal is the first one that ends a batch of existing rows.
@@ -143,7 +145,8 @@ impl SqlStore {
         Ok(sealed_at.is_some_and(|at| at < cutoff))
     }
 
-    /// Returns the time of the oldest row. Only the time leaves the database, not a page of rows.
+    /// Returns the earliest time on the page of the oldest rows; `None` if the page is empty. The database computes it,
+    /// so that the rows need not be transferred.
     async fn oldest_at(&self, now: i64) -> Result<Option<i64>, StoreError> {
         let oldest = self.database.statement("SELECT min(at) FROM (");
         let oldest = push_aged_rows(oldest, now).push(") AS oldest");
@@ -151,7 +154,7 @@ impl SqlStore {
         Ok(oldest.flatten())
     }
 
-    /// Returns the oldest rows with a credible time.
+    /// Returns the page of the oldest rows with a credible time.
     async fn aged_rows(&self, now: i64) -> Result<Vec<AgedRow>, StoreError> {
         let select = push_aged_rows(self.database.statement(""), now);
         self.database.read(select).await
@@ -181,7 +184,8 @@ impl SqlStore {
         Ok(self.database.execute(update).await? > 0)
     }
 
-    /// Removes the old rows among the oldest ones, which are read as one page. Returns whether there may be more.
+    /// Reads a page of the oldest rows, records the removal of those that are old enough, and removes them. Returns
+    /// whether there may be more rows to remove.
     async fn remove_page(&self, cutoff: i64, now: i64, days: u32) -> Result<bool, StoreError> {
         let rows = self.aged_rows(now).await?;
         let removable = &rows[..count_removable(&rows, cutoff)];
@@ -209,10 +213,11 @@ impl SqlStore {
         Ok(is_full && removable.len() == rows.len())
     }
 
-    /// Returns the last seal up to the revision `end` with which the record may begin.
+    /// Returns the revision of the last seal up to `end` with which the record may begin; `None` if there is no such
+    /// seal.
     ///
-    /// `audit verify` accepts a seal that is older than the cutoff, or one that is newer than the row after it, because
-    /// its clock was ahead.
+    /// `audit verify` accepts a seal that is older than the cutoff. It also accepts one that is newer than the row
+    /// after it, because such a seal comes from a clock that was ahead.
     async fn last_removable(&self, end: i64, cutoff: i64) -> Result<Option<i64>, StoreError> {
         let last = self
             .database
@@ -255,8 +260,8 @@ impl SqlStore {
         Ok(())
     }
 
-    /// Records a removal by a process of an older release, which does not record it. Does so only if all missing rows
-    /// are old enough.
+    /// Records the removal of rows by a process of an older release, which does not record removals. Does nothing if a
+    /// missing row may be too young for retention.
     async fn record_unrecorded_removal(
         &self,
         oldest: &Seal,
@@ -288,8 +293,8 @@ impl SqlStore {
         .await
     }
 
-    /// Removes the rows of the oldest seals up to this revision. Also removes these seals except the last one, with
-    /// which the record then begins. Returns whether there may be more.
+    /// Removes the rows that the oldest [`BATCH_SEALS`] seals up to this revision cover. Also removes these seals
+    /// except the last one, with which the record then begins. Returns whether there may be more rows to remove.
     async fn remove_sealed_rows(&self, through: i64) -> Result<bool, StoreError> {
         // If there are no seals, `last` is -1, and no row has a revision that low.
         let select = self

@@ -22,15 +22,16 @@ pub(in crate::store) struct SealedBatch {
 }
 
 impl SealedBatch {
-    /// Makes the batch of the rows that a statement has taken with [`push_returning_taken`]. Returns `None` if there
-    /// are no rows, no random numbers, or no seal before the rows.
+    /// Makes the batch of the rows that a statement has taken with [`push_returning_taken`]. Returns `None` if no rows
+    /// were taken, if the record has no seal, or if the system provides no random bytes.
     pub(super) fn of_taken(taken: &[AuditRow]) -> Option<Self> {
         let last = parse_last_seal(&taken.first()?.commitments)?;
         let first_revision = last.revision + 1;
         Self::behind(&last, taken, first_revision)
     }
 
-    /// Makes the batch that follows a given seal. The first row gets the revision `first_revision`.
+    /// Makes the batch that follows the seal `last`. The first row gets the revision `first_revision`. Returns `None`
+    /// if the system provides no random bytes, or if the rows cannot be sealed.
     pub(in crate::store) fn behind(
         last: &Seal,
         taken: &[AuditRow],
@@ -46,7 +47,7 @@ impl SealedBatch {
         Some(Self { rows, seal })
     }
 
-    /// Returns the statements that insert the batch. `start` is `INSERT INTO`.
+    /// Returns the statements that insert the rows and the seal. `start` is a statement that consists of `INSERT INTO`.
     pub(in crate::store) fn insert(&self, start: &Statement) -> Vec<Statement> {
         let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
         let rows = start
@@ -66,7 +67,7 @@ impl SealedBatch {
     }
 }
 
-/// Takes unsealed rows by their ids.
+/// Returns the statement that deletes the unsealed rows with these ids and returns them.
 pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
     push_returning_taken(
         start
@@ -75,7 +76,8 @@ pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement
     )
 }
 
-/// Ends a statement that takes rows, so that it returns them with the last seal in the column of the commitments.
+/// Ends a statement that deletes unsealed rows, so that it returns them. The column `commitments` then contains the
+/// last seal.
 pub(super) fn push_returning_taken(take: Statement) -> Statement {
     take.push(
         " RETURNING CAST(0 AS bigint) AS revision, id, at, event, user_id, username, actor_id, actor, actor_key,

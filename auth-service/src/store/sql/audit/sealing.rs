@@ -24,13 +24,13 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many rows one transaction seals if the database is fast.
+/// The size, in rows, to which batches grow while the database is fast.
 pub(super) const MAX_BATCH: usize = 1000;
-/// A batch that took longer than this is not followed by a larger one.
+/// The maximum duration of a batch after which the next one may be larger.
 const FAST_BATCH: Duration = Duration::from_secs(1);
 
-/// Limits a process to one sealing at a time. Callers wait for their turn without a connection. Those who wait together
-/// share the next sealing, which begins after they have asked.
+/// Limits a process to one sealing run at a time. Waiting callers occupy no connection. Callers that wait at the same
+/// time share the next run, which begins after all of them have called.
 const ONE_AT_A_TIME: Limits = Limits {
     max_batch_size: usize::MAX,
     max_in_flight: 1,
@@ -41,8 +41,7 @@ const ONE_AT_A_TIME: Limits = Limits {
 /// Takes the next rows to seal: rows that are not of an import, the imported rows of the same users, and then the
 /// oldest rows of all.
 ///
-/// So the changes that people make do not wait for the many rows of an import, and the rows of each user keep their
-/// order.
+/// So changes by people do not wait for the many rows of an import, and the rows of each user keep their order.
 const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
         SELECT id FROM (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS urgent
         UNION SELECT id FROM audit_pending WHERE event = 'user_imported' AND user_id IN (SELECT user_id FROM
@@ -51,10 +50,10 @@ const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
                 (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS last)
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest)";
 
-/// Takes the same rows in PostgreSQL.
+/// Takes the same rows as [`TAKE_NEXT`], by a statement that PostgreSQL executes fast.
 ///
-/// Its planner assumes that most rows of each user are imported, and would read all imported rows. `OFFSET 0` keeps the
-/// lookup apart, so that it finds the rows of one user after the other.
+/// The planner of PostgreSQL assumes that most rows of each user are imported, and would read all imported rows.
+/// `OFFSET 0` keeps the planner from merging the subquery, so that it looks up the rows of one user after the other.
 const TAKE_NEXT_IN_POSTGRES: &str = "WITH urgent AS MATERIALIZED (
             SELECT id, user_id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1),
         changed AS MATERIALIZED (SELECT DISTINCT user_id FROM urgent)
@@ -65,11 +64,12 @@ const TAKE_NEXT_IN_POSTGRES: &str = "WITH urgent AS MATERIALIZED (
                 AND it.id < (SELECT max(id) FROM urgent) OFFSET 0) AS imported
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest))";
 
-/// Locks the oldest seal, so that one replica seals at a time. The primary key of a revision would stop a second
-/// replica too.
+/// Locks the oldest seal, so that one replica seals at a time. Even without the lock, two replicas could not use the
+/// same revision, because it is the primary key.
 const LOCK: &str = "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1";
 
-/// Takes the same lock, and makes PostgreSQL plan the statements of this transaction for the rows that there are.
+/// Takes the same lock as [`LOCK`], and makes PostgreSQL plan the statements of this transaction for the current number
+/// of rows.
 ///
 /// Usually nothing is pending, so PostgreSQL would keep a plan that reads the whole table. With a million pending rows,
 /// that would take half a second for each batch.
@@ -83,13 +83,13 @@ pub(in crate::store) struct Sealer {
     sealings: Batcher<(), Result<bool, StoreError>>,
 }
 
-/// The state that the sealings of a process share.
+/// The state that all sealing runs of one process share.
 struct SealingWork {
     database: Database,
     /// Sign-ins and refusals that are not in the record yet.
     pending_events: PendingEvents,
     /// The number of rows of the next batch. It is halved after each failure, such as a timeout, so that even a slow
-    /// database seals something.
+    /// database makes progress.
     batch_size: AtomicUsize,
 }
 
@@ -108,12 +108,12 @@ impl Sealer {
         Self { work, sealings }
     }
 
-    /// Writes pending events and seals a batch. Returns whether there may be more.
+    /// Writes pending events and seals a batch. Returns whether there may be more events or rows.
     pub(in crate::store) async fn seal(&self) -> Result<bool, StoreError> {
         self.sealings.submit(()).await?
     }
 
-    /// Keeps an event for the next sealing, up to a limit.
+    /// Keeps an event in memory until the next sealing run writes it, unless too many events wait.
     pub(super) fn enqueue_event(&self, entry: Entry) {
         self.work.pending_events.add(entry);
     }
@@ -124,7 +124,8 @@ impl Sealer {
         Ok(())
     }
 
-    /// Seals exactly these rows, if `last` is still the revision of the last seal. Returns the number of sealed rows.
+    /// Seals exactly these rows, if `last` is still the revision of the last seal. Returns the number of sealed rows,
+    /// which is 0 otherwise.
     pub(super) async fn seal_exactly(&self, last: i64, ids: &[i64]) -> Result<usize, StoreError> {
         let take = self
             .work
@@ -176,8 +177,8 @@ impl SealingWork {
         Ok(has_more_events || count >= oldest)
     }
 
-    /// Writes the first pending events, and returns whether there are more. Events that were not written stay pending,
-    /// unless it is unknown whether they were.
+    /// Writes up to `count` pending events, and returns whether there are more. If the write fails, the events stay
+    /// pending. If its outcome is unknown, they are dropped, and their refusals are counted as not recorded.
     async fn write_pending_events(&self, count: usize) -> Result<bool, StoreError> {
         let events = self.pending_events.take(count);
         if events.is_empty() {

@@ -1,10 +1,10 @@
-//! How far retention has moved the cutoff, and how far it moves the cutoff next.
+//! The progress of retention: how far the cutoff has moved, and where it moves next.
 
 use crate::store::audit_store::DAY_SECONDS;
 use rolegate_sql_store::row;
 
 pub(super) const HOUR_SECONDS: i64 = 3600;
-/// How far the cutoff moves in an hour, in seconds.
+/// The maximum distance by which the cutoff moves in an hour, in seconds.
 pub(super) const MAX_MOVE: i64 = 2 * DAY_SECONDS;
 
 row! {
@@ -13,7 +13,7 @@ row! {
     pub(super) struct Progress {
         /// The cutoff: rows from before this time may be removed, in Unix seconds.
         pub(super) removed_before: i64,
-        /// When the cutoff was last moved, in Unix seconds.
+        /// The time at which the cutoff was last moved, in Unix seconds.
         pub(super) moved_at: i64,
     }
 }
@@ -23,7 +23,7 @@ row! {
     #[derive(Clone, Copy, Debug)]
     pub(super) struct AgedRow {
         pub(super) revision: i64,
-        /// When the row was written, in Unix seconds.
+        /// The time at which the row was written, in Unix seconds.
         pub(super) at: i64,
     }
 }
@@ -34,7 +34,8 @@ impl Progress {
         (self.moved_at..self.moved_at.saturating_add(HOUR_SECONDS)).contains(&now)
     }
 
-    /// Begins an hour in which the cutoff does not move, because a clock that was ahead moved it last.
+    /// Returns the progress with which a new hour begins at `now`, because a clock that was ahead moved the cutoff
+    /// last. The cutoff becomes the target if it was later.
     pub(super) fn restart(self, target: i64, now: i64) -> Self {
         Self {
             removed_before: self.removed_before.min(target),
@@ -42,10 +43,10 @@ impl Progress {
         }
     }
 
-    /// Moves the cutoff towards the target; returns `None` if nothing is old enough.
+    /// Returns the progress after the cutoff has moved towards the target; `None` if no row is old enough.
     ///
-    /// The cutoff never goes back. Otherwise, a row from a clock that was behind, which stays with the rows around it,
-    /// would hold back all later rows.
+    /// The cutoff never moves back to the oldest row. That row may come from a clock that was behind and stay with the
+    /// rows around it, and would then hold back all later rows.
     pub(super) fn next(self, oldest_at: i64, target: i64, now: i64) -> Option<Self> {
         if oldest_at >= target {
             return None;
@@ -58,8 +59,8 @@ impl Progress {
     }
 }
 
-/// Counts how many rows to remove from the beginning: the number that leaves the fewest rows on the wrong side of the
-/// cutoff.
+/// Returns the number of rows to remove from the beginning of `rows`. This number leaves the fewest rows on the wrong
+/// side of the cutoff.
 pub(super) fn count_removable(rows: &[AgedRow], cutoff: i64) -> usize {
     let mut balance = 0_i64;
     let mut lowest = 0;
