@@ -1,4 +1,4 @@
-//! Counts additions in the database, so that all replicas count together and a restart forgets nothing.
+//! Counts additions in the database, so that all replicas share one count and no restart loses it.
 
 use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::store::{
@@ -7,12 +7,12 @@ use crate::store::{
 };
 use rolegate_sql_store::{Database, Statement};
 
-/// How long an addition can explain that a write found no room, although it no longer counts. It may stop counting
-/// between the write and the read of the reason.
+/// The age, in seconds, up to which an addition is read to explain why a write was refused. It exceeds
+/// [`ADDITION_SECONDS`], because an addition may stop counting between the refusal and the read.
 const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
 
 /// Continues a statement with the additions to a user in the last `seconds`, as `recent (at, now)`. Additions in the
-/// future are left out, because their clock was ahead.
+/// future are left out, because they come from a clock that was ahead.
 fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
         .push(" FROM (SELECT at, now FROM addition, (SELECT ")
@@ -24,8 +24,8 @@ fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Stat
         .push(") AS recent")
 }
 
-/// Continues a statement with the condition that there is room for `added` more additions to this user. The condition
-/// is reliable only while the user is locked.
+/// Continues a statement with the condition that the limit allows `added` more additions to this user. The condition is
+/// reliable only while the row of the user is locked.
 pub(super) fn push_has_room(statement: Statement, user_id: i64, added: usize) -> Statement {
     let count = statement.push("(SELECT count(*)");
     push_from_additions(count, user_id, ADDITION_SECONDS)
@@ -43,7 +43,7 @@ impl SqlStore {
     }
 
     /// Deletes additions that neither count nor explain a refusal any more. Also deletes additions in the future,
-    /// because their clock was ahead.
+    /// because they come from a clock that was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = push_is_forgotten(old).push(" LIMIT 1");
@@ -56,7 +56,7 @@ impl SqlStore {
     }
 }
 
-/// Reads the recent additions to a user, to explain why a write with [`push_has_room`] wrote nothing.
+/// Reads the recent additions to a user, to find out whether [`push_has_room`] kept a write from changing anything.
 pub(super) async fn recent_additions(
     database: &Database,
     user_id: i64,

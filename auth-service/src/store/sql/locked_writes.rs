@@ -1,4 +1,4 @@
-//! Writes about users that first lock rows, so that their conditions see what other transactions have committed.
+//! Changes of users that first lock rows, so that their conditions see what other transactions have committed.
 
 use super::{sql_store::SqlStore, user_rows::SELECT_USERS};
 use crate::{
@@ -10,13 +10,14 @@ use crate::{
 };
 use rolegate_sql_store::{FollowUp, Statement, TableRow};
 
-/// Selects the rows of the user, of the actor and of every active admin, to lock them. All writes lock them in the same
-/// order. So admins who act on each other cannot deadlock, and of admins who leave at the same time, the later one sees
-/// the other leave.
+/// Selects the rows of the user, of the actor and of every active admin, to lock them. All writes lock these rows in
+/// the same order, so admins who act on each other cannot deadlock. If two admins give up the role at the same time,
+/// the second write sees that the first admin is gone.
 const WITH_ADMINS: &str = " WHERE id IN ($1, $2) OR (role = 'admin' AND NOT disabled) ORDER BY id";
 
 impl SqlStore {
-    /// Locks the row of this user and writes, so that the conditions of the write see what others have committed.
+    /// Locks the row of this user and then runs `write`, so that its conditions see what other transactions have
+    /// committed. Returns the rows that `write` returns.
     pub(super) async fn write_locked<R: TableRow>(
         &self,
         user_id: i64,
@@ -31,7 +32,8 @@ impl SqlStore {
         Ok(self.database.write_locked(lock, write, follow_up).await?)
     }
 
-    /// Locks the rows of the user, of the actor and of all active admins, and writes if the actor may.
+    /// Locks the rows of the user, of the actor and of all active admins, and runs `write` if [`require_admin`] allows
+    /// it. Returns the rows that `write` returns.
     pub(super) async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,

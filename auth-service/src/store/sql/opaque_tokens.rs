@@ -1,9 +1,10 @@
 //! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
-//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` ends or keeps tokens when their user changes.
+//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` revokes or keeps the tokens of a user who is
+//! changed.
 //!
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
-//! that replicas of the previous release do not take it for a key.
+//! that replicas of the previous release do not mistake it for a key.
 
 mod insertion;
 mod rows;
@@ -28,7 +29,7 @@ use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
 use std::ops::Range;
 
-/// Returns the condition that selects the tokens of this kind of the user `$1`.
+/// Returns the condition that selects the tokens of this kind that belong to the user `$1`.
 fn belong_to_user(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::ApiKey => "user_id = $1",
@@ -137,8 +138,8 @@ impl TokenStore for SqlStore {
             self.write_as_admin(actor, user_id, AdminCount::Kept, delete, record)
                 .await?
         } else {
-            // The user's row is locked first, so that a change which the session has begun is either done or does not
-            // happen.
+            // The user's row is locked first. So a change that the user has begun with one of these tokens either
+            // commits before the token is deleted, or fails.
             self.write_locked(user_id, delete, record).await?
         };
         Ok(sort_by_id(deleted))
@@ -150,8 +151,8 @@ impl TokenStore for SqlStore {
         extent: SessionEnd,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        // The rows of the users are locked first, so that a change which a session has begun is either done or does not
-        // happen.
+        // The rows of the users are locked first. So a change that a user has begun with one of these sessions either
+        // commits before the session is deleted, or fails.
         let lock = self
             .database
             .statement(SELECT_USERS)
@@ -190,8 +191,8 @@ impl TokenStore for SqlStore {
             self.token_usage.note_failure(&self.database).await;
         }
         deleted?;
-        // The result of the deletion does not tell which sessions are gone. Another request may have deleted some, and
-        // sessions with a use that another replica has stored are left.
+        // The deletion alone does not tell which sessions are gone. Another request may have deleted some of them
+        // before, and the deletion skips sessions whose recent use another replica has stored.
         self.missing_tokens(ids).await
     }
 
@@ -213,7 +214,7 @@ impl TokenStore for SqlStore {
 }
 
 impl SqlStore {
-    /// Deletes those of these sessions whose last use, in Unix seconds, is outside of the range.
+    /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside of the range.
     async fn delete_sessions_not_used(
         &self,
         ids: &[i64],
@@ -236,7 +237,7 @@ impl SqlStore {
         self.database.execute(delete).await.map(drop)
     }
 
-    /// Returns those of these ids that no token has.
+    /// Returns the ids in `ids` that no token has.
     async fn missing_tokens(&self, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
         let select = self
             .database

@@ -1,4 +1,5 @@
-//! Statements about pending sign-ins: their password was right, and they wait for the code of a second factor.
+//! Statements about pending sign-ins, for which the password was right and the code of the second factor is still
+//! missing.
 
 use rolegate_sql_store::Statement;
 
@@ -7,8 +8,8 @@ pub(super) const INSERT_PENDING: &str = r#"INSERT INTO pending_sign_in (digest, 
     SELECT $2, id, tokens_not_before, $4 FROM "user"
     WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#;
 
-/// Ends the pending sign-ins of the user that have expired, and the oldest for which there is no room beside the new
-/// one with the digest `$2`.
+/// Deletes the expired pending sign-ins of the user `$1`. Of the others, keeps the new one, which has the digest `$2`,
+/// and the `$4` newest ones beside it.
 pub(super) const END_PENDING: &str =
     "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
     AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in

@@ -4,19 +4,21 @@ use super::encoding::encode_seconds;
 use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
-/// Sets a new `tokens_not_before`, which is always greater. [`push_revocation_times`] appends the times `soon` and
-/// `latest`.
+/// Sets a `tokens_not_before` that is always greater than the old one. [`push_revocation_times`] appends the times
+/// `soon` and `latest`.
 pub(super) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
-/// Sets a new `tokens_not_before` as [`GROW`] does, but leaves a value that is later than every token.
+/// Sets a new `tokens_not_before` as [`GROW`] does, but keeps an old value that is later than the issue time of every
+/// possible token.
 pub(in crate::store) const REVOKE: &str =
     "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
     WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
-/// Sets a new `tokens_not_before` as [`GROW`] does, but lowers a value that is later than every token.
+/// Sets a new `tokens_not_before` as [`GROW`] does, but lowers an old value that is later than the issue time of every
+/// possible token.
 ///
-/// It also sets `tokens_marked_until`. So tokens from a clock that was ahead stay revoked, because they have no mark or
-/// an earlier one. The mark ends a day after the old value, because logins by that clock are dated at the old value or
-/// later.
+/// When it lowers the value, it also raises `tokens_marked_until`. So tokens from a clock that was ahead stay revoked,
+/// because they carry no mark or an earlier one. The new mark is at least a day after the old value, because that clock
+/// dates logins at the old value or later.
 pub(super) const LOWER: &str =
     "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
         THEN tokens_not_before + 1 ELSE soon END,
@@ -25,7 +27,7 @@ pub(super) const LOWER: &str =
         ELSE tokens_marked_until + 1 END";
 
 /// Appends the times of a revocation. `soon` is later than every token issued so far, and `latest` is the latest time
-/// at which any token can have been issued. The clock is read once, so that the two do not contradict each other.
+/// at which any token can have been issued. The clock is read once, so that both times are based on the same moment.
 pub(in crate::store) fn push_revocation_times(update: Statement) -> Statement {
     let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
     let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);

@@ -31,10 +31,10 @@ use rolegate_sql_store::{FollowUp, Statement, Timed};
 use rows::SELECT_SECOND_FACTOR;
 use serde::Serialize;
 
-/// Changes nothing of a user, but locks the row and returns it, so that other statements can follow in the transaction.
+/// Locks and returns the row of a user without changing it, so that other statements can follow in the transaction.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 
-/// The condition that the second factor was not turned on, and the tokens were not revoked, since the user was read.
+/// The condition that since the user was read, the second factor was not turned on, and the tokens were not revoked.
 const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
 
 const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
@@ -53,7 +53,7 @@ struct NewRecoveryCode {
     digest: String,
 }
 
-/// Continues a statement with the time of the database, as `now`.
+/// Continues a statement with a `FROM` that provides the time of the database as `now`, and with `WHERE`.
 fn push_from_clock(statement: Statement) -> Statement {
     statement
         .push(" FROM (SELECT ")
@@ -196,7 +196,8 @@ impl SecondFactorStore for SqlStore {
             .bind(user.id)
             .bind(encode_seconds(user.tokens_not_before))
             .bind(session);
-        // If the secret was replaced meanwhile, it differs from the one that the code was checked with.
+        // The condition on the secret refuses the update if another enrollment has replaced the secret since the code
+        // was checked.
         let update = push_revocation_times(set)
             .push(" WHERE id = $1")
             .push(UNCHANGED)

@@ -10,12 +10,13 @@ use rolegate_sql_store::{Database, Statement, Store, StoreStatus, TableRow, Time
 use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 
-/// The store in an SQL database. Uses and events wait here until they are written, after the requests that caused them.
+/// The store in an SQL database. Uses of credentials and events without a transaction wait in memory, and are written
+/// after the requests that caused them.
 pub(super) struct SqlStore {
     pub(super) database: Database,
-    /// Writes when tokens were used last.
+    /// Stores the times at which tokens were last used.
     pub(super) token_usage: Arc<UsageWriter>,
-    /// Writes when users logged in last.
+    /// Stores the times at which users last logged in.
     login_usage: Arc<UsageWriter>,
     pub(super) sealer: Sealer,
 }
@@ -37,7 +38,7 @@ impl SqlStore {
         }
     }
 
-    /// Reads the only row of a statement, if there is one, with the time of the database.
+    /// Returns the only row that a statement reads, and the time of the database; `None` if it reads no row.
     pub(super) async fn read_one<R: TableRow>(
         &self,
         select: Statement,

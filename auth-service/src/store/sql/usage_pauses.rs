@@ -1,13 +1,14 @@
-//! Statements about usage pauses: times during which no process could store uses.
+//! Statements about usage pauses, which are periods during which no process could store uses.
 
 use super::encoding::{decode_seconds, encode_seconds};
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause};
 use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 
-/// How long a pause is kept, in seconds: the longest possible `SESSION_IDLE_SECONDS`.
+/// The time for which a pause is kept, in seconds. It is the maximum of the setting `SESSION_IDLE_SECONDS`, so an older
+/// pause cannot affect any session.
 const PAUSE_TTL: i64 = 31_536_000;
 
-/// The maximum number of pauses that count. These are the latest ones.
+/// The maximum number of pauses that are read. Only the latest ones count.
 const MAX_PAUSES: i64 = 1000;
 
 impl TableRow for UsagePause {
@@ -19,7 +20,8 @@ impl TableRow for UsagePause {
     }
 }
 
-/// Reads the pauses that are over, at most the latest [`MAX_PAUSES`]. A row with a negative time is not a pause.
+/// Returns the pauses that are over, the latest first and at most [`MAX_PAUSES`]. Skips rows with a negative time,
+/// which no clock can have stored.
 pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, StoreError> {
     let select = database
         .statement(
@@ -30,8 +32,8 @@ pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, 
     database.read(select).await
 }
 
-/// Returns the statements that record a pause which ends now. They replace the pauses within it, which other processes
-/// have recorded.
+/// Returns the statements that store a pause from `began` until now. They also delete the pauses within that period,
+/// which this or other processes have stored before.
 pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     let began = encode_seconds(began);
     let forget = database
@@ -46,8 +48,7 @@ pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     [forget, insert]
 }
 
-/// Returns the statement that deletes pauses which do not count: those that are too old, and those from a clock that
-/// was ahead.
+/// Returns the statement that deletes the pauses that are too old to count, and those from a clock that was ahead.
 pub(super) fn forget_pauses(database: &Database) -> Statement {
     database
         .statement("DELETE FROM usage_pause WHERE ended < ")

@@ -1,7 +1,9 @@
-//! Writes when tokens and passwords were last used: `last_used_at` of opaque tokens, and `last_login_at` of users.
+//! Stores the times at which tokens and passwords were last used: `last_used_at` of opaque tokens, and `last_login_at`
+//! of users.
 //!
-//! Uses are collected in memory and written together once a minute. Each process of the service also stores that it
-//! could write. While it cannot, a session that seems unused may be in use at another process: see `usage_pause`.
+//! Uses are collected in memory and written together once a minute. Each process of the service also stores the time of
+//! its last successful write. While a process cannot write, a session that seems unused may be in use at another
+//! process: see `usage_pause`.
 
 use super::{
     encoding::encode_seconds,
@@ -16,14 +18,14 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 const INTERVAL: Duration = Duration::from_mins(1);
-/// The interval after a failed write. It is short so that the pause is known soon after its end, even to a process that
-/// has just started.
+/// The interval after a failed write. It is short, so that the usage pause is stored soon after writes succeed again,
+/// and even a process that has just started can read it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// The maximum number of uses that one statement writes.
 const MAX_BATCH: usize = 1000;
 
-/// How many writes must succeed until an outage is over. By then, the other replicas have written the uses that they
-/// could not write before.
+/// The number of writes that must succeed before an outage counts as over. By then, the other replicas have written the
+/// uses that they could not write before.
 const SUCCESSES: u8 = 2;
 
 /// Limits how often a failure is logged, because failed writes are repeated every few seconds.
@@ -33,11 +35,11 @@ static FAILED: LogLimiter<UsageKind> = LogLimiter::silent_when_full(2, INTERVAL)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Process {
     Service,
-    /// A command, which uses no token and therefore does not store whether uses can be written.
+    /// A command, which uses no token and therefore does not store the time of its writes.
     Command,
 }
 
-/// Collects the uses of one kind that are not written yet, and writes them.
+/// Collects the uses of one kind in memory, and writes them to the database.
 #[derive(Debug)]
 pub(super) struct UsageWriter {
     kind: UsageKind,
@@ -49,15 +51,15 @@ pub(super) struct UsageWriter {
 struct Unwritten {
     /// The last use of each token, or the last login of each user, in Unix seconds by id.
     last: BTreeMap<i64, u64>,
-    /// When this process last stored that it could write uses, in Unix seconds.
+    /// The time of this process's last successful write, in Unix seconds; `None` if it has written nothing yet.
     written_at: Option<u64>,
     outage: Option<Outage>,
 }
 
-/// A time during which uses cannot be written, until several writes have succeeded again.
+/// An outage: uses cannot be written, or too few writes have succeeded since.
 #[derive(Clone, Copy, Debug)]
 struct Outage {
-    /// When uses could be written for the last time, in Unix seconds.
+    /// The time of the last successful write before the outage, in Unix seconds.
     since: u64,
     successes_left: u8,
 }
@@ -74,7 +76,7 @@ const USE_COLUMNS: [(&str, &str); 2] = [("used_id", "bigint"), ("used_at", "bigi
 
 /// The parts of the statements that write the uses of one kind.
 struct UsageStatements {
-    /// Selects the rows to lock. Their ids follow.
+    /// Selects the rows to lock. The condition on their ids is appended.
     lock: &'static str,
     update: &'static str,
     condition: &'static str,
@@ -108,7 +110,7 @@ impl UsageWriter {
         let database = database.clone();
         tokio::spawn(async move {
             let mut wait = match process {
-                // The first write comes at once, so that a process notices if it starts while nothing can be written.
+                // The first write comes at once, so that a process that starts during an outage notices the outage.
                 Process::Service => Duration::ZERO,
                 Process::Command => INTERVAL,
             };
@@ -136,24 +138,23 @@ impl UsageWriter {
         *last = at.max(*last);
     }
 
-    /// Returns the last use of this id that is not written yet, in Unix seconds.
+    /// Returns the time of the last use of this id that is not written yet, in Unix seconds.
     pub(super) fn unwritten(&self, id: i64) -> Option<u64> {
         self.unwritten.lock().last.get(&id).copied()
     }
 
-    /// Returns when uses could be written for the last time before the outage, in Unix seconds; `None` if there is no
-    /// outage.
+    /// Returns the time of the last successful write before the outage, in Unix seconds; `None` if there is no outage.
     pub(super) fn failing_since(&self) -> Option<u64> {
         self.unwritten.lock().outage.map(|outage| outage.since)
     }
 
-    /// Returns whether this writer also stores that uses can be written.
+    /// Returns whether this writer also stores the time of each successful write.
     fn reports_writes(&self) -> bool {
         self.kind == UsageKind::Token && self.process == Process::Service
     }
 
-    /// Writes the uses that were noted. In a service, the writer of tokens also stores that uses can be written. Uses
-    /// that cannot be written stay for the next time.
+    /// Writes the collected uses. In a service, the writer of tokens then also stores the time of this write, or begins
+    /// an outage if the write has failed. A failure is logged, and the uses are kept for the next write.
     pub(super) async fn write(&self, database: &Database) {
         let uses = self.uses();
         let mut result = Ok(());
@@ -188,7 +189,7 @@ impl UsageWriter {
         self.unwritten.lock().last.iter().map(new_use).collect()
     }
 
-    /// Forgets uses that were written, unless there was a later one meanwhile.
+    /// Removes written uses from memory, unless a later use of the same id was added meanwhile.
     fn forget(&self, written: &[Use]) {
         self.unwritten
             .lock()
@@ -196,8 +197,8 @@ impl UsageWriter {
             .retain(|id, at| written.binary_search(&new_use((id, at))).is_err());
     }
 
-    /// Stores that uses could be written now. During an outage, also stores the pause that ends now, or that an earlier
-    /// success has ended.
+    /// Stores the time of this successful write. During an outage, also stores the pause from the beginning of the
+    /// outage until now, in place of the one that an earlier success stored.
     async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
         let record = database
             .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")
@@ -206,7 +207,8 @@ impl UsageWriter {
                 ") ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
                 RETURNING written_at",
             );
-        // No row has this id. The update fails if the table of the uses is locked or cannot be written.
+        // This update changes no row, because no row has this id. It tests the table of the uses, because it fails if
+        // the table is locked or cannot be written.
         let touch = "UPDATE api_key SET last_used_at = last_used_at WHERE id = -1";
         let mut then = vec![database.statement(touch), forget_pauses(database)];
         if let Some(since) = self.failing_since() {
@@ -225,8 +227,9 @@ impl UsageWriter {
         Ok(())
     }
 
-    /// Notes that uses cannot be written. The outage begins when this process could last write them. For a process that
-    /// has written nothing yet, it begins when any process could last write them.
+    /// Begins or prolongs an outage, because uses cannot be written. Does nothing if this writer does not store the
+    /// time of its writes. The outage counts from the last successful write of this process or, if this process has
+    /// written nothing yet, of any process.
     pub(super) async fn note_failure(&self, database: &Database) {
         if !self.reports_writes() {
             return;
@@ -235,7 +238,7 @@ impl UsageWriter {
             Some(since) => Some(since),
             None => stored_write(database).await,
         };
-        // If that time cannot be read, sessions cannot be read either, so none is considered idle.
+        // If the time of the last write cannot be read, sessions cannot be read either, so none is considered idle.
         let Some(since) = since else { return };
         self.unwritten.lock().outage = Some(Outage {
             since,
@@ -243,7 +246,8 @@ impl UsageWriter {
         });
     }
 
-    /// Returns when this process could write uses for the last time before the outage, as far as it knows.
+    /// Returns the time of this process's last successful write before the outage; `None` if it has written nothing
+    /// yet.
     fn last_write(&self) -> Option<u64> {
         let unwritten = self.unwritten.lock();
         match unwritten.outage {
@@ -281,7 +285,7 @@ fn new_use((id, at): (&i64, &u64)) -> Use {
     }
 }
 
-/// Returns when any process last stored that it could write uses.
+/// Returns the time of the last successful write of any process; `None` if it cannot be read.
 async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
     let written_at: i64 = database.read(select).await.ok()?.pop()?;

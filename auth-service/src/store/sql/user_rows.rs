@@ -53,8 +53,8 @@ impl TableRow for Credentials {
     }
 }
 
-/// Returns the user whom a write has changed. If the write has returned no row, there is no such user, or a condition
-/// of the write did not hold.
+/// Returns the user whom a write has changed. Fails if the write returned no row, because then the user does not exist,
+/// or a condition of the write did not hold.
 pub(super) fn changed_user(mut rows: Vec<User>) -> Result<User, WriteError> {
     rows.pop().ok_or(WriteError::UserNotFound)
 }

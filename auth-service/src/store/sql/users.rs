@@ -261,7 +261,7 @@ impl UserStore for SqlStore {
             .statement(SET_PASSWORD)
             .push(HASH_PREFIX)
             .push("$2, ")
-            // The value always grows, because it also identifies the version of the password.
+            // `tokens_not_before` always grows, because it also identifies the version of the password.
             .push(GROW)
             .bind(id)
             .bind(hash.expose_secret());
@@ -270,7 +270,7 @@ impl UserStore for SqlStore {
         let mut then = self.end_sessions(id, writer.session_id());
         then.push(self.end_link(id));
         let follow_up = self.record_users(write, then);
-        // The lock lets the second of two simultaneous uses of a link find it used.
+        // Because of the lock, the second of two simultaneous uses of a link finds that the link is already used.
         changed_user(if writer.link_digest().is_some() {
             self.write_locked(id, update, follow_up).await?
         } else {

@@ -1,4 +1,4 @@
-//! Inserts opaque tokens, if the condition of the writer holds and there is room for them.
+//! Inserts opaque tokens, if the condition of the writer holds and the limits allow them.
 
 use super::{
     rows::{RETURNING_TOKEN, last_use},
@@ -49,10 +49,10 @@ const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefi
                 SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
                     expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
 
-/// Makes room for the sessions that were just inserted for the user `$1`.
+/// Deletes sessions of the user `$1` to make room for the ones that were just inserted.
 ///
-/// It ends the sessions that have expired at the time `$2`, and those that have been idle longest, so that `$3` are
-/// left. The `$4` new sessions stay. The `LIMIT` is there because SQLite accepts no `OFFSET` without one.
+/// It deletes the sessions that have expired at the time `$2`, and those that have been idle longest, so that at most
+/// `$3` are left. The `$4` new sessions stay. SQLite requires the `LIMIT` before the `OFFSET`.
 const MAKE_ROOM: &str = concat!(
     "DELETE FROM api_key WHERE session_user_id = $1 AND (expires_at <= $2
         OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $4)
@@ -66,7 +66,7 @@ struct NewTokens {
     tokens: Vec<NewToken>,
     user_id: i64,
     kind: TokenKind,
-    /// When the tokens were created, in Unix seconds.
+    /// The time at which the tokens were created, in Unix seconds.
     created_at: u64,
 }
 
@@ -120,9 +120,10 @@ impl SqlStore {
         })
     }
 
-    /// Returns the statement that inserts the tokens if there is room for them and the condition of the writer holds.
+    /// Returns the statement that inserts the tokens if the limits allow them and the condition of the writer holds.
     ///
-    /// It is a statement of its own after the lock, because it counts what earlier transactions have committed.
+    /// It runs after the lock and as a separate statement, so that it counts the tokens that earlier transactions have
+    /// committed.
     fn insert_if_allowed(&self, new: &NewTokens, writer: &Writer) -> Statement {
         let rows: Vec<Value> = new.tokens.iter().map(new_row).collect();
         let key_user_id = match new.kind {
@@ -155,8 +156,8 @@ impl SqlStore {
         insert.push(RETURNING_TOKEN)
     }
 
-    /// Returns the statements that follow the insert. They count the tokens as additions, end the pending sign-in that
-    /// was completed, and end sessions for which there is no room.
+    /// Returns the statements that follow the insert. They count the tokens as additions, delete the pending sign-in
+    /// that was completed, and delete old sessions beyond the limit.
     fn statements_after_insert(&self, new: &NewTokens, writer: &Writer) -> Vec<Statement> {
         let mut statements = Vec::new();
         for _ in &new.tokens {
@@ -182,7 +183,7 @@ impl SqlStore {
         statements
     }
 
-    /// Fails if this session has ended.
+    /// Fails with [`WriteError::UserNotFound`] if this session has ended.
     async fn require_session(&self, session_id: i64) -> Result<(), WriteError> {
         let session = self
             .database

@@ -77,8 +77,8 @@ impl TableRow for TokenBearer {
     }
 }
 
-/// Decodes the highest role that a token grants. A role that cannot be read is an error, because the key would grant
-/// more without it.
+/// Decodes the highest role that a token grants. A role that cannot be read is an error, because a key without a role
+/// grants the full role of its user.
 fn decode_role(stored: Option<String>) -> sqlx::Result<Option<Role>> {
     stored
         .map(|role| role.parse())

@@ -1,4 +1,5 @@
-//! Statements that end or keep the tokens of a user, in the transaction that changes the user.
+//! Statements that end the sessions of a user or keep them valid, and that rename the creator of API keys. They run in
+//! the transaction that changes the user.
 
 use crate::store::{
     Rename,
@@ -6,19 +7,20 @@ use crate::store::{
 };
 use rolegate_sql_store::Statement;
 
-/// Ends the sessions of the user `$1`. If `$2` is given, that session stays, and so does the other one of its sign-in.
+/// Deletes the sessions of the user `$1`. If `$2` is not null, the session with this id stays, and so does the other
+/// session of its sign-in.
 const END_SESSIONS: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
             OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))";
 
-/// Keeps the session `$2` and the other one of its sign-in valid, by giving them the new `tokens_not_before` of the
+/// Keeps the session `$2` and the other session of its sign-in valid, by giving them the new `tokens_not_before` of the
 /// user `$1`.
 const KEEP_SESSION: &str = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1
                 AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#;
 
-/// Keeps the valid sessions of the user `$1` valid. Their `not_before` was `$2`, and becomes the new
-/// `tokens_not_before`.
+/// Keeps the valid sessions of the user `$1` valid by changing their `not_before` from `$2`, the old
+/// `tokens_not_before` of the user, to the new one.
 const CONTINUE_SESSIONS: &str = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1 AND not_before = $2"#;

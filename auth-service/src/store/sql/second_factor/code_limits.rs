@@ -1,9 +1,10 @@
-//! The limits of wrong codes, as parts of statements. A code counts only while its limit accepts codes.
+//! Parts of statements that enforce the limits on wrong codes. A code is accepted, and a wrong one is counted, only
+//! while its limit accepts codes.
 
 use crate::store::second_factor::{CodeLimit, CodePurpose, WRONG_CODES_WINDOW};
 use rolegate_sql_store::Statement;
 
-/// The columns of a limit of wrong codes.
+/// The columns in which a limit on wrong codes is stored.
 pub(super) struct LimitColumns {
     pub(super) count: &'static str,
     pub(super) since: &'static str,
@@ -32,7 +33,7 @@ impl LimitColumns {
     }
 
     /// Continues a statement with the condition that the window of the wrong codes is over at `now`. A window that
-    /// began far in the future is also over, because its clock was ahead.
+    /// began far in the future also counts as over, because it comes from a clock that was ahead.
     pub(super) fn push_is_over(&self, statement: Statement) -> Statement {
         statement
             .push("abs(now - ")
