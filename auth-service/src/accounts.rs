@@ -1,11 +1,11 @@
-//! The use cases of auth-service. They have all rules, know neither tonic nor SQL, and fail with
+//! The use cases of auth-service. They contain all rules, know neither tonic nor SQL, and fail with
 //! `AccountError`.
 //!
 //! A request becomes a method of `Accounts`. The method authorizes the actor, checks the arguments,
 //! and reads or writes through the trait `UserStore`. A change runs as a `write::Write`, whose
 //! transaction also records it.
 //!
-//! - `service` has `Accounts`, the state that all use cases share; `error` has their error.
+//! - `service` defines `Accounts`, the state that all use cases share; `error` defines their error.
 //! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a request
 //!   needs, and `roles` which roles have an effect.
 //! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and the

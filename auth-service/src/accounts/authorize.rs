@@ -1,9 +1,8 @@
-//! Decides whether the bearer of an access token, a session or an API key may do what a request
-//! asks for.
+//! Decides whether the bearer of an access token, a session or an API key may make a request.
 //!
 //! A credential is first parsed here, without the database. Then the stored user or token is read,
-//! alone or by `batch` together with those of other requests. Last, `admission` checks the
-//! credential against what was read, and the role against the requirement.
+//! either alone or, in `batch`, together with those of other requests. Last, `admission` checks the
+//! credential against the stored row, and the role against the requirement.
 
 mod admission;
 mod batch;
@@ -28,13 +27,13 @@ pub(crate) enum TokenSource {
     Cookie,
 }
 
-/// A parsed credential that may be valid. An opaque token can also be malformed, and is then
-/// refused like an unknown one.
+/// A credential that was parsed and may be valid. A malformed opaque token is kept without a
+/// digest, so that it is refused like an unknown one.
 enum Credential {
     AccessToken(VerifiedToken),
     Opaque {
         token: PresentedToken,
-        /// The digest by which the token is found; `None` if the token is malformed.
+        /// The digest that identifies the token in the database; `None` if the token is malformed.
         digest: Option<String>,
     },
 }
@@ -44,8 +43,8 @@ enum Credential {
 struct PresentedToken {
     kind: TokenKind,
     source: TokenSource,
-    /// True if the token came in a cookie and may also be good as a bearer token. Only a session
-    /// with the prefix for domains is certain not to be.
+    /// True if the token came in a cookie, and the store may still accept it as a bearer token,
+    /// too. Only the prefix of a session for a domain rules that out.
     may_be_unrestricted: bool,
 }
 
@@ -53,11 +52,12 @@ impl Accounts {
     /// Decides whether the bearer of this credential meets the requirement, and returns the bearer
     /// with the stored role.
     ///
-    /// It checks in this order that the token is valid at the time of the database, the user exists
-    /// and is not disabled, and the token was not revoked. Then it checks that the requirement
-    /// names only roles of this service, and that the stored role meets it. The `role` claim of an
-    /// access token is ignored. An API key has at most its own role. Whatever is wrong with a key
-    /// or a session, the error is the same: it is invalid.
+    /// It checks in this order that the token is valid at the time of the database, that the user
+    /// exists and is not disabled, and that the token was not revoked. Then it checks that the
+    /// requirement names only roles of this service, and that the stored role meets it. The `role`
+    /// claim of an access token is ignored. An API key has at most its own role. Every invalid API
+    /// key or session causes the same error, whether it is unknown, expired, revoked or of a
+    /// disabled user.
     pub(crate) fn authorize(
         &self,
         credential: &str,
@@ -66,7 +66,7 @@ impl Accounts {
         self.authorize_from(TokenSource::Bearer, credential, requirement)
     }
 
-    /// Does the same as [`Self::authorize`] with a credential that may be from a cookie.
+    /// Does the same as [`Self::authorize`] for a credential that was presented in `source`.
     pub(crate) async fn authorize_from(
         &self,
         source: TokenSource,
@@ -87,8 +87,8 @@ impl Accounts {
                 if token.may_be_unrestricted {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
                     if !unrestricted.is_empty() {
-                        // The future is boxed, because this is rare and would otherwise make the
-                        // future of every decision larger.
+                        // The future is boxed, because it is rarely needed and would otherwise make
+                        // the future of every decision larger.
                         Box::pin(self.restrict_to_cookies(&unrestricted)).await;
                     }
                 }
@@ -98,15 +98,16 @@ impl Accounts {
                 token,
                 digest: None,
             } => {
-                // A malformed token is refused in the same way as an unknown one, so it is counted
-                // and recorded like it.
+                // A malformed token takes the same path as an unknown one, so that both are counted
+                // and recorded in the same way.
                 let nothing_found = Timed { at: 0, value: None };
                 self.admit_opaque_token(token, nothing_found, &[], requirement)
             }
         }
     }
 
-    /// Does the same as [`Self::authorize`], and refuses an API key.
+    /// Does the same as [`Self::authorize`], but refuses API keys: only people may make the
+    /// request.
     pub(super) async fn authorize_person(
         &self,
         credential: &str,
@@ -120,10 +121,10 @@ impl Accounts {
         self.authorize(credential, &Requirement::admin()).await
     }
 
-    /// Finds out which kind of credential this is, and verifies the signature of an access token.
+    /// Detects the kind of a credential, and verifies an access token.
     ///
-    /// A cookie may hold a session and nothing else, and a session of a domain may be in a cookie
-    /// only. A token in a place where its kind is not allowed is treated as malformed.
+    /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
+    /// token in a place where its kind is not allowed is treated as malformed.
     fn parse_credential(
         &self,
         source: TokenSource,

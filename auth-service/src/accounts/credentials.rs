@@ -18,7 +18,7 @@ use secrecy::SecretString;
 use std::time::Instant;
 
 /// A username and a password to check. If one of them is malformed, they never match, but the check
-/// costs as much as any other.
+/// takes as long as any other, so that its time reveals nothing.
 pub(super) struct PresentedCredentials<'a> {
     pub(super) username: &'a str,
     has_valid_username: bool,
@@ -27,7 +27,7 @@ pub(super) struct PresentedCredentials<'a> {
     pub(super) origin: CallOrigin,
     /// The purpose of the check, as the audit log names it, such as `login`.
     pub(super) method: &'static str,
-    /// Set when a signed-in user re-enters the password to confirm a change.
+    /// True if a signed-in user re-enters the password to confirm a change.
     pub(super) confirms_change: bool,
 }
 
@@ -62,10 +62,12 @@ impl Accounts {
         Ok(self.reads.credentials.get(username).await?.value)
     }
 
-    /// Refuses a check if the client or the name is over its limit. It counts nothing.
+    /// Refuses the check of a password if the client or the name is over its limit. This does not
+    /// count as an attempt.
     ///
     /// It comes before all other work, so that refusals cost little in a flood. Over the limit,
-    /// even the correct password is refused, cached or not, so a guesser learns nothing.
+    /// even the correct password is refused, whether it is cached or not, so a guesser learns
+    /// nothing.
     pub(super) async fn check_limit(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -74,8 +76,7 @@ impl Accounts {
         let Err(exceeded) = self.login_limiter.check(presented.username, client) else {
             return Ok(());
         };
-        // The user is read only for the audit log, so a failed read changes nothing about the
-        // refusal.
+        // The user is read only for the audit log, so a failed read does not change the refusal.
         let stored = if exceeded.first_in_window {
             self.load_credentials(presented).await.ok().flatten()
         } else {
@@ -84,8 +85,8 @@ impl Accounts {
         Err(self.refuse_over_limit(exceeded, presented, stored.as_ref()))
     }
 
-    /// Counts a refused check. Only the first refusal of a window is recorded, because a flood of
-    /// refusals must not fill the log.
+    /// Counts a refused check, and returns its error. Only the first refusal of a window is
+    /// recorded, because a flood of refusals must not fill the log.
     fn refuse_over_limit(
         &self,
         exceeded: LimitExceeded,
@@ -105,9 +106,9 @@ impl Accounts {
     /// Checks the password against the stored hash, and records the sign-in, or the failure with
     /// its reason.
     ///
-    /// The check counts as an attempt, unless the password is correct or could not be checked. An
-    /// unknown user costs a hash, too, so that the time of the answer does not tell which names
-    /// exist.
+    /// The check counts as an attempt, unless the password is correct or could not be checked. For
+    /// an unknown user, a password is hashed all the same, so that the response time does not
+    /// reveal which names exist.
     pub(super) async fn check_hash_and_record(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -118,7 +119,7 @@ impl Accounts {
             .login_limiter
             .acquire(presented.username, client, Instant::now())
             .map_err(|exceeded| self.refuse_over_limit(exceeded, presented, stored))?;
-        // A disabled user is checked like an unknown one, with the same work.
+        // A disabled user is checked like an unknown one, so that both take the same time.
         let hash = stored
             .filter(|stored| !stored.user.disabled)
             .map(|stored| &stored.password_hash);
@@ -162,8 +163,8 @@ impl Accounts {
         self.record_login_failure(Some(user), method, reason);
     }
 
-    /// Replaces an outdated hash: one whose algorithm, cost or pepper is not the one of new hashes.
-    /// If the password has changed meanwhile, it stays.
+    /// Replaces an outdated hash, which has another algorithm, cost or pepper than new hashes. If
+    /// the password has changed since this hash was read, the new password's hash stays.
     ///
     /// This runs in the background, because the caller has already waited for one hash.
     pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {

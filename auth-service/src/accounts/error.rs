@@ -21,7 +21,7 @@ pub(crate) enum AccountError {
     },
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
-    /// A stream of changes cannot go on after this change, because its row was damaged.
+    /// A stream of changes cannot continue past this change, because its row was damaged.
     #[error("the change of revision {revision} cannot be read")]
     UnreadableChange { revision: i64 },
     /// The request is refused for now; it may be repeated after `retry_after`.
@@ -37,7 +37,7 @@ pub(crate) enum AccountError {
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// The message for people. Programs decide by the reason instead.
+/// Returns the message for people. Programs compare the reason instead.
 fn message(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
@@ -80,8 +80,8 @@ impl AccountError {
         Self::Internal(Box::new(cause))
     }
 
-    /// The error of a request for which there is no capacity now; it may be repeated after this
-    /// time.
+    /// Returns the error for a request that the service has no capacity for now. The client may
+    /// repeat the request after `retry_after`.
     pub(super) fn overloaded(retry_after: Duration) -> Self {
         Self::RetryLater {
             reason: Reason::Overloaded,
@@ -89,7 +89,7 @@ impl AccountError {
         }
     }
 
-    /// The error of an argument that breaks this rule.
+    /// Returns the error for an argument that breaks `rule`.
     pub(super) fn invalid(reason: Reason, rule: impl Into<Cow<'static, str>>) -> Self {
         Self::Invalid {
             reason,
@@ -97,13 +97,14 @@ impl AccountError {
         }
     }
 
-    /// The error of a request that breaks the contract.
+    /// Returns the error for a request that breaks the contract in a way that has no reason of its
+    /// own.
     pub(crate) fn invalid_request(rule: &'static str) -> Self {
         Self::invalid(Reason::RequestInvalid, rule)
     }
 
-    /// The error of a request for which the second factor would have to be in another state, such
-    /// as on instead of off.
+    /// Returns the error for a request that needs the second factor in another state, such as on
+    /// instead of off.
     pub(super) fn second_factor_state(state: &'static str) -> Self {
         Self::invalid(Reason::SecondFactorState, state)
     }
@@ -120,8 +121,8 @@ impl AccountError {
         }
     }
 
-    /// How long the client should wait before it repeats the request; `None` if repeating does not
-    /// help.
+    /// Returns how long the client should wait before it repeats the request; `None` if repeating
+    /// does not help.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RetryLater { retry_after, .. } => Some(*retry_after),

@@ -1,10 +1,10 @@
-//! The file with the generated password of the first admin, in which the operator finds it.
+//! The file in which the operator finds the generated password of the first admin.
 
 use rolegate_program::secret;
 use secrecy::SecretString;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// The file with the generated password of `admin`. There is no path if no password is generated.
+/// The file with the generated password of `admin`. The path is `None` if no password is generated.
 #[derive(Clone, Debug, Default)]
 pub struct InitialPassword {
     path: Option<Arc<PathBuf>>,
@@ -14,14 +14,14 @@ impl InitialPassword {
     /// The name of the file in `DATA_DIR`.
     pub const NAME: &str = "initial-admin-password";
 
-    /// Names the file, which need not exist.
+    /// Returns the file at `path`, which need not exist.
     pub fn in_file(path: PathBuf) -> Self {
         Self {
             path: Some(Arc::new(path)),
         }
     }
 
-    /// Reads the password; `None` if there is no file.
+    /// Reads the password; `None` if there is no path or no file.
     pub(super) fn read(&self) -> Option<io::Result<SecretString>> {
         match secret::read_file(self.path.as_deref()?) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -1,8 +1,8 @@
 //! Exchanges a username and a password for an access token.
 //!
-//! `check_password` checks the limit, asks the password engine for a slot, verifies the hash and
-//! reads the user again. The creation of sessions shares it. `login` then checks the code of a
-//! second factor, and issues the token.
+//! `check_password` checks the limit, acquires a slot of the password engine, verifies the hash and
+//! reads the user again; `session_creation` also calls it. `login` then checks the code of a second
+//! factor, and issues the token.
 
 use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
 use crate::{
@@ -18,11 +18,12 @@ use rolegate_telemetry::log_limiter::LogLimiter;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 
-/// Limits how often the warning about the clock is logged: a client can repeat a login that the
-/// clock refuses.
+/// Limits how often the warning about the clock is logged, because a client can repeat a login that
+/// fails because of the clock.
 static CLOCK_BEHIND: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(10));
 
-/// How often a waiting login checks whether the clock has reached the time of the last revocation.
+/// The interval at which a waiting login checks whether the clock has reached the time of the last
+/// revocation.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An access token from a login, and its user.
@@ -41,10 +42,11 @@ pub(super) struct PasswordLogin {
 }
 
 impl Accounts {
-    /// Issues an access token to the user with this name. The password must be correct, and so must
-    /// the code of a user with a second factor.
+    /// Issues an access token to the user with this name. The password must be correct and, if the
+    /// user has a second factor, the code as well.
     ///
-    /// It always runs bcrypt, because the cache of verified passwords is for HTTP Basic only.
+    /// The password is always hashed, because the cache of verified passwords is for HTTP Basic
+    /// only.
     pub(crate) async fn login(
         &self,
         username: &str,
@@ -76,14 +78,15 @@ impl Accounts {
         })
     }
 
-    /// Checks a password, and reads its user again after the check.
+    /// Checks the limit and the password, and reads the user again after the check. It records the
+    /// outcome, and waits until a token can be issued.
     pub(super) async fn check_password(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<PasswordLogin, AccountError> {
         let origin = presented.origin;
         self.check_limit(presented).await?;
-        // The engine is asked before the query, so that refusals are cheap in a flood.
+        // The slot is acquired before the query, so that refusals are cheap in a flood.
         let slot = self.hasher.admit(origin).await?;
         let stored = self.load_credentials(presented).await?;
         let verification = self
@@ -110,8 +113,8 @@ impl Accounts {
     /// Waits until a token can be issued to the user, and returns the user as stored then.
     ///
     /// Usually it returns at once. Only after dozens of revocations in a row is `tokens_not_before`
-    /// so far ahead that a login waits a few seconds. The user is read again and again, so changes
-    /// during the wait count.
+    /// so far ahead that a login waits a few seconds. The user is read again in each round, so
+    /// changes during the wait take effect. Fails if the deadline comes first.
     async fn wait_to_issue(
         &self,
         checked: &Credentials,
@@ -135,8 +138,8 @@ impl Accounts {
         }
     }
 
-    /// Reads the user again. Fails if, since these credentials were read, the password was changed
-    /// or the user was deleted or disabled.
+    /// Reads the user again. Fails if the password was changed, or the user was deleted or
+    /// disabled, since these credentials were read.
     async fn reload_user(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
         let Timed { at, value } = self.reads.users.get(checked.user.id).await?;
         let user = value
@@ -145,8 +148,8 @@ impl Accounts {
         if user.tokens_not_before == checked.user.tokens_not_before {
             return Ok(Timed { at, value: user });
         }
-        // A logout elsewhere also moves `tokens_not_before`, and is no reason to refuse the correct
-        // password. So the hash decides.
+        // A logout on another device also moves `tokens_not_before`, but must not fail this login.
+        // So the stored hashes are compared.
         let Timed { at, value } = self.reads.credentials.get(user.username).await?;
         let stored = value.ok_or(Reason::CredentialsInvalid)?;
         let has_same_hash =

@@ -20,7 +20,7 @@ use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{io, time::Instant};
 
-/// The reason in the record when no such link is stored: the token is malformed, was used or
+/// The recorded reason for refusing a token that no stored link has: it is malformed, was used or
 /// replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
@@ -44,8 +44,8 @@ pub(crate) struct UserWithLink {
 }
 
 impl UserWithLink {
-    /// Generates a user with a link that begins at this time, in Unix seconds. Fails only if the
-    /// system has no randomness.
+    /// Generates a user without a password, and a link that is valid from `now`, in Unix seconds.
+    /// Fails only if the system provides no random bytes.
     pub(crate) fn generate(username: &str, role: Role, now: u64) -> io::Result<Self> {
         let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
         let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
@@ -65,7 +65,7 @@ impl Accounts {
     /// Creates a link for another user, which replaces an earlier link of that user.
     ///
     /// The link gives access to the account, so the rules are those for setting a password: the
-    /// actor must be an admin, a person and not the user.
+    /// actor must be another user than the link's, must be an admin, and must not use an API key.
     pub(crate) async fn create_password_link(
         &self,
         credential: &str,
@@ -90,8 +90,8 @@ impl Accounts {
         Ok(PasswordLink { token, expires_at })
     }
 
-    /// Finds a link that may be used, without using it up. A token that belongs to no such link
-    /// counts towards a limit of the client's address.
+    /// Returns the link with this token if it may be used, and does not use it up. Any other token
+    /// is recorded as refused, and counts towards a limit of the client's address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,
@@ -113,8 +113,8 @@ impl Accounts {
         let Some(digest) = password_link_digest(token) else {
             return Err(self.refuse_link(None, UNKNOWN));
         };
-        // A refused link costs one read whatever the reason is, so the time of the answer does not
-        // tell the reason.
+        // Every well-formed token costs one read, so the response time does not reveal why a link
+        // is refused.
         let found = self.store.password_link(&digest).await?;
         let Some(stored) = found.value else {
             return Err(self.refuse_link(None, UNKNOWN));
@@ -126,7 +126,8 @@ impl Accounts {
         Ok(FoundLink { digest, stored })
     }
 
-    /// Sets the password of the link's user, and uses the link up.
+    /// Sets the password of the user of the link with this token, and uses the link up. Returns the
+    /// user.
     pub(crate) async fn redeem_password_link(
         &self,
         token: &str,
@@ -151,7 +152,8 @@ impl Accounts {
         }
     }
 
-    /// Records the refusal of a link with its reason, which the client does not learn.
+    /// Records why a link is refused, and returns an error that does not reveal the reason to the
+    /// client.
     fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
         self.record_link_refusal(user, reason);
         Reason::LinkInvalid.into()

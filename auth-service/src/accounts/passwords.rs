@@ -19,12 +19,12 @@ use std::{ops::RangeInclusive, time::Instant};
 /// The stored credentials of a user who has confirmed a change by entering the current password.
 pub(super) struct ConfirmedPassword {
     pub(super) stored: Credentials,
-    /// The client's place in the password engine, which is held for the hash of the new password.
+    /// The client's slot in the password engine, which is kept for hashing the new password.
     _slot: ClientSlot,
 }
 
 impl Accounts {
-    /// The lengths in bytes that a new password may have.
+    /// Returns the lengths, in bytes, that a new password may have.
     pub(crate) fn password_lengths(&self) -> RangeInclusive<usize> {
         self.policy.passwords.lengths()
     }
@@ -33,8 +33,9 @@ impl Accounts {
     /// tokens and sessions, except for the session that was presented.
     ///
     /// The new password is checked against the rules first, because that needs no hash. The check
-    /// of the current password counts as a login attempt, so that a stolen token does not get
-    /// around the rate limit. An API key is refused: it acts for a program, which has no password.
+    /// of the current password counts as a login attempt, so that a stolen token does not help to
+    /// get around the rate limit. An API key is refused, because it acts for a program, which has
+    /// no password.
     pub(crate) async fn change_password(
         &self,
         credential: &str,
@@ -64,7 +65,8 @@ impl Accounts {
             .await
     }
 
-    /// Checks the current password, by which a user confirms a change.
+    /// Checks the current password that a user enters to confirm a change. The check is limited and
+    /// recorded like a login.
     pub(super) async fn confirm_password(
         &self,
         user: &User,
@@ -76,7 +78,7 @@ impl Accounts {
         presented.confirms_change = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
-        // The user may have been deleted, and another user may have registered the name since.
+        // The user may have been deleted since, and another user may have registered the name.
         let stored = self
             .load_credentials(&presented)
             .await?
@@ -119,7 +121,8 @@ impl Accounts {
             .await
     }
 
-    /// Authorizes an admin to give another user a password, or a link to choose one.
+    /// Authorizes an admin to set another user's password, or to create a link at which that user
+    /// chooses one. Returns the admin.
     pub(super) async fn authorize_password_for(
         &self,
         user_id: i64,
@@ -130,14 +133,14 @@ impl Accounts {
             .authorize_person(credential, &Requirement::admin())
             .await?;
         if user_id == actor.user.id {
-            // Admins change their own password with the current one. Otherwise a stolen token could
-            // take over the account.
+            // Admins change their own password with the current one. Otherwise the thief of a token
+            // could take over the account.
             return Err(Reason::OwnPassword.into());
         }
         Ok(actor)
     }
 
-    /// Refuses a password from an admin if the settings allow admins only to create links.
+    /// Fails if the settings allow admins only to create password links, not to set passwords.
     pub(super) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
         if self.policy.admins_set_passwords {
             return Ok(());
@@ -145,8 +148,9 @@ impl Accounts {
         Err(Reason::PasswordLinkRequired.into())
     }
 
-    /// Replaces the stored hash of a password. Entries of the Basic cache for the old hash no
-    /// longer match after that.
+    /// Replaces the stored hash of a password, and logs the change. Afterwards, entries of the
+    /// Basic cache for the old hash no longer match. If the user is `admin`, the file with the
+    /// initial password is removed.
     pub(super) async fn replace_password(
         &self,
         user_id: i64,

@@ -1,7 +1,7 @@
-//! Limits login failures, registrations and bad password links per client address.
+//! Limits failed logins, registrations and invalid password links per client address.
 //!
 //! An attempt is acquired before the password is hashed. It is refunded if the password is correct
-//! or was not checked. So guesses that run at the same time count like guesses one after the other.
+//! or was not checked. So concurrent guesses count like guesses one after the other.
 //!
 //! An attempt counts in several windows: for the username at the address, and for the address. A
 //! failed login also counts for the username at all addresses where its user never logged in. It
@@ -9,7 +9,7 @@
 //! first attempt. A lockout therefore lasts at most a minute, and does not affect users at
 //! addresses where they have logged in before.
 //!
-//! `windows` has the counters. Each replica counts separately.
+//! `windows` contains the counters. Each replica counts separately.
 
 #[cfg(test)]
 mod tests;
@@ -35,17 +35,17 @@ pub(crate) use windows::LimitExceeded;
 /// Multiplies the limit for a whole address, because many users can share one. The limit for a
 /// username over all addresses gets the same factor.
 const SHARED_FACTOR: u32 = 15;
-/// How many pairs of a user and an address with a login are remembered.
+/// The maximum number of remembered logins, each a pair of a username and an address.
 const MAX_KNOWN_LOGINS: u64 = 100_000;
 const KNOWN_LOGIN_TTL: Duration = Duration::from_hours(30 * 24);
 
 pub(crate) struct RateLimiter {
-    /// The attempts per minute for a username at an address; `None` for no limit.
+    /// The maximum number of attempts per minute for a username at an address; `None` for no limit.
     limit: Option<NonZero<u32>>,
-    /// True if a username is also limited over all addresses.
+    /// True if attempts for a username are also limited over all addresses.
     limits_names: bool,
     windows: Mutex<Windows>,
-    /// False while no window is full. [`RateLimiter::check`] then returns at once.
+    /// False if no window is full; [`RateLimiter::check`] then returns at once, without a lock.
     has_full_window: AtomicBool,
     /// The addresses at which each user has logged in.
     known_logins: Cache<NameAtAddress, ()>,
@@ -59,7 +59,7 @@ struct NameAtAddress {
 }
 
 /// A counted attempt. It stays counted when dropped, so that a client cannot undo a guess by
-/// cancelling the request.
+/// canceling the request.
 #[must_use = "refund an attempt that succeeded or was not made"]
 pub(crate) struct Attempt {
     limiter: Arc<RateLimiter>,
@@ -69,14 +69,14 @@ pub(crate) struct Attempt {
 }
 
 impl RateLimiter {
-    /// Limits attempts per minute: to `limit` for a username at an address, and to 15 times that
-    /// for an address. 0 means no limit.
+    /// Creates a limiter that allows `limit` attempts per minute for a username at an address, and
+    /// 15 times as many for an address. 0 means no limit.
     pub(crate) fn per_address(limit: u32) -> Arc<Self> {
         Arc::new(Self::new(limit, false))
     }
 
-    /// Limits the same, and also a username over all addresses where its user never logged in, to
-    /// 15 times `limit`.
+    /// Creates a limiter like [`Self::per_address`] that also limits the attempts for a username to
+    /// 15 times `limit`, over all addresses where its user never logged in.
     pub(crate) fn per_address_and_name(limit: u32) -> Arc<Self> {
         Arc::new(Self::new(limit, true))
     }
@@ -94,7 +94,7 @@ impl RateLimiter {
         }
     }
 
-    /// Refuses an attempt that [`Self::acquire`] would refuse, and counts nothing.
+    /// Fails if [`Self::acquire`] would refuse an attempt. It counts no attempt.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
         match self.refusal(username, client, Instant::now, CheckMode::Refuse) {
             Some(exceeded) => Err(exceeded),
@@ -102,8 +102,8 @@ impl RateLimiter {
         }
     }
 
-    /// Returns true if [`Self::check`] would refuse. The next refusal of `check` still counts as
-    /// the first in its window.
+    /// Returns true if [`Self::check`] would fail. Unlike `check`, it changes nothing, so the next
+    /// refusal can still count as the first in its window.
     pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
         self.refusal(username, client, Instant::now, CheckMode::Peek)
             .is_some()

@@ -2,7 +2,7 @@
 
 use rolegate_proto::{Reason, Role};
 
-/// The condition that a user must meet.
+/// The condition that a user must meet to make a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Requirement {
     /// Every user with a valid credential meets it.
@@ -16,8 +16,8 @@ impl Requirement {
         Self::Roles(vec![Role::ADMIN])
     }
 
-    /// The requirement for acting on a user. Only an admin may act on the user with this id.
-    /// Without an id, users act on themselves, and any valid credential is enough.
+    /// Returns the requirement for acting on a user. With an id, only an admin may act on that
+    /// user. Without an id, users act on themselves, and any valid credential is enough.
     pub(super) fn to_act_on(user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::admin(),
@@ -32,8 +32,8 @@ impl Requirement {
         }
     }
 
-    /// The reason for refusing a user. If the ineffective role would meet the requirement, the user
-    /// lacks only the second factor that this role needs.
+    /// Returns the reason for refusing a user. If the ineffective role would meet the requirement,
+    /// the user lacks only the second factor that this role needs.
     pub(crate) fn refusal(&self, ineffective_role: Option<Role>) -> Reason {
         match ineffective_role {
             Some(role) if self.admits(role) => Reason::SecondFactorRequired,

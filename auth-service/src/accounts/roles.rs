@@ -6,8 +6,7 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use std::mem;
 
 impl Accounts {
-    /// Rejects a requirement that names a role which this service does not have: no user could meet
-    /// it.
+    /// Rejects a requirement that names an unknown role, because no user can have that role.
     pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
         if required.iter().all(|role| self.policy.roles.contains(role)) {
             return Ok(());
@@ -17,7 +16,7 @@ impl Accounts {
         ))
     }
 
-    /// Rejects the role in a request if it is malformed or this service does not have it.
+    /// Rejects the role in a request if its name is malformed or the settings do not contain it.
     pub(super) fn require_known_role(
         &self,
         role: Result<Role, UnknownRole>,
@@ -28,8 +27,9 @@ impl Accounts {
         }
     }
 
-    /// Replaces a role that has no effect by `user`, and returns it. A role has no effect if the
-    /// settings do not name it, or if it needs a second factor that the user does not have.
+    /// Replaces a role that has no effect by `user`, and returns the replaced role. A role has no
+    /// effect if the settings do not name it, or if it needs a second factor that the user does not
+    /// have.
     pub(super) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
         if is_known && !self.policy.second_factor.is_required_but_missing(user) {

@@ -1,7 +1,7 @@
 //! Enrolls users in a second factor, turns it on and off, and shows its status.
 //!
 //! `begin_second_factor` stores a secret and recovery codes. `turn_on_second_factor` checks a first
-//! code, and only from then on do logins ask for one. `codes` checks codes at sign-ins and before
+//! code; only after that do logins require a code. `codes` checks codes at sign-ins and before
 //! changes, and limits wrong ones.
 
 mod codes;
@@ -23,24 +23,26 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::{mem, sync::Arc, time::Instant};
 
-/// The limit of wrong codes while a second factor is turned on.
+/// The limit for wrong codes when a user turns on a second factor.
 ///
-/// Recovery codes cannot turn it on, because they do not prove that the user has set up the device.
+/// Recovery codes cannot turn one on, because they do not prove that the user has set up the
+/// device.
 const TURN_ON_LIMIT: CodeLimit = CodeLimit::OneTime(CodePurpose::Confirmation);
 
 /// The status of a second factor, as its user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SecondFactorStatus {
     pub(crate) is_on: bool,
-    /// How many recovery codes are left.
+    /// The number of unused recovery codes.
     pub(crate) recovery_codes: i64,
 }
 
 impl Accounts {
     /// Starts enrolling a second factor for the bearer, who must present the current password.
+    /// Returns the secret and the recovery codes.
     ///
-    /// It replaces an enrollment that was not finished. Logins do not ask for a code until the
-    /// second factor is turned on.
+    /// It replaces an enrollment that was not finished. Logins require no code until the second
+    /// factor is turned on.
     pub(crate) async fn begin_second_factor(
         &self,
         credential: &str,
@@ -71,10 +73,10 @@ impl Accounts {
         Ok((enrolment, user))
     }
 
-    /// Turns on the bearer's second factor by a code, and ends every token and session, because
-    /// they were created without a code.
+    /// Turns on the bearer's second factor if the code is right. Revokes the bearer's tokens and
+    /// sessions, because they were created without a code.
     ///
-    /// The bearer's own session stays, with the other session of the same sign-in, because the
+    /// The presented session and the other session of the same sign-in stay valid, because the
     /// bearer has now presented a code.
     pub(crate) async fn turn_on_second_factor(
         &self,
@@ -114,8 +116,8 @@ impl Accounts {
         .await
     }
 
-    /// Turns off the bearer's own second factor by a code. With an id, an admin turns off the
-    /// second factor of that user, without a code.
+    /// Turns off the bearer's own second factor if the code is right. With a user id, an admin
+    /// turns off the second factor of that user, without a code.
     pub(crate) async fn turn_off_second_factor(
         &self,
         credential: &str,

@@ -1,4 +1,4 @@
-//! Creates the user `admin` at the start, unless it exists.
+//! Creates the user `admin` when the service starts, unless that user exists.
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
@@ -16,9 +16,9 @@ use std::{error::Error, io, path::PathBuf, time::Duration};
 
 pub(crate) const ADMIN_USERNAME: &str = "admin";
 
-/// Enough time for one hash of the highest cost on a slow machine.
+/// The deadline for hashing the password, which is enough for the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
-/// How long the start waits for the check of the file with the initial password.
+/// The deadline for checking at the start whether the file with the initial password is outdated.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where the password of the first admin comes from.
@@ -34,7 +34,7 @@ pub enum AdminPassword {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
-    /// The password is missing or breaks a rule; the text says which.
+    /// The password is missing or breaks a rule, which the text names.
     #[error("{0}")]
     Password(String),
     #[error("the generated admin password cannot be written to {}", path.display())]
@@ -44,8 +44,9 @@ pub(crate) enum SeedError {
 }
 
 impl Accounts {
-    /// Creates the user `admin` with the role `admin` unless it exists. Several replicas may do so
-    /// at the same time. Also removes the file with the initial password if that is outdated.
+    /// Creates the user `admin` with the role `admin`, unless that user exists. Several replicas
+    /// may do so at the same time. It also removes the file with the initial password if `admin`
+    /// has another one, and warns if no enabled user is an admin.
     pub(crate) async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let found = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await;
         let exists = found.map_err(AccountError::from)?.value.is_some();
@@ -76,7 +77,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Creates the admin; returns false if another process was faster.
+    /// Creates the admin. Returns false if another process has created the admin first.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let password = self
             .policy
@@ -100,14 +101,15 @@ impl Accounts {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(true)
             }
-            // Another replica was faster. Its password may come from the same file or from another
-            // one.
+            // Another replica has created the admin first, with a password from the same file or
+            // from another one.
             Err(WriteError::UsernameTaken) => Ok(false),
             Err(error) => Err(AccountError::from(error).into()),
         }
     }
 
-    /// Returns the password of the setting or of the file; generates the file if there is none.
+    /// Returns the password from the setting or from the file. If the file does not exist, creates
+    /// it with a generated password.
     fn read_or_generate(&self, password: &AdminPassword) -> Result<SecretString, SeedError> {
         match password {
             AdminPassword::Missing => {
@@ -132,8 +134,9 @@ impl Accounts {
     /// Removes the file with the initial password if `admin` has another password.
     ///
     /// Another process may have set the password, or this one may have been killed before it
-    /// removed the file. Only the hash tells, because a logout also moves `tokens_not_before`. A
-    /// failure is only logged, and the file stays.
+    /// removed the file. The password is compared with the stored hash; `tokens_not_before` does
+    /// not show a new password, because a logout also moves it. A failure is only logged, and the
+    /// file stays.
     async fn remove_outdated_password_file(&self) {
         match self.is_password_file_outdated().await {
             Ok(true) => self.initial_password.remove(),

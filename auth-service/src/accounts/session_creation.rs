@@ -1,10 +1,11 @@
-//! Creates sessions: by a password, with a code if the user has a second factor, or by the code for
-//! a pending sign-in.
+//! Creates the sessions of a sign-in. A client presents the password, and a code if the user has a
+//! second factor: both in one request, or the code in a second request, with the token of a pending
+//! sign-in.
 //!
-//! `create_session` is the entry. With a username and a password, `sign_in` checks them like a
-//! login. If only the code is missing and another page asks for it, `begin_sign_in` stores a
-//! pending sign-in. The next request presents its token with the code, and `finish_sign_in` creates
-//! the sessions.
+//! `create_session` is the entry point. With a username and a password, `sign_in` checks them like
+//! a login. If only the code is missing and another page asks for it, `begin_sign_in` stores a
+//! pending sign-in. The next request presents the token of that sign-in with the code, and
+//! `finish_sign_in` creates the sessions.
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, login::PasswordLogin,
@@ -28,12 +29,12 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::io;
 
-/// Names in the log and the record what the password and the code are checked for.
+/// The purpose of the password check and the code check, as the log and the record name it.
 const METHOD: &str = "session";
-/// How often a sign-in is tried. A logout at the same time, or a new hash of the same password,
-/// makes the first attempt fail.
+/// The maximum number of attempts to sign in. A logout at the same time, or a new hash of the same
+/// password, makes the first attempt fail.
 const MAX_SIGN_IN_ATTEMPTS: usize = 2;
-/// The longest stored `User-Agent`, in bytes; the rest is cut off.
+/// The maximum length of a stored `User-Agent`, in bytes; the rest is cut off.
 const MAX_USER_AGENT_BYTES: usize = 256;
 
 #[derive(Clone, Debug, Default)]
@@ -66,7 +67,7 @@ pub(crate) enum SessionUse {
 }
 
 impl SessionUse {
-    /// Lists the use of each session that is created.
+    /// Lists the use of each session to create.
     fn sessions(self) -> Vec<Self> {
         match self {
             Self::ApiAndApplication => vec![Self::Api, Self::Application],
@@ -79,7 +80,7 @@ impl SessionUse {
 /// The outcome of a request for a session.
 #[expect(
     clippy::large_enum_variant,
-    reason = "one at a time becomes a message at once"
+    reason = "each outcome is converted to a message at once, so few exist at a time"
 )]
 #[derive(Debug)]
 pub(crate) enum SessionOutcome {
@@ -92,7 +93,7 @@ pub(crate) enum SessionOutcome {
     },
 }
 
-/// A session that was created, or two of one sign-in.
+/// The session that a sign-in created, or the two sessions.
 #[derive(Debug)]
 pub(crate) struct CreatedSession {
     pub(crate) token: SecretString,
@@ -103,13 +104,14 @@ pub(crate) struct CreatedSession {
 }
 
 impl SessionRequest {
-    /// The text to which a pending sign-in is bound: which sessions it creates, and which page asks
-    /// for the code.
+    /// Returns the text to which a pending sign-in is bound: which sessions it creates, and which
+    /// page asks for the code.
     fn binding(&self) -> String {
         format!("{:?} {}", self.session_use, self.place)
     }
 
-    /// The `User-Agent` as it is stored: without control characters, and cut to the longest length.
+    /// Returns the `User-Agent` to store: without control characters, and cut to
+    /// [`MAX_USER_AGENT_BYTES`].
     fn stored_user_agent(&self) -> Option<String> {
         let mut text: String = self
             .user_agent
@@ -122,12 +124,12 @@ impl SessionRequest {
 }
 
 impl Accounts {
-    /// Creates a session for the user with this name, or two, if the password is correct. The
-    /// checks are those of one login.
+    /// Creates one or two sessions for the user with this name, if the password is correct. Two
+    /// sessions are checked and limited like a single login.
     ///
     /// If the code of a second factor is missing and the request has a `place`, the outcome is
-    /// [`SessionOutcome::CodeRequired`]. The token of a pending sign-in replaces the username and
-    /// the password.
+    /// [`SessionOutcome::CodeRequired`]. If `request.pending` is set, its token replaces the
+    /// username and the password.
     pub(crate) async fn create_session(
         &self,
         username: &str,
@@ -158,7 +160,7 @@ impl Accounts {
     /// Checks the password and the code, and creates the sessions. Fails with
     /// [`Reason::UserNotFound`] if the user has changed since the password was checked.
     ///
-    /// `has_shown_code` remembers for the next attempt that the code was accepted, because a code
+    /// `has_shown_code` records for the next attempt that the code was accepted, because a code
     /// cannot be used twice.
     async fn sign_in(
         &self,
@@ -201,7 +203,7 @@ impl Accounts {
         outcome
     }
 
-    /// Stores a pending sign-in, which waits for the user's code.
+    /// Stores a pending sign-in, which waits for the user's code, and returns its token.
     async fn begin_sign_in(
         &self,
         user: &Timed<User>,
@@ -236,7 +238,8 @@ impl Accounts {
         };
         let user = Timed { at, value: user };
         match self.insert_sessions(user, request, writer, origin).await {
-            // The pending sign-in was used, or has expired, since it was read.
+            // Since the pending sign-in was read, it was used or has expired, or the user has
+            // changed.
             Err(error) if error.reason() == Reason::UserNotFound => {
                 Err(Reason::TokenInvalid.into())
             }
@@ -280,8 +283,8 @@ impl Accounts {
         })
     }
 
-    /// Generates the token of each session, and links the two of a pair. Fails only if the system
-    /// has no randomness.
+    /// Generates the token of each session, and links the two sessions of a pair. Fails only if the
+    /// system provides no random bytes.
     fn generate_sessions(
         &self,
         user: &Timed<User>,

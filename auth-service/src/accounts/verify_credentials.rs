@@ -21,12 +21,12 @@ use rolegate_proto::{Reason, Role, authorization::is_api_key};
 use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A username and a password, and where they were presented.
+/// A username and a password of HTTP Basic, and the origin of their request.
 #[derive(Clone)]
 pub(crate) struct BasicCredentials {
     pub(crate) username: String,
     pub(crate) password: SecretString,
-    /// True if an API key of the user may take the place of the password.
+    /// True if the password may also be an API key of the user.
     pub(crate) accept_api_keys: bool,
     pub(crate) origin: CallOrigin,
 }
@@ -34,7 +34,7 @@ pub(crate) struct BasicCredentials {
 /// A user whose credentials were verified.
 pub(crate) struct AuthenticatedUser {
     pub(crate) user: User,
-    /// See [`Actor::ineffective_role`].
+    /// The user's role if it has no effect, as in [`Actor::ineffective_role`].
     pub(crate) ineffective_role: Option<Role>,
 }
 
@@ -48,7 +48,8 @@ impl From<Actor> for AuthenticatedUser {
 }
 
 impl BasicCredentials {
-    /// The digest of the password, if it has exactly the form of an API key and may be one.
+    /// Returns the digest of the password if it has exactly the form of an API key and API keys are
+    /// accepted.
     fn key_digest(&self) -> Option<String> {
         let password = self.password.expose_secret();
         if !self.accept_api_keys || !is_api_key(password) {
@@ -63,8 +64,8 @@ impl Accounts {
     ///
     /// An API key is looked up before the limit is checked. A password that has the form of a key,
     /// but is no valid key of this user, is checked as a password. So a guess costs and counts the
-    /// same, whether or not it is a key. An unknown user costs the same, too, because
-    /// [`Self::check_hash_and_record`] hashes without a stored hash.
+    /// same, whether or not it has the form of a key. The check of an unknown user costs the same,
+    /// too, because [`Self::check_hash_and_record`] hashes the password even without a stored hash.
     pub(crate) async fn verify_credentials(
         &self,
         credentials: BasicCredentials,
@@ -81,8 +82,8 @@ impl Accounts {
         verified
     }
 
-    /// Accepts an API key if it is active and belongs to the user with this name: counts, logs and
-    /// notes its use.
+    /// Returns the user of an API key if the key is active and belongs to the user with this name.
+    /// It then also counts, logs and stores the use of the key.
     fn accept_api_key(
         &self,
         username: &str,
@@ -99,9 +100,9 @@ impl Accounts {
     /// Returns the user with this name, if the password is correct. Every call reads the stored
     /// hash.
     ///
-    /// A success that is cached for this client needs no bcrypt and does not count as an attempt.
-    /// The limit is checked first, because a cached success must not tell a guesser over the limit
-    /// which guess is right.
+    /// A success that is cached for this client needs no hashing and does not count as an attempt.
+    /// The limit is checked first, because otherwise a cached success would tell a guesser over the
+    /// limit which guess is right.
     async fn verify_password(
         &self,
         credentials: BasicCredentials,
@@ -137,8 +138,9 @@ impl Accounts {
         Ok(self.with_effective_role(user))
     }
 
-    /// Verifies a password against the stored hash, and caches a success. Identical checks at the
-    /// same time count as one attempt, because all of them learn one result.
+    /// Verifies a password against the stored hash, caches a success and returns the user.
+    /// Identical checks at the same time share one hash and count as one attempt, because all of
+    /// them learn the same result.
     async fn verify_uncached(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -171,7 +173,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Moves a role that has no effect at this service out of the verified user.
+    /// Replaces a role that has no effect at this service by `user`, and returns it separately.
     fn with_effective_role(&self, mut user: User) -> AuthenticatedUser {
         let ineffective_role = self.take_ineffective_role(&mut user);
         AuthenticatedUser {

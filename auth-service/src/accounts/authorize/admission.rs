@@ -1,5 +1,4 @@
-//! Decides whether a credential is valid, by the stored user or token, and whether its role meets
-//! the requirement.
+//! Checks a credential against its stored user or token, and the role against the requirement.
 
 use super::{PresentedToken, TokenSource};
 use crate::{
@@ -18,7 +17,8 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 
 impl Accounts {
-    /// Checks an access token, whose signature was verified, against its stored user.
+    /// Checks an access token with a verified signature against its stored user, and the user's
+    /// role against the requirement. Returns the bearer.
     pub(super) fn admit_access_token(
         &self,
         token: &VerifiedToken,
@@ -45,7 +45,11 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks an opaque token against its stored row, and notes the use of a valid one.
+    /// Checks an opaque token against its stored row, and its role against the requirement. Returns
+    /// the bearer.
+    ///
+    /// It also stores the time of use of a valid token, and counts and records the checks of API
+    /// keys.
     pub(super) fn admit_opaque_token(
         &self,
         presented: PresentedToken,
@@ -98,7 +102,8 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks the role against the requirement. A role that has no effect counts as `user`.
+    /// Checks the actor's role against the requirement. A role that has no effect is replaced by
+    /// `user` and kept in `ineffective_role`.
     fn admit_role(
         &self,
         mut actor: Actor,

@@ -36,7 +36,7 @@ struct ParsedRequest {
 struct BatchKeys {
     user_ids: Vec<i64>,
     digests: Vec<String>,
-    /// The subset of `digests` whose tokens are in cookies but may also be good as bearer tokens.
+    /// The subset of `digests` whose tokens came in cookies but may also be valid as bearer tokens.
     digests_in_cookies: Vec<String>,
 }
 
@@ -48,11 +48,12 @@ struct BatchRows {
 }
 
 impl Accounts {
-    /// Does the same as [`Self::authorize`] for many requests, and returns the outcomes in their
-    /// order. It runs one query for users and one for opaque tokens, at the same time.
+    /// Does the same as [`Self::authorize`] for many requests, and returns their outcomes in the
+    /// order of the requests. It runs one query for users and one for opaque tokens, at the same
+    /// time.
     ///
-    /// A request that is already an `Err` stays one. The batch fails as a whole only if a query
-    /// fails; an unreadable row fails only its own requests.
+    /// A request that is already an `Err` keeps its error. The batch fails as a whole only if a
+    /// query fails; an unreadable row fails only the requests that need it.
     pub(crate) async fn authorize_batch(
         &self,
         requests: Vec<Result<AuthorizationRequest, AccountError>>,
@@ -76,7 +77,7 @@ impl Accounts {
         Ok(outcomes)
     }
 
-    /// Parses the credential of a request, and adds to `keys` what has to be read for it.
+    /// Parses the credential of a request, and adds the user id or the digest to read to `keys`.
     fn parse_request(
         &self,
         request: AuthorizationRequest,
@@ -98,8 +99,8 @@ impl Accounts {
         })
     }
 
-    /// Reads the users and the tokens. Ends the idle sessions among them, and restricts sessions
-    /// that came in cookies to cookies.
+    /// Reads the users and the tokens of a batch. It also ends the idle sessions among them, and
+    /// restricts unrestricted sessions that came in cookies to cookies.
     async fn read_batch(&self, keys: BatchKeys) -> Result<BatchRows, AccountError> {
         let (users, tokens) = tokio::try_join!(
             self.reads.users.get_all(keys.user_ids),

@@ -8,15 +8,16 @@ use std::{
 };
 
 pub(super) const WINDOW: Duration = Duration::from_mins(1);
-/// How many windows may be open at the same time; each takes about 64 bytes.
+/// The maximum number of windows that are open at the same time; each takes about 64 bytes.
 ///
-/// An attacker with more addresses than that can evict windows, and so gets one more window of
-/// guesses.
+/// An attacker with more addresses than this can evict windows, and then has the guesses of one
+/// more window.
 pub(super) const MAX_WINDOWS: usize = 100_000;
-/// The time after which to retry if attempts that are still in progress fill a window.
+/// The time after which a client may retry if a window is full only because of attempts in
+/// progress.
 const PENDING_RETRY: Duration = Duration::from_secs(1);
 
-/// The digest of a username, which takes the same memory for long names.
+/// The digest of a username, so that a long name takes no more memory than a short one.
 pub(super) type NameDigest = [u8; 16];
 
 /// Identifies a window: a network, alone or with a username.
@@ -26,20 +27,20 @@ pub(super) struct WindowKey {
     pub(super) name: Option<NameDigest>,
 }
 
-/// A window that counts an attempt, and how many attempts it allows.
+/// A window that counts an attempt, and the maximum number of attempts in that window.
 pub(super) struct WindowLimit {
     pub(super) key: WindowKey,
     pub(super) limit: u32,
 }
 
-/// A window that has counted an attempt. The time when it opened tells it from a later window with
-/// the same key.
+/// A window that has counted an attempt. The time at which it opened distinguishes it from a later
+/// window with the same key.
 pub(super) struct CountedWindow {
     key: WindowKey,
     opened: Instant,
 }
 
-/// Says whether finding a full window counts as a refusal.
+/// Determines whether the check of a full window counts as a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckMode {
     /// The attempt is refused, so the next refusal is not the first in the window.
@@ -57,7 +58,7 @@ pub(crate) struct LimitExceeded {
 struct Window {
     opened: Instant,
     attempts: u32,
-    /// How many of the `attempts` are still in progress.
+    /// The number of `attempts` that are still in progress.
     pending: u32,
     has_refused: bool,
 }
@@ -65,12 +66,12 @@ struct Window {
 #[derive(Default)]
 pub(super) struct Windows {
     open: HashMap<WindowKey, Window>,
-    /// When the last of the full windows ends; `None` if no window was ever full.
+    /// The time at which the last full window closes; `None` if no window was ever full.
     full_until: Option<Instant>,
 }
 
 impl Windows {
-    /// Returns true if some window may be full.
+    /// Returns true if at least one window may be full.
     pub(super) fn has_full_window(&self, now: Instant) -> bool {
         self.full_until.is_some_and(|until| now < until)
     }
@@ -123,7 +124,8 @@ impl Windows {
         counted
     }
 
-    /// Ends an attempt in the windows that counted it, and takes it back if it is refunded.
+    /// Marks an attempt as finished in the windows that counted it. A refunded attempt no longer
+    /// counts.
     pub(super) fn settle(&mut self, counted: &[CountedWindow], is_refunded: bool) {
         for CountedWindow { key, opened } in counted {
             if let Some(window) = self.open.get_mut(key)
@@ -135,8 +137,8 @@ impl Windows {
         }
     }
 
-    /// Makes room when the map is full: removes closed windows, then those with at most one
-    /// attempt, then all. It stops when at most half of the bound is left, so that evictions are
+    /// Removes windows if the map is full: first closed ones, then those with at most one attempt,
+    /// then all. It stops once at most half of [`MAX_WINDOWS`] are left, so that evictions are
     /// rare.
     fn evict(&mut self, now: Instant) {
         if self.open.len() < MAX_WINDOWS {
@@ -172,7 +174,8 @@ impl Window {
         now.saturating_duration_since(self.opened) < WINDOW
     }
 
-    /// The time after which a full window has room again.
+    /// Returns the time after which a full window may allow an attempt again. This is sooner if
+    /// some of its attempts are in progress, because they may be refunded.
     fn retry_after(&self, limit: u32, now: Instant) -> Duration {
         let rest = WINDOW.saturating_sub(now - self.opened);
         let is_full_of_failures = self.attempts - self.pending >= limit;

@@ -1,5 +1,5 @@
-//! Checks one-time codes and recovery codes, at a sign-in after the password or to confirm a
-//! change, and limits wrong ones.
+//! Checks one-time codes and recovery codes, and limits wrong ones. A user presents a code after
+//! the password at a sign-in, or to confirm a change.
 
 use crate::{
     accounts::{error::AccountError, service::Accounts},
@@ -13,7 +13,7 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use std::{io, time::Duration};
 
-/// Names a check that confirms a change of the second factor, in the log and the record.
+/// The purpose, in the log and the record, of a check that confirms a change of the second factor.
 pub(super) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Checks the code with which a user turns off the second factor.
+    /// Checks and uses up the code with which a user confirms turning off the second factor.
     pub(super) async fn confirm_by_code(
         &self,
         user: &User,
@@ -52,7 +52,8 @@ impl Accounts {
             .await
     }
 
-    /// Uses up a code. Refuses a wrong one, and records why.
+    /// Uses up a code. Fails if the code is wrong or too many codes were wrong before, and records
+    /// the failure.
     async fn accept_code(
         &self,
         user: &User,
@@ -74,7 +75,7 @@ impl Accounts {
         Err(self.refuse_wrong_code(user, method, reason))
     }
 
-    /// Uses up a code and returns true if it is right. A wrong code is counted, even if it is
+    /// Uses up a code, and returns true if it is right. A wrong code is counted, even if it is
     /// malformed.
     async fn use_code(
         &self,
@@ -135,8 +136,8 @@ impl Accounts {
             .await?)
     }
 
-    /// Counts a wrong code. Fails if others were counted at the same time and the limit is now
-    /// reached.
+    /// Counts a wrong code. Fails if concurrent requests have counted others, so that the limit is
+    /// now reached.
     pub(super) async fn count_wrong_code(
         &self,
         user: &User,
@@ -152,8 +153,7 @@ impl Accounts {
         }
     }
 
-    /// Records that a code was not checked, if the error says that there were too many wrong codes
-    /// before.
+    /// Records that a code was not checked, if the error is that too many codes were wrong before.
     pub(super) fn record_unchecked_code(
         &self,
         user: &User,
@@ -176,7 +176,8 @@ impl Accounts {
     }
 }
 
-/// Matches a one-time code; `None` if it is wrong or was used before.
+/// Compares a one-time code with the user's secret. Returns the use to store, or `None` if the code
+/// is wrong or was used before.
 pub(super) fn match_one_time_code(
     keys: &SecondFactorKeys,
     factor: &StoredSecondFactor,
@@ -193,8 +194,8 @@ pub(super) fn match_one_time_code(
         return Ok(None);
     };
     // The secret is encrypted again only if its key is not the newest. Otherwise the stored value
-    // stays the same: two codes may be checked at the same time, and the second must find the
-    // secret that it read.
+    // must stay the same, because the store accepts a concurrent code only if it finds the secret
+    // that was read for that code.
     let new_secret = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {
@@ -208,7 +209,7 @@ pub(super) fn match_one_time_code(
     }))
 }
 
-/// Refuses every code while this limit of wrong codes is reached.
+/// Fails if this limit of wrong codes is reached. The metrics count the refusal.
 pub(super) fn check_wrong_codes(
     factor: &StoredSecondFactor,
     limit: CodeLimit,
@@ -224,8 +225,9 @@ pub(super) fn check_wrong_codes(
     })
 }
 
-/// The error if no key opens a second factor. A start checks the keys of all users who exist then,
-/// so another replica has enrolled this user since, with a key that this one lacks.
+/// Returns the error for a second factor that no key of this replica can decrypt. Each replica
+/// checks at its start that it has the keys of all stored second factors. So another replica has
+/// enrolled this user since, with a key that this replica lacks.
 fn missing_key() -> AccountError {
     AccountError::internal(io::Error::other(
         "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",

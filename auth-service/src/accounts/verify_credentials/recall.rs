@@ -13,7 +13,7 @@ use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContex
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 
-/// Limits how often it is logged that the password of a user is being guessed.
+/// Limits how often guesses of a user's password are logged.
 static GUESSED: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
 /// Credentials that may be answered without a hash.
@@ -25,14 +25,14 @@ struct RecallCheck {
 }
 
 impl Accounts {
-    /// Finds the users of those requests that need no hash, with one statement for passwords and
-    /// one for keys.
+    /// Returns the users of those requests that need no hash. It runs one statement for passwords
+    /// and one for keys.
     ///
-    /// It answers what [`Self::verify_credentials`] would answer by a key, or from the cache
-    /// without a line in the audit log. It refuses nothing: every other request gets `None`, and
-    /// the caller sends it to `verify_credentials`. A password that is not cached counts as a
-    /// guess, and many guesses evict the cached entries of that name. One that has the form of a
-    /// key does not count, because keys are never cached.
+    /// A request is answered here if [`Self::verify_credentials`] would answer it by a key, or from
+    /// the cache without a line in the audit log. Nothing is refused: every other request gets
+    /// `None`, and the caller sends it to `verify_credentials`. A password that is not cached
+    /// counts as a guess, and many guesses evict the cached entries of that name. A password in the
+    /// form of an API key does not count, because keys are never cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCredentials>>,
@@ -102,14 +102,15 @@ impl Accounts {
         })
     }
 
-    /// Finds the user of a password that is cached for this client.
+    /// Returns the user of a password that is cached for this client. Counts and logs a guess if
+    /// there were too many.
     fn recall_password(
         &self,
         credentials: &BasicCredentials,
         stored: Option<&Credentials>,
     ) -> Option<AuthenticatedUser> {
         let active = stored.filter(|stored| !stored.user.disabled);
-        // The key is computed for an unknown name, too, so that it costs as much as a known one.
+        // The key is computed even for an unknown name, so that it costs as much as a known one.
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let password = credentials.password.expose_secret();
         let client = credentials.origin.client_key();
@@ -130,8 +131,8 @@ impl Accounts {
     }
 }
 
-/// Counts a guess, and warns about the first one for a user. A name that no user has is not logged:
-/// a client chose the text, and it may be a password.
+/// Counts a guess, and warns about the first one for a user. An unknown name is not logged, because
+/// the client may have sent a password instead.
 fn count_guess(user: Option<&User>) {
     metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
