@@ -1,7 +1,6 @@
 //! Creates API keys, and lists and deletes API keys and sessions.
 //!
-//! Sessions are created in `session_creation`, because that needs a password instead of a
-//! credential.
+//! `session_creation` creates sessions, because that needs a password instead of a credential.
 
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
@@ -17,12 +16,12 @@ use secrecy::SecretString;
 
 #[derive(Default)]
 pub(crate) struct ApiKeyRequest {
-    /// The user as whom the key acts; `None` for the actor.
+    /// The id of the user for whom the key acts; `None` for the actor.
     pub(crate) user_id: Option<i64>,
     /// The name that the key's user sees in lists.
     pub(crate) name: String,
-    /// The highest role that the key grants: `None` for the user's own role, an error for a
-    /// malformed name.
+    /// The highest role that the key grants. `None` stands for the user's own role, and an error
+    /// for a malformed role name.
     pub(crate) role: Option<Result<Role, UnknownRole>>,
     /// When the key expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<i64>,
@@ -37,7 +36,7 @@ pub(crate) struct CreatedApiKey {
 /// The tokens of a user, and the actor who lists them.
 pub(crate) struct ListedTokens {
     pub(crate) actor: Actor,
-    /// The user of the tokens.
+    /// The user who owns the tokens.
     pub(super) user: User,
     /// When the tokens were read, in Unix seconds.
     pub(super) read_at: u64,
@@ -49,16 +48,16 @@ pub(crate) struct ListedTokens {
 pub(crate) enum TokensToDelete {
     /// The token with this id.
     One(i64),
-    /// All tokens, except for the session by which the actor acts.
+    /// All tokens, except for the session that the actor presented.
     All,
 }
 
 impl Accounts {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
-    /// key itself with its stored part.
+    /// key, and what is stored about it.
     ///
     /// An API key cannot create keys, because otherwise a leaked key could create others that
-    /// outlive it. A credential that is revoked while the key is created cannot create it either.
+    /// outlive it. The creation fails if the presented credential is revoked meanwhile.
     pub(crate) async fn create_api_key(
         &self,
         credential: &str,
@@ -98,7 +97,7 @@ impl Accounts {
         Ok(CreatedApiKey { key, stored })
     }
 
-    /// Checks the arguments of a new key, and generates it.
+    /// Checks the arguments of a new key, and generates the key.
     fn generate_api_key(
         &self,
         request: ApiKeyRequest,
@@ -129,7 +128,7 @@ impl Accounts {
         Ok(new)
     }
 
-    /// Finds the user with this id; without an id it is the actor.
+    /// Returns the user with this id, or the actor if there is no id.
     async fn find_user_or_actor(
         &self,
         user_id: Option<i64>,
@@ -141,7 +140,8 @@ impl Accounts {
         }
     }
 
-    /// Lists the tokens of the actor, or for an admin the tokens of the user with this id.
+    /// Lists the tokens of the actor. With a user id, lists the tokens of that user; the actor must
+    /// then be an admin.
     pub(crate) async fn list_tokens(
         &self,
         kind: TokenKind,
@@ -161,10 +161,12 @@ impl Accounts {
         })
     }
 
-    /// Deletes tokens of the actor, or for an admin tokens of the user with this id.
+    /// Deletes tokens of the actor, and returns them. With a user id, deletes tokens of that user;
+    /// the actor must then be an admin. Fails if a single token is to be deleted and does not
+    /// exist.
     ///
-    /// Among the tokens of its own user, an API key may delete only itself, so that a leaked one
-    /// can do little harm.
+    /// An API key may delete no token of its own user except itself, so that a leaked key can do
+    /// little harm.
     pub(crate) async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -189,7 +191,7 @@ impl Accounts {
         Ok(deleted)
     }
 
-    /// Deletes tokens for an actor who is already authorized to delete them.
+    /// Deletes tokens for an actor who is already authorized to delete them, and returns them.
     pub(super) async fn delete_tokens_by(
         &self,
         actor: Actor,
@@ -220,7 +222,7 @@ impl Accounts {
     }
 }
 
-/// Checks the rules for the name of a new token: one line that cannot be mistaken for another name.
+/// Checks the name of a new token, which must fit on one line and must not look like another name.
 pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError> {
     let broken = if name.is_empty() || name.chars().nth(100).is_some() {
         "have 1 to 100 characters"
@@ -237,7 +239,8 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
     Err(AccountError::invalid(kind.invalid_reason(), rule))
 }
 
-/// Checks the expiry of a new key, and returns it; all times are in Unix seconds.
+/// Checks that a new key expires in the future, and returns the time of expiry. All times are in
+/// Unix seconds.
 pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
     let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
     // RFC 3339 has no notation for later times.

@@ -1,8 +1,9 @@
-//! Reads the record of what happened. Admins read all of it, and users what is about themselves.
+//! Reads pages of the record of changes and sign-ins. Admins may read all entries, and other users
+//! the entries about themselves.
 //!
-//! A reader first waits until the rows committed before the request are sealed, then reads a page
-//! with one of a few permits. A row that cannot be read becomes an entry that says so.
-//! `maintenance` seals the record and removes old rows in the background.
+//! A reader first waits until the rows committed before the request are sealed, and then for one of
+//! a few permits to read a page. A row that cannot be read is replaced by an entry that reports
+//! this. `maintenance` seals the record and removes old rows in the background.
 
 mod maintenance;
 
@@ -16,16 +17,15 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a reader waits until rows that were committed before the request are sealed.
+/// The maximum time that a reader waits until rows committed before the request are sealed.
 const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a reader waits for a permit to read a page.
+/// The maximum time that a reader waits for a permit to read a page.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Limits how often each row that cannot be read is logged, because many of them must not fill the
-/// log.
+/// Limits how often each unreadable row is logged, because many such rows must not fill the log.
 static UNREADABLE: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
-/// The event of the entry that stands for a row that cannot be read.
+/// The event of an entry that replaces an unreadable row.
 const UNREADABLE_EVENT: &str = "audit_unreadable";
 
 /// A request for a page of the record.
@@ -65,8 +65,8 @@ impl AuditRequest {
 impl Accounts {
     /// Reads a page of the record, the newest entry first.
     ///
-    /// The actor must be an admin, or ask only for entries about themselves. In the latter case the
-    /// addresses of other users are removed.
+    /// The actor must be an admin, or request only entries about themselves. In the latter case,
+    /// the addresses of other users are removed.
     pub(crate) async fn list_audit(
         &self,
         credential: &str,
@@ -83,8 +83,8 @@ impl Accounts {
         if own && request.user_id.is_some_and(|id| id != actor_id) {
             return Err(Reason::RoleInsufficient.into());
         }
-        // Further pages need not wait for seals: rows that are sealed later are newer than all of
-        // them.
+        // Further pages need not wait for seals, because rows that are sealed later are newer than
+        // every row on these pages.
         let is_complete = request.after.is_some() || self.seal_for_reader().await;
         let filter = AuditFilter {
             user_id: if own { Some(actor_id) } else { request.user_id },
@@ -112,8 +112,8 @@ impl Accounts {
         })
     }
 
-    /// Seals the rows that were committed before this call. Returns true if the record now has all
-    /// of them.
+    /// Seals the rows that were committed before this call. Returns true if all of them are sealed
+    /// now, and false if that failed or took too long.
     async fn seal_for_reader(&self) -> bool {
         match timeout(READER_SEAL_TIMEOUT, self.store.seal_all()).await {
             Ok(Ok(())) => true,
@@ -135,10 +135,10 @@ fn hide_addresses_of_others(rows: &mut [AuditRow], actor_id: i64) {
     }
 }
 
-/// Makes the row that clients see.
+/// Converts a stored row to the row that clients see.
 ///
-/// A row that cannot be read becomes an entry that says so. It must not hide the other rows of the
-/// page, and without it the page would look complete.
+/// A row that cannot be read is logged and replaced by an entry that reports this. It must not hide
+/// the other rows of the page, but without an entry for it, the page would look complete.
 fn present(checked: CheckedRow) -> AuditRow {
     let revision = checked.revision;
     let at = checked.at.filter(|at| (0..=END_OF_9999).contains(at));
@@ -157,7 +157,7 @@ fn present(checked: CheckedRow) -> AuditRow {
     }
 }
 
-/// Logs a row that cannot be read, with its revision.
+/// Logs that the row with this revision cannot be read, unless it was logged recently.
 pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
     if UNREADABLE.claim(revision) {
         let problem = problem.to_string();

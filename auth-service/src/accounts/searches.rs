@@ -15,7 +15,7 @@ pub(super) struct Searches {
     last: Mutex<HashMap<i64, Weak<()>>>,
 }
 
-/// A search that is running; dropping this ends it.
+/// Marks a search as running until this is dropped.
 pub(super) struct RunningSearch {
     _alive: Arc<()>,
 }

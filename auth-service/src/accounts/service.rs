@@ -15,21 +15,21 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-/// How many pages of the record may be read at the same time. While the record is locked, each read
-/// holds a connection that changes need.
+/// The maximum number of pages of the record that are read at the same time. While the record is
+/// locked, each read keeps a connection from the changes that need one.
 const MAX_PAGE_READS: usize = 2;
 
 /// The settings of the operator that the use cases follow.
 #[derive(Clone)]
 pub(crate) struct Policy {
     pub(crate) passwords: PasswordRules,
-    /// How many logins may fail per minute for a username at an address, and 15 times that for an
-    /// address; 0 for no limit.
+    /// The maximum number of failed logins per minute for a username at an address; an address may
+    /// have 15 times as many. 0 means no limit.
     pub(crate) login_failure_limit: u32,
     /// How long a verified password of HTTP Basic is cached; zero turns the cache off.
     pub(crate) basic_cache_ttl: Duration,
     pub(crate) registration_open: bool,
-    /// How many users may be registered per minute from an address; 0 for no limit.
+    /// The maximum number of users that one address may register per minute; 0 means no limit.
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
@@ -38,12 +38,12 @@ pub(crate) struct Policy {
     pub(crate) second_factor: SecondFactorPolicy,
 }
 
-/// The times after which sessions end, in seconds.
+/// The times after which sessions expire, in seconds.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionLimits {
-    /// A session ends after this time without use, which is at most `max`.
+    /// The time without use after which a session expires; at most `max`.
     pub(crate) idle: u64,
-    /// A session ends at this age in any case.
+    /// The age at which a session expires, even if it is in use.
     pub(crate) max: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct SessionLimits {
 #[derive(Clone)]
 pub(crate) struct Accounts {
     pub(super) store: Arc<dyn UserStore>,
-    /// Reads single users; concurrent reads share a statement.
+    /// Reads single users, credentials and tokens; concurrent reads share a statement.
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
@@ -60,7 +60,7 @@ pub(crate) struct Accounts {
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
     pub(super) registration_limiter: Arc<RateLimiter>,
-    /// Limits how often a client presents a token that belongs to no password link.
+    /// Limits how often a client may present a token that belongs to no valid password link.
     pub(super) link_limiter: Arc<RateLimiter>,
     pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Arc<Searches>,
@@ -72,7 +72,8 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Fails only if the system has no randomness.
+    /// Creates the use cases, with empty caches and counters. Fails only if the system provides no
+    /// random bytes.
     pub(crate) fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,

@@ -1,7 +1,7 @@
-//! Lists sessions as their users know them, and restricts sessions to cookies once a cookie has
-//! presented them.
+//! Lists the active sessions of a user, one for each sign-in, and restricts sessions to cookies
+//! once a cookie has presented them.
 //!
-//! `idle` ends sessions that were not used for too long.
+//! `idle` deletes sessions that were not used for too long.
 
 pub(super) mod idle;
 
@@ -16,28 +16,28 @@ use rolegate_telemetry::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// How long a decision waits for a write: one that ends an idle session or restricts a session to
-/// cookies.
+/// The maximum time that a decision waits until the store has deleted an idle session or restricted
+/// a session to cookies.
 const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Limits how often the log says that sessions cannot be restricted, because any client can present
-/// them again.
+/// Limits how often a failure to restrict sessions is logged, because any client can cause it again
+/// by presenting them.
 static RESTRICTION_WARNING: LogLimiter<()> =
     LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
-/// The sessions of a user that have not ended.
+/// The active sessions of a user.
 pub(crate) struct ListedSessions {
-    /// The session by which the actor acts; `None` if the actor presented another credential.
+    /// The session that the actor presented; `None` for another credential.
     pub(crate) current_id: Option<i64>,
     pub(crate) sessions: Vec<OpaqueToken>,
 }
 
 impl Accounts {
-    /// Lists the sessions of the actor, or for an admin the sessions of the user with this id.
-    /// Sessions that have ended are left out.
+    /// Lists the active sessions of the actor. With a user id, lists those of that user; the actor
+    /// must then be an admin.
     ///
-    /// The two sessions of one sign-in are listed as one, with the later of their last uses. People
-    /// want to see where they are signed in, and end both sessions at once.
+    /// The two sessions of one sign-in are listed as one, with the later of their last uses,
+    /// because people want to see where they are signed in, and end both sessions at once.
     pub(crate) async fn list_sessions(
         &self,
         credential: &str,
@@ -67,16 +67,16 @@ impl Accounts {
         })
     }
 
-    /// When the session expires if it is not used again, in Unix seconds.
+    /// Returns the time at which the session expires if it is not used again, in Unix seconds.
     pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// Finds the sessions that came in cookies but are also good as bearer tokens. A process of the
-    /// previous release created them, or they were created for the API.
+    /// Returns the ids of the sessions that came in cookies but are also valid as bearer tokens. A
+    /// process of the previous release created them, or they were created for the API.
     ///
-    /// Returns none while the database cannot be written, because then they could not be
-    /// restricted.
+    /// Returns no ids while the database cannot be written, because the sessions cannot be
+    /// restricted then.
     pub(super) fn unrestricted_sessions<'t>(
         &self,
         at: u64,
@@ -99,8 +99,8 @@ impl Accounts {
     /// application can read its cookie, and must not be able to use it as a bearer token of its
     /// visitor.
     ///
-    /// A decision does not depend on this write and waits only briefly for it: the next decision
-    /// tries again.
+    /// A decision does not depend on this write and waits only briefly for it, because the next
+    /// decision tries again. A failure is only logged.
     pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
         let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
         if let Err(error) = restricted
@@ -116,8 +116,8 @@ impl Accounts {
 
     /// Restricts sessions in the background, so that the other decisions of a batch do not wait.
     ///
-    /// Only one such write runs at a time, because writes must not pile up at a slow store.
-    /// Sessions of other batches are left to their next decision.
+    /// Only one such write runs at a time, because writes must not pile up if the store is slow. If
+    /// one is running, these sessions are restricted at their next decision.
     pub(super) fn restrict_to_cookies_in_background(&self, ids: Vec<i64>) {
         let Ok(permit) = Arc::clone(&self.background_restriction).try_acquire_owned() else {
             return;
@@ -145,7 +145,7 @@ fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     sign_ins
 }
 
-/// Waits for the answer of the store, but no longer than a decision may wait.
+/// Waits for the response of the store, and fails once a decision may wait no longer.
 async fn wait_briefly<T>(
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

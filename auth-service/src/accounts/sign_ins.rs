@@ -1,7 +1,8 @@
-//! Puts sign-ins and refusals into the record, in the background.
+//! Records sign-ins and refusals, in the background.
 //!
-//! Each of them is a line in the log. In a flood, not every refusal gets a row in the record. Those
-//! without a row are counted, and their number is recorded a minute after the first.
+//! Each of these events is a line in the log. In a flood, not every refusal gets a row in the
+//! record. Refusals without a row are counted, and their number is recorded a minute after the
+//! first of them.
 
 use super::service::Accounts;
 use crate::{
@@ -13,11 +14,11 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// How long refusals without a row are counted before their number is recorded.
+/// The time for which refusals without a row are counted before their number is recorded.
 const COUNTING_TIME: Duration = Duration::from_mins(1);
 
 impl Accounts {
-    /// Records a sign-in with a correct password. `method` names what the password was checked for.
+    /// Records a sign-in with a correct password. `method` is the purpose of the password check.
     pub(super) fn record_login(&self, user: &User, method: &'static str) {
         let entry = audit::log_login(user, method);
         if self.sign_in_rows.admit_sign_in(&entry) {
@@ -36,8 +37,8 @@ impl Accounts {
         self.record_refusal(audit::log_login_failure(user, method, reason));
     }
 
-    /// Records the refusal of an API key, which is `None` if it is unknown. A refusal with a row
-    /// also has a line in the log, even if a flood has used up the lines of this minute.
+    /// Records the refusal of an API key; `key` is `None` if no such key is stored. A refusal with
+    /// a row also has a line in the log, even if a flood has used up the lines of this minute.
     pub(super) fn record_api_key_refusal(&self, key: Option<&TokenBearer>) {
         let refusal = audit::api_key_refusal(key);
         let is_line_due = audit::is_key_refusal_due(&refusal);
@@ -48,12 +49,12 @@ impl Accounts {
         self.record_if_admitted(refusal, admission);
     }
 
-    /// Records the refusal of a password link; `user` is `None` if the link is unknown.
+    /// Records the refusal of a password link; `user` is `None` if no such link is stored.
     pub(super) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
         self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
 
-    /// Records a refusal, or counts it if it gets no row.
+    /// Records a refusal, or counts it if a flood leaves no row for it.
     fn record_refusal(&self, refusal: Entry) {
         let admission = self.sign_in_rows.admit_refusal(&refusal);
         self.record_if_admitted(refusal, admission);
@@ -66,7 +67,7 @@ impl Accounts {
         }
     }
 
-    /// Counts a refusal that gets no row, because it is one of a flood.
+    /// Counts a refusal that gets no row, because it is part of a flood.
     pub(super) fn count_refusal(&self) {
         self.record_count_later(self.sign_in_rows.count_refusal());
     }

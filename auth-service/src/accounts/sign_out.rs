@@ -14,7 +14,7 @@ use crate::{
 use rolegate_proto::Reason;
 
 impl Accounts {
-    /// Ends the session in a cookie of the sign-in page.
+    /// Ends the session in a cookie of the sign-in page, and returns its user.
     pub(crate) async fn end_cookie_session(&self, credential: &str) -> Result<User, AccountError> {
         let actor = self
             .authorize_from(
@@ -27,10 +27,10 @@ impl Accounts {
         self.end_session(actor, session).await
     }
 
-    /// Ends the sessions of these tokens, whatever user they belong to. The tokens are from the
-    /// cookies that a browser sent, some of which another host may have set.
+    /// Ends the sessions of these tokens, even if they belong to different users: the tokens are
+    /// from the cookies that a browser sent, and another host may have set some of them.
     ///
-    /// Tokens that are no session, or whose session has ended, are ignored.
+    /// Tokens of another kind and tokens of sessions that have ended are ignored.
     pub(crate) async fn end_cookie_sessions(
         &self,
         tokens: &[String],
@@ -67,7 +67,7 @@ impl Accounts {
         let ended = self
             .delete_tokens_by(actor, TokenKind::Session, None, session)
             .await?;
-        // Another logout ended the session first.
+        // A concurrent logout has ended the session first.
         if ended.is_empty() {
             return Err(Reason::TokenInvalid.into());
         }
@@ -75,12 +75,12 @@ impl Accounts {
     }
 
     /// Logs a user out: ends the session that was presented, or else every session and access
-    /// token.
+    /// token. Returns the user.
     ///
-    /// With a session, it ends only that session. With an access token, or for an admin with the id
-    /// of a user, it revokes every access token and ends every session of the user. Tokens that
-    /// were issued before this call are refused on every replica once it is answered; tokens of
-    /// later logins are valid. API keys stay, and cannot log their own user out.
+    /// With a session, it ends only that session. With an access token, or for an admin who gives
+    /// the id of a user, it revokes every access token and ends every session of the user. Tokens
+    /// that were issued before this call are refused on every replica once the call has returned;
+    /// tokens of later logins are valid. API keys stay valid, and cannot log their own user out.
     pub(crate) async fn revoke_tokens(
         &self,
         credential: &str,
@@ -100,7 +100,7 @@ impl Accounts {
                 store.revoke_tokens(id, writer, write).await
             })
             .await;
-        // Another logout was first, or the user was deleted.
+        // A concurrent logout came first, or the user was deleted.
         self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)
             .await
     }

@@ -30,7 +30,8 @@ pub(crate) struct CreatedUser {
 }
 
 impl Accounts {
-    /// Registers a user, who gets the role `user`.
+    /// Registers a user with the role `user`. Fails if registration is closed, or the address has
+    /// registered too many users.
     pub(crate) async fn register(
         &self,
         username: &str,
@@ -59,12 +60,12 @@ impl Accounts {
         self.insert_user(None, new).await
     }
 
-    /// Creates a user with a role; the actor must be an admin. Without a password the user gets a
-    /// link to choose one.
+    /// Creates a user with a role; the actor must be an admin. Without a password, the result also
+    /// contains a link at which the user chooses one.
     ///
-    /// It works while registration is closed, and counts towards no limit. The contract fixes the
-    /// order of the checks: the actor's token, the actor's role, the username, the password, the
-    /// role.
+    /// It works even while registration is closed, and counts towards no limit. The contract fixes
+    /// the order of the checks: the actor's token, the actor's role, the username, the password,
+    /// the role.
     pub(crate) async fn create_user(
         &self,
         credential: &str,
@@ -92,8 +93,8 @@ impl Accounts {
         Ok(CreatedUser { user, link: None })
     }
 
-    /// Creates a user without a password. An API key may do this, because the link gives access to
-    /// no existing account.
+    /// Creates a user without a password, and a link to choose one. An API key may do this, because
+    /// the link gives access to no existing account.
     async fn create_user_with_link(
         &self,
         actor: Actor,
@@ -109,11 +110,11 @@ impl Accounts {
         })
     }
 
-    /// Inserts a user. With an actor, an admin creates the user; without one it is a registration.
+    /// Inserts a user. With an actor, an admin creates the user; without one, the user registers.
     async fn insert_user(&self, actor: Option<Actor>, new: NewUser) -> Result<User, AccountError> {
-        // The name `admin` is refused even if it is free, as it is after `user delete admin`. A
-        // stranger could take it, and no admin could delete that user. It is refused after the
-        // hash, so that the answer takes as long as for a name that is taken.
+        // The name `admin` is refused even if it is free, as it is after `user delete admin`.
+        // Otherwise a stranger could take it, and no admin could delete that user. The refusal
+        // comes after the hash, so that it takes as long as for a name that is taken.
         if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
@@ -153,7 +154,7 @@ impl Accounts {
             .await?)
     }
 
-    /// Deletes a user and returns what was deleted; the actor must be an admin.
+    /// Deletes a user, and returns the deleted user; the actor must be an admin.
     ///
     /// Admins cannot delete themselves, so one always remains. The user named `admin` cannot be
     /// deleted either, because the next start would create it again.

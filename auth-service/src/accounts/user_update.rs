@@ -1,4 +1,5 @@
-//! Renames, disables and enables users: for admins, and the renaming also for operators.
+//! Renames, disables and enables users for admins. The command `user rename` of operators uses the
+//! same renaming.
 
 use super::{
     error::AccountError, seed::ADMIN_USERNAME, service::Accounts, username::check_new_username,
@@ -12,23 +13,24 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
 
-/// How often a renaming is tried. An attempt fails if the user has changed since the user was read.
+/// The maximum number of attempts to rename a user. An attempt fails if the user has changed since
+/// it read the user.
 const MAX_RENAME_ATTEMPTS: usize = 5;
 
-/// The changes of a user that an admin asks for; at least one must be given.
+/// The changes of a user that an admin requests; at least one must be given.
 #[derive(Clone, Copy)]
 pub(crate) struct UserUpdateRequest<'a> {
-    /// The new username; `None` to keep the present one.
+    /// The new username; `None` to keep the current one.
     pub(crate) username: Option<&'a str>,
     /// Disables the user if true, and enables the user if false.
     pub(crate) disabled: Option<bool>,
 }
 
 impl Accounts {
-    /// Renames a user, disables or enables the user, or does both in one transaction; the actor
-    /// must be an admin.
+    /// Renames a user, disables or enables the user, or does both in one transaction. Returns the
+    /// user; the actor must be an admin.
     ///
-    /// If the new name is the present one, the user is not renamed.
+    /// If the new name is the current one, the user is not renamed.
     pub(crate) async fn update_user(
         &self,
         credential: &str,
@@ -61,10 +63,11 @@ impl Accounts {
         Err(AccountError::overloaded(Duration::from_secs(1)))
     }
 
-    /// Disables or enables a user. Every read of the user sees this, so every credential is refused
-    /// from the next request on.
+    /// Disables or enables a user. Every request reads the user, so from the next request on, every
+    /// credential of a disabled user is refused.
     ///
-    /// Enabling does not make revoked tokens valid again, because a thief may still have one.
+    /// Enabling a user does not make revoked tokens valid again, because a thief may still have
+    /// one.
     async fn set_disabled(
         &self,
         actor: Actor,
@@ -81,7 +84,7 @@ impl Accounts {
     }
 }
 
-/// Renames the user, and disables or enables the user in the same transaction. Fails with
+/// Renames the user, and can disable or enable the user in the same transaction. Fails with
 /// [`Reason::UserNotFound`] if the user has changed since `user` was read.
 pub(crate) async fn rename(
     store: &Arc<dyn UserStore>,
@@ -91,12 +94,12 @@ pub(crate) async fn rename(
     disabled: Option<bool>,
 ) -> Result<User, AccountError> {
     check_new_username(to)?;
-    // `admin` keeps its name: the next start would create another `admin`, with the default
-    // password.
+    // The user `admin` keeps this name, because otherwise the next start would create another
+    // `admin` with the initial password.
     if user.username == ADMIN_USERNAME {
         return Err(Reason::UserNotRenamable.into());
     }
-    // No user may take the name `admin`, neither by a renaming nor when created.
+    // No other user may take the name `admin`. A new user with this name is refused, too.
     if to == ADMIN_USERNAME {
         return Err(Reason::UsernameTaken.into());
     }

@@ -5,7 +5,7 @@ use rolegate_proto::{Reason, has_blank};
 use std::borrow::Cow;
 use unicode_normalization::is_nfc;
 
-/// The longest username, in bytes.
+/// The maximum length of a username, in bytes.
 pub(super) const MAX_LENGTH: usize = 255;
 
 pub(super) const WRONG_LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
@@ -19,14 +19,14 @@ const fn broken(rule: &'static str) -> AccountError {
     }
 }
 
-/// Checks the rules that every stored name meets.
+/// Checks the rules that all stored names meet, old and new.
 pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     if text.is_empty() || text.len() > MAX_LENGTH {
         Err(WRONG_LENGTH)
     } else if text.chars().any(char::is_control) {
         Err(HAS_CONTROL_CHARACTER)
     } else if text.trim() != text {
-        // On a page, the name would look like another one. The rules below refuse names for the
+        // On a page, the name would look like another one. The rule about normalization has the
         // same reason.
         Err(broken("Username must not begin or end with white space."))
     } else if text.contains(':') {
@@ -40,8 +40,8 @@ pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
     }
 }
 
-/// Checks the rules for the name of a new user. Users whose name is older than a rule can still log
-/// in.
+/// Checks the rules for the name of a new user. Existing names need to meet only those of
+/// [`check_username`], so that users with older names can still log in.
 pub(crate) fn check_new_username(text: &str) -> Result<(), AccountError> {
     check_username(text)?;
     if has_blank(text) {

@@ -16,7 +16,7 @@ use rolegate_proto::{
 /// A request for a page of users.
 #[derive(Default)]
 pub(crate) struct UserPageRequest {
-    /// The `page_size` of the contract.
+    /// The `page_size` of the request, as the contract defines it.
     pub(crate) size: i32,
     /// Restricts the page to ids greater than this; 0 for the first page.
     pub(crate) after: i64,
@@ -59,7 +59,8 @@ impl Accounts {
         Ok(found.value.ok_or(Reason::UserNotFound)?)
     }
 
-    /// Lists users by ascending id; the actor must be an admin.
+    /// Lists users by ascending id; the actor must be an admin. Fails if another search of this
+    /// admin is running.
     pub(crate) async fn list_users(
         &self,
         credential: &str,
@@ -89,10 +90,10 @@ impl Accounts {
         })
     }
 
-    /// Returns the users with these ids, by ascending id, without duplicates and unknown ids.
+    /// Returns the users with these ids, by ascending id. Unknown ids are left out.
     ///
-    /// It needs no credential, because callers see only usernames. A credential that is sent must
-    /// be valid.
+    /// No credential is needed, because callers see only usernames. But a credential that is sent
+    /// must be valid.
     pub(crate) async fn usernames(
         &self,
         credential: Option<&str>,
@@ -119,7 +120,8 @@ impl Accounts {
         }
     }
 
-    /// Checks a request for a page, in the order that the contract fixes.
+    /// Checks a request for a page, in the order that the contract fixes, and returns the filter
+    /// for the store.
     fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
         let size = page_size(request.size)
             .ok_or_else(|| AccountError::invalid_request("page_size must be 0 to 200"))?;

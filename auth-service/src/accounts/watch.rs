@@ -1,12 +1,12 @@
 //! Streams the changes of users to other services.
 //!
-//! `watch_users` checks the caller and the place in the record where the stream begins. It then
-//! starts a task, which sends items until the caller leaves, loses the right to watch, or the
+//! `watch_users` checks the caller, and the position in the record from which the stream starts. It
+//! then starts a task, which sends items until the caller leaves, loses the right to watch, or the
 //! replica stops.
 //!
-//! - `access` checks the right to watch, again and again while a stream runs.
-//! - `items` has the items of a stream and their receiver.
-//! - `streams` limits the streams of this replica and tells them about new changes.
+//! - `access` checks the right to watch, repeatedly while a stream runs.
+//! - `items` defines the items of a stream and their receiver.
+//! - `streams` limits the streams of this replica and notifies them of new changes.
 //! - `stream` is the task: it sends a snapshot of all users, and then changes.
 
 mod access;
@@ -29,21 +29,21 @@ use tokio::{
     time::timeout,
 };
 
-/// How many items wait for a slow caller.
+/// The maximum number of items that wait for a slow caller.
 const MAX_WAITING_ITEMS: usize = 64;
-/// The time after which a caller for whom there is no permit should ask again.
+/// The time after which a caller should retry if there was no permit.
 const BUSY_RETRY: Duration = Duration::from_secs(10);
-/// How long the start of a stream waits for a permit to read the record.
+/// The maximum time that the start of a stream waits for a permit to read the record.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Accounts {
-    /// Completes when the streams of this replica have to end.
+    /// Returns the handle with which the server ends the streams of this replica when it stops.
     pub(crate) fn end_of_watches(&self) -> Shutdown {
         self.watches.end.clone()
     }
 
-    /// Streams the changes after the revision of `start`. Without a revision it sends all users
-    /// first.
+    /// Streams the changes after the revision of `start`. Without a revision, it sends all users
+    /// first. Fails if the caller may not watch, or there are too many streams.
     pub(crate) async fn watch_users(
         &self,
         watcher: Watcher,
@@ -76,8 +76,8 @@ impl Accounts {
         Ok(WatchItems::new(item_receiver, error_receiver))
     }
 
-    /// Checks that the record has everything after the start. A start with a revision and no seal
-    /// gets the newest seal.
+    /// Checks that the record has the seal of `start` and all changes after its revision. A start
+    /// with a revision and no seal gets the newest seal.
     async fn complete_start(&self, start: &mut WatchStart) -> Result<(), AccountError> {
         if start.revision.is_none() && start.seal.is_none() {
             return Ok(());

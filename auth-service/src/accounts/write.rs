@@ -1,5 +1,5 @@
-//! Makes changes of users and their API keys. Every change runs through `Write::run`, whether a
-//! user, an admin or an operator makes it.
+//! Makes changes of users and of their credentials. Every change runs through `Write::run`, whether
+//! a user, an admin or an operator makes it.
 //!
 //! The transaction of a change also records it, and the line in the log follows the commit.
 
@@ -19,28 +19,28 @@ use std::{
 };
 
 impl Write {
-    /// A change of this user by the actor.
+    /// Describes a change of this user that the actor makes.
     pub(super) fn by_actor(actor: Actor, change: Change, user_id: i64) -> Self {
         Self::new(change, Initiator::Actor(actor), Some(user_id))
     }
 
-    /// A change that users make of themselves; the log then names the user only once.
+    /// Describes a change that users make of themselves. The log then names the user only once.
     pub(super) fn by_owner(actor: &Actor, change: Change) -> Self {
         let session = actor.session_id();
         Self::new(change, Initiator::Owner { session }, Some(actor.user.id))
     }
 
-    /// A change by the operator, who is authorized by access to the database. `user_id` is `None`
-    /// for a new user.
+    /// Describes a change by the operator, who is authorized by access to the database. `user_id`
+    /// is `None` for a new user.
     pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
         Self::new(change, Initiator::Operator, user_id)
     }
 
-    /// Makes the change by calling `write`, whose transaction records it. Then calls `log`, which
-    /// writes the line in the log.
+    /// Makes the change by calling `write`, whose transaction records it, and returns the result.
+    /// Then calls `log`, which writes the line in the log.
     ///
-    /// It runs to completion even if the caller leaves, so that every committed change has its
-    /// line. A change whose outcome is unknown is logged, too.
+    /// The work continues even if the caller is canceled, so that every committed change has its
+    /// line. A change with an unknown outcome is logged, too.
     pub(crate) async fn run<T: Send + 'static, W>(
         self,
         store: &Arc<dyn UserStore>,
@@ -69,11 +69,11 @@ impl Write {
     }
 }
 
-/// Revokes the tokens of a user a second time if a write was slow.
+/// Revokes the tokens of a user a second time if a write was slow, and returns the user.
 ///
 /// While the write was in progress, logins with the old credentials may have been issued tokens
 /// that are newer than the revocation. If the second revocation fails, such tokens may still be
-/// valid, so the outcome is unknown. The session by which the user acts stays.
+/// valid, so the outcome is unknown. The presented `session` stays valid.
 pub(super) async fn revoke_again(
     store: &dyn UserStore,
     began: Instant,
@@ -104,8 +104,8 @@ pub(super) async fn revoke_again(
 }
 
 impl Writer {
-    /// The writer of a change. With an id, an admin changes the user with that id. Without one,
-    /// users change themselves, and must not have changed since they were read.
+    /// Returns the writer of a change. With an id, an admin changes the user with that id. Without
+    /// one, users change themselves, and the write fails if they have changed since they were read.
     pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::Admin(actor.user.id),
@@ -118,7 +118,7 @@ impl Writer {
 }
 
 impl Accounts {
-    /// Makes a change of one user, and logs it.
+    /// Makes a change of one user, logs it and returns the changed user.
     pub(super) async fn change_user<W>(
         &self,
         write: Write,
@@ -130,11 +130,11 @@ impl Accounts {
         write.run(&self.store, change, Write::log_user).await
     }
 
-    /// Checks the outcome of a write, which may have found that its user changed after the
-    /// decision.
+    /// Converts the outcome of a write whose user may have changed after the decision.
     ///
     /// Two requests with one token may have run at the same time, and the first may have revoked
-    /// the token. So the credential is authorized again; if it is still valid, the error is
+    /// the token. So if the write did not find its user, the credential is authorized again. A
+    /// revoked credential then causes its own error; if it is still valid, the error is
     /// `otherwise`.
     pub(super) async fn reauthorize_if_changed<T>(
         &self,

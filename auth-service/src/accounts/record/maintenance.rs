@@ -1,4 +1,4 @@
-//! Seals the record, removes old rows and announces new changes to streams, in the background.
+//! Seals the record, removes old rows and announces new changes to the streams, in the background.
 
 use crate::{
     accounts::service::Accounts,
@@ -16,9 +16,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// How often the last seal is written to the log.
+/// The interval at which the last seal is written to the log.
 const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
-/// How often old rows are removed.
+/// The interval at which old rows are removed.
 const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 
 static SEAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
@@ -27,7 +27,7 @@ static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Durat
 
 impl Accounts {
     /// Starts the task that seals the record and removes rows that are older than this number of
-    /// days. It ends when the store is no longer used.
+    /// days. The task stops when the store has been dropped.
     pub(crate) fn maintain_record(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
         let newest_change = self.watches.newest_change.clone();
@@ -44,8 +44,8 @@ async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retent
         let Some(store) = store.upgrade() else { return };
         let began = Instant::now();
         let sealed = seal_and_announce(&*store, &newest_change).await;
-        // More rows wait, for example after an import. The pause is as long as the work was, so
-        // that others can use the database.
+        // If more rows wait, for example after an import, the task pauses for as long as it has
+        // worked, so that requests can use the database.
         pause = if matches!(sealed, Ok(true)) {
             began.elapsed()
         } else {
@@ -76,7 +76,7 @@ async fn seal_and_announce(
     Ok(has_more)
 }
 
-/// Sets the metric of how long the oldest unsealed row has waited, and warns if sealing failed.
+/// Sets the metric for the age of the oldest unsealed row, and logs a warning if sealing failed.
 async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
     if matches!(sealed, Ok(false)) {
         return metrics::set_oldest_unsealed(None);
@@ -106,8 +106,8 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes outdated counts of additions and old rows of the record. Each is tried even if the other
-/// fails, or if sealing failed.
+/// Removes outdated counts of additions and old rows of the record. Both removals are tried, even
+/// if one of them fails or sealing has failed.
 async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.claim(())

@@ -1,4 +1,4 @@
-//! Ends sessions that were not used for too long.
+//! Deletes sessions that were not used for too long.
 
 use super::wait_briefly;
 use crate::{
@@ -11,11 +11,12 @@ use std::ops::Range;
 /// A session that was not used for too long, and must be refused.
 pub(crate) struct IdleSession {
     pub(crate) id: i64,
-    /// Why the session could not be ended; `None` if it was.
+    /// The error for requests with this session if it could not be deleted; `None` if they are
+    /// refused because the session is no longer valid.
     pub(crate) error: Option<StoreError>,
 }
 
-/// When a session was last used, in Unix seconds, as far as this replica knows.
+/// The time at which a session was last used, in Unix seconds, as far as this replica knows.
 struct LastUse {
     session_id: i64,
     at: u64,
@@ -26,8 +27,8 @@ impl Accounts {
     /// They are deleted so that a clock that is set back later does not make them valid again.
     ///
     /// Time during which uses could not be written does not count, because this replica cannot know
-    /// of later uses on other replicas then. It waits only briefly for a slow store, because a
-    /// decision waits for this, or a whole batch of decisions.
+    /// of later uses on other replicas then. The store may take only a short time, because a
+    /// decision, or a whole batch of them, waits for the result.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
@@ -56,8 +57,8 @@ impl Accounts {
         }
     }
 
-    /// Deletes the idle sessions among those that seem idle, without counting pauses during which
-    /// uses could not be written.
+    /// Deletes those of the sessions that are idle even without the pauses during which uses could
+    /// not be written. Returns them.
     async fn end_if_idle(
         &self,
         at: u64,
@@ -70,8 +71,9 @@ impl Accounts {
         }
         let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, active_range)).await {
             Ok(ended) => ended,
-            // This error may be the first sign that the database cannot be written. The pause
-            // begins only now, so sessions that were idle before are still refused.
+            // This error may be the first sign that the database cannot be written. The range is
+            // computed again with this outage as a pause. Sessions that were idle before the outage
+            // are refused, although they are not deleted.
             Err(StoreError::ReadOnly(_)) => {
                 let active_range = wait_briefly(self.active_last_use_range(at)).await?;
                 idle_ids(seem_idle, &active_range)
@@ -82,8 +84,8 @@ impl Accounts {
         Ok(ended.map(|id| IdleSession { id, error: None }).collect())
     }
 
-    /// Computes the range in which the last use of an active session lies, in Unix seconds. A
-    /// session whose last use is outside of it is idle.
+    /// Returns the range in which the last use of an active session lies, in Unix seconds. A
+    /// session with a last use outside of this range is idle.
     pub(super) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         if let Some(began) = self.store.unwritten_since() {
@@ -93,7 +95,7 @@ impl Accounts {
     }
 }
 
-/// Returns the ids of the sessions whose last use is outside of this range.
+/// Returns the ids of the sessions with a last use outside of this range.
 fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
     sessions
         .iter()
@@ -102,8 +104,8 @@ fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
         .collect()
 }
 
-/// Marks sessions that could not be ended. Their requests fail with a timeout, whatever the error
-/// was: a request that only reads must not report the error of a write.
+/// Marks sessions that could not be deleted. Their requests fail with a timeout, whatever the error
+/// was, because a request that only reads must not report the error of a write.
 fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
     session_ids
         .map(|id| IdleSession {

@@ -1,14 +1,15 @@
-//! The right to watch the changes of users, which is checked again and again while a stream runs.
+//! Checks the right to watch the changes of users, at the start of a stream and repeatedly while it
+//! runs.
 
 use crate::accounts::{error::AccountError, service::Accounts};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// How often a stream checks that its caller may still watch.
+/// The interval at which a stream checks that its caller may still watch.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The caller of a stream, with what proves the right to watch.
+/// The caller of a stream, identified by the proof of the right to watch.
 pub(crate) enum Watcher {
     /// An admin with this credential.
     Bearer(SecretString),
@@ -30,16 +31,16 @@ impl Accounts {
     }
 }
 
-/// The right of a caller to watch, and when it was last checked.
+/// The right of a caller to watch, and the time of its last check.
 pub(super) struct WatchAccess {
     accounts: Accounts,
     watcher: Watcher,
-    /// When a check last admitted the watcher.
+    /// The time at which a check last admitted the watcher.
     checked_at: Instant,
 }
 
 impl WatchAccess {
-    /// Creates the right of a watcher whom a check has just admitted.
+    /// Creates the access of a watcher whom a check has just admitted.
     pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
         Self {
             accounts,
@@ -48,15 +49,15 @@ impl WatchAccess {
         }
     }
 
-    /// Fails if the watcher may not watch any more.
+    /// Checks the right to watch, and fails if the watcher has lost it.
     pub(super) async fn check(&mut self) -> Result<(), AccountError> {
         self.accounts.check_watcher(&self.watcher).await?;
         self.checked_at = Instant::now();
         Ok(())
     }
 
-    /// Waits for `work` without a time limit, but fails soon after the watcher has lost the right
-    /// to watch.
+    /// Waits for `work` without a time limit and returns its output, but fails soon after the
+    /// watcher has lost the right to watch.
     pub(super) async fn check_during<F: Future>(
         &mut self,
         work: F,

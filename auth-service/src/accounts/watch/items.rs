@@ -21,9 +21,10 @@ pub(crate) enum WatchItem {
 
 /// Receives the items of a stream.
 pub(crate) struct WatchItems {
-    /// The items; an error among them keeps its place behind the items before it.
+    /// The items. An error among them is returned after the items before it.
     items: mpsc::Receiver<Result<WatchItem, AccountError>>,
-    /// Why the stream ends; `None` once that is known. This error overtakes the waiting items.
+    /// Receives the error that ends the stream before the waiting items are returned; `None` once
+    /// the result is known.
     error: Option<oneshot::Receiver<AccountError>>,
 }
 
@@ -56,7 +57,7 @@ impl WatchItems {
             }
         }
         match self.items.poll_recv(context) {
-            // The error may have been sent since it was polled above.
+            // The error may have been sent after it was polled above.
             Poll::Ready(None) => {
                 let error = self
                     .error

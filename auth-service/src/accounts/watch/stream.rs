@@ -1,7 +1,7 @@
 //! The task of one stream: it sends a snapshot of all users, and then their changes.
 //!
-//! Each read checks that the record is still the one with which the stream began, because another
-//! database may have taken its place.
+//! Each read checks that the record is still the one with which the stream started, because another
+//! database may have replaced it.
 
 use super::{
     access::{WatchAccess, Watcher},
@@ -20,25 +20,25 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-/// A snapshot ends with an error after this time, plus one second for each [`MIN_USERS_PER_SECOND`]
-/// users.
+/// The time after which a snapshot fails, plus one second for each [`MIN_USERS_PER_SECOND`] users.
 ///
-/// A caller who takes the users more slowly must not hold the permit and the state of the database.
+/// Without this limit, a slow caller could keep the permit and a snapshot in the database for any
+/// time.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
-/// How often a stream tells the caller its position in the record, if the position has changed.
+/// The interval at which a stream reports its position in the record, if the position has changed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where a stream begins.
+/// The position in the record from which a stream starts.
 pub(crate) struct WatchStart {
     /// The last revision that the caller has stored; `None` to get all users first.
     pub(crate) revision: Option<i64>,
-    /// The last seal that the caller has seen. A record without this seal is not the one that the
-    /// caller knows.
+    /// The last seal that the caller has seen. If the record lacks this seal, it is not the record
+    /// that the caller knows.
     pub(crate) seal: Option<SealReference>,
 }
 
-/// How far a stream has come in the record.
+/// The position in the record that a stream has reached.
 struct StreamPosition {
     /// Every change up to this revision was sent.
     revision: i64,
@@ -73,6 +73,7 @@ impl WatchStream {
     }
 
     /// Sends a snapshot if the start has no revision, and then changes until something fails.
+    /// Returns the error.
     pub(super) async fn send_all(
         &mut self,
         start: WatchStart,
@@ -93,7 +94,8 @@ impl WatchStream {
         error
     }
 
-    /// Sends all users as of one moment, and then the revision of the last change that they show.
+    /// Sends all users as of one moment, and then the revision of the last change that they
+    /// include. Returns that position.
     async fn send_snapshot(&mut self) -> Result<StreamPosition, AccountError> {
         let snapshot = self.accounts.store.snapshot();
         let mut snapshot = self.access.check_during(snapshot).await??;
@@ -119,10 +121,10 @@ impl WatchStream {
     }
 
     /// Sends the changes after a position, as long as the watcher may watch and the record has the
-    /// seals that were seen.
+    /// seals that the stream has seen.
     ///
-    /// Without these seals, another database has taken the place of the one with which the stream
-    /// began.
+    /// A record without these seals is that of another database, which has replaced the one with
+    /// which the stream started.
     async fn send_changes(
         &mut self,
         mut position: StreamPosition,
@@ -149,7 +151,7 @@ impl WatchStream {
     }
 
     /// Sends the changes of one read, and moves the position past them. Returns true if there were
-    /// any, because then there may be more.
+    /// any changes, because then there may be more.
     async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
         let read = self
             .accounts
@@ -173,14 +175,14 @@ impl WatchStream {
         Ok(last.is_some())
     }
 
-    /// Waits until the caller has room for the item, and sends it. Fails if the caller may not
-    /// watch any more.
+    /// Waits until the queue of the caller has capacity, and sends the item. Fails if the caller
+    /// may not watch any more.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
         self.send_result(Ok(item)).await
     }
 
-    /// Does the same until a deadline, so that a slow caller does not keep the permit for snapshots
-    /// from others.
+    /// Sends an item like [`Self::send`], but fails at the deadline, so that a slow caller does not
+    /// keep the permit for snapshots from others.
     async fn send_by(&mut self, deadline: Instant, item: WatchItem) -> Result<(), AccountError> {
         timeout_at(deadline, self.send(item))
             .await
@@ -200,8 +202,8 @@ impl WatchStream {
         }
     }
 
-    /// Ends the stream with an error behind the waiting items, which the caller gets as long as it
-    /// may watch.
+    /// Sends an error behind the waiting items, and waits until the caller has received it. Always
+    /// fails: with the error that the caller may no longer watch, or because the stream has ended.
     async fn end_behind_items(&mut self, error: AccountError) -> Result<Infallible, AccountError> {
         self.send_result(Err(error)).await?;
         self.access.check_during(self.items.closed()).await?;
@@ -216,7 +218,7 @@ impl Accounts {
     }
 
     /// Reads the changes after a revision. Fails if the record lacks some of them, or the seal that
-    /// was seen last.
+    /// the stream has seen last.
     async fn read_changes(
         &self,
         revision: i64,
@@ -229,8 +231,8 @@ impl Accounts {
         // This seal is read before the changes, so that they include every change up to it.
         let newest = store.seals().await?.newest;
         let changes = store.changes_after(revision).await?;
-        // These checks come after the reads. They prove that no change was removed before it was
-        // read, and that all reads are of one record.
+        // These checks come after the reads, because they prove that no change was removed before
+        // it was read, and that all reads are of one record.
         let oldest = store.seals().await?.oldest;
         if oldest.revision > revision {
             return Err(Reason::SnapshotRequired.into());
@@ -253,7 +255,7 @@ impl StreamPosition {
     }
 }
 
-/// Turns a user of a snapshot into a change without a revision.
+/// Converts a user of a snapshot to a change without a revision.
 fn snapshot_item(user: User) -> WatchItem {
     WatchItem::Change(UserChange {
         revision: 0,

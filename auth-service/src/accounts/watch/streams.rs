@@ -1,24 +1,24 @@
-//! The streams of this replica, and how many there may be.
+//! Limits the streams of this replica, and notifies them of new changes.
 
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{Semaphore, watch};
 
-/// How many streams one caller may have.
+/// The maximum number of streams of one caller.
 const MAX_STREAMS_PER_CALLER: usize = 8;
 const MAX_STREAMS: usize = 256;
-/// How many snapshots may be sent at the same time. Each of them keeps a state of the database
-/// alive.
+/// The maximum number of snapshots that are sent at the same time. Each of them keeps a state of
+/// the database alive.
 const MAX_SNAPSHOTS: usize = 2;
-/// How many streams may read the record at the same time. While the record is locked, each read
-/// holds a connection that changes need.
+/// The maximum number of streams that read the record at the same time. While the record is locked,
+/// each read keeps a connection from the changes that need one.
 const MAX_RECORD_READS: usize = 2;
 
 /// The streams of this replica, with the permits that limit them.
 pub(crate) struct Watches {
-    /// The revision of the newest sealed change of a user; a new one tells the streams to read the
-    /// record.
+    /// The revision of the newest sealed change of a user. A new value wakes the streams, which
+    /// then read the record.
     pub(crate) newest_change: watch::Sender<i64>,
     streams_by_caller: Mutex<HashMap<String, usize>>,
     pub(super) snapshots: Arc<Semaphore>,
@@ -44,7 +44,8 @@ impl Watches {
         }
     }
 
-    /// Counts one more stream of this caller; `None` if there are too many.
+    /// Acquires the permit for one more stream of this caller. Returns `None` if the caller, or all
+    /// callers together, have too many.
     pub(super) fn try_acquire_stream(self: &Arc<Self>, caller: String) -> Option<StreamPermit> {
         let mut streams = self.streams_by_caller.lock();
         let total: usize = streams.values().sum();
