@@ -1,13 +1,13 @@
 //! The commands of auth-service: `serve`, which the program runs by default, and those that an
 //! operator types.
 //!
-//! [`Settings`] implements the trait `Program`, by which `rolegate_program` parses the command
+//! [`Settings`] implements the trait `Program`, through which `rolegate_program` parses the command
 //! line, runs a command and serves. Every command reads the settings of `serve`. [`user`],
-//! [`audit`], [`doctor`] and [`migrate`] need only the settings that rolegate has, too, so rolegate
-//! offers the same commands. `init_secrets` is for auth-service alone.
+//! [`audit`], [`doctor`] and [`migrate`] need only the settings that auth-service shares with
+//! rolegate, so rolegate offers the same commands. `init_secrets` is for auth-service alone.
 //!
-//! `terminal` asks the operator and writes notes to stderr. `terminal_text` escapes texts of the
-//! database, and `timestamp` formats times.
+//! `terminal` asks the operator for confirmation and writes notes to stderr. `terminal_text`
+//! escapes texts from the database, and `timestamp` formats times.
 
 pub mod audit;
 pub mod doctor;

@@ -47,7 +47,7 @@ pub fn run(
         let roles = settings.extra_roles.clone();
         let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
         // Pending rows are sealed first. If the database cannot be written, the command still reads
-        // what is sealed.
+        // the rows that are sealed.
         let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,

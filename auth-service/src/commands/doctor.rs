@@ -12,7 +12,8 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
-/// How many seconds a row may wait to be sealed. A running service seals it within a second.
+/// The maximum number of seconds that a row may wait to be sealed. A running service seals it
+/// within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
 /// Checks TLS, the secrets and the modes of their files. `keys` is `None` if the first start
@@ -111,7 +112,7 @@ pub async fn check_users(
     if let Err(error) = service.extra_roles.check(facts.roles_in_use) {
         doctor.fail("roles", error);
     }
-    // A policy that cannot be read is already reported by `check_settings`.
+    // A policy that cannot be read is not reported here, because `check_settings` reports it.
     if let Ok(policy) = service.second_factors()
         && let Err(error) = policy.check_stored(&facts.second_factor_key_ids)
     {
@@ -120,7 +121,7 @@ pub async fn check_users(
     check_admin(doctor, admin, facts.admin_exists);
 }
 
-/// Checks that rows of the record do not wait too long to be sealed.
+/// Reports rows of the record that have waited too long to be sealed.
 fn check_sealing(doctor: &mut Doctor, rows: &UnsealedRows) {
     let UnsealedRows { oldest_age, span } = *rows;
     if oldest_age <= MAX_UNSEALED_SECONDS {

@@ -1,4 +1,4 @@
-//! Talks with the operator on stderr, because stdout has only the results that scripts read.
+//! Talks to the operator on stderr, because stdout is only for results that scripts read.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -9,13 +9,14 @@ pub(super) fn print_note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes a question to stderr; the operator answers on the same line.
+/// Writes a question to stderr without a line end, so that the operator answers on the same line.
 pub(super) fn print_prompt(question: &str) {
     let _ = write!(io::stderr(), "{question}");
 }
 
-/// Asks the operator to confirm a command that cannot be undone. Without a terminal it returns
-/// true, because a script has decided already.
+/// Asks the operator to confirm a command that cannot be undone, and returns true if the answer is
+/// yes. Without a terminal it returns true, because the script that runs the command has already
+/// decided.
 pub(super) async fn confirm(question: &str) -> io::Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(true);

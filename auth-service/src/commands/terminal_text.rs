@@ -1,7 +1,7 @@
-//! Escapes texts of the database for a terminal.
+//! Escapes texts from the database before they are shown on a terminal.
 //!
-//! A person with access to the database can write anything into them. Some characters clear the
-//! screen, change the direction of a line, or begin a new line that looks like ours.
+//! A person with access to the database can store any text there. Some characters clear the screen,
+//! change the direction of a line, or begin a new line that looks like output of the command.
 
 use rolegate_proto::is_invisible;
 
@@ -10,7 +10,7 @@ pub(crate) fn quote(text: &str) -> String {
     escape(&format!("{text:?}"))
 }
 
-/// Leaves a single word as it is, such as the name of an event or an address, and puts any other
+/// Returns a single word unchanged, such as the name of an event or an address, and puts any other
 /// text in quotes.
 pub(crate) fn quote_unless_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_graphic() && !"\"'\\".contains(character);
@@ -34,13 +34,13 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Returns true if a terminal shows the character itself, in its place.
+/// Returns true if a terminal shows the character as it is.
 fn is_shown(character: char) -> bool {
     if matches!(character, '"' | '\'' | '\\') {
         return true;
     }
-    // `escape_debug` knows control characters, marks and every kind of space. It takes fillers for
-    // letters, so `is_invisible` finds those.
+    // `escape_debug` escapes control characters, combining marks and every space except the
+    // ordinary one. It treats filler characters as letters, so `is_invisible` detects those.
     character.escape_debug().len() == 1 && !is_invisible(character)
 }
 

@@ -1,16 +1,16 @@
-//! Formats times of the database for operators.
+//! Formats times from the database for operators.
 
 use crate::store::END_OF_9999;
 use humantime::format_rfc3339_seconds;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Converts Unix seconds. A value out of range, which a person may have written into a table,
+/// Converts Unix seconds. A time out of range, which a person may have written into a table,
 /// becomes the nearest time that can be formatted.
 pub(super) fn system_time(at: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
 }
 
-/// Formats Unix seconds, to the second.
+/// Formats Unix seconds as RFC 3339, without fractions of a second.
 pub(super) fn rfc3339(at: i64) -> String {
     format_rfc3339_seconds(system_time(at)).to_string()
 }

@@ -157,7 +157,8 @@ pub fn run(
     })
 }
 
-/// Finds the role that the command gives to a user or a key; `None` if it gives none.
+/// Returns the role that the command gives to a user or a key; `None` if it gives none. Fails if
+/// the role is unknown.
 fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, SettingError> {
     let name = match command {
         UserCommand::Create(arguments) => Some(&arguments.role),
@@ -169,10 +170,11 @@ fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, Sett
         .transpose()
 }
 
-/// Chooses whether the command advances the clock of an SQLite file.
+/// Determines whether the command advances the clock of an SQLite file.
 ///
-/// `end-all` revokes tokens by time. If the file's clock were behind that of this machine, tokens
-/// issued in between would stay valid. Other commands must not move the clock of a running service.
+/// `end-all` revokes tokens by time. If the file's clock were behind the clock of this machine,
+/// tokens issued in between would stay valid. Other commands must not move the clock of a running
+/// service.
 fn file_clock(command: &UserCommand) -> FileClock {
     match command {
         UserCommand::EndAll { .. } => FileClock::Advance,
@@ -194,7 +196,7 @@ async fn execute(
     role: Option<Role>,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
-    // Every command that sets the role of a user names one, so the default is never used for those.
+    // A command that sets the role of a user always names the role, so it never uses this default.
     let role_of_user = role.unwrap_or(Role::USER);
     match command {
         UserCommand::Create(new) => create::run(operator, new, role_of_user, settings).await,

@@ -13,9 +13,9 @@ use std::{
     io::{self, Write as _},
 };
 
-/// Writes a line for each row, the oldest first.
+/// Writes each row of the record to stdout as a line of JSON, the oldest first.
 ///
-/// Rows that cannot be read, and rows that retention removes before they are read, are named on
+/// Rows that cannot be read, and rows that retention removes before they are read, are reported on
 /// stderr. The command then fails, after it has written all other rows.
 pub(super) async fn run(database: &OperatorDatabase) -> Result<(), Failure> {
     let mut pages = database.record_pages().await?;
@@ -45,7 +45,7 @@ pub(super) async fn run(database: &OperatorDatabase) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Formats a row with the fields that `GET /audit` has, or returns what is wrong with it.
+/// Formats a row with the fields of `GET /audit`. Fails with the problem if the row cannot be read.
 fn format_row(content: Result<AuditRow, impl Display>) -> Result<Value, String> {
     let row = content.map_err(|problem| problem.to_string())?;
     let time = format_rfc3339_millis(system_time(row.at)).to_string();

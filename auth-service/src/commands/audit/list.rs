@@ -33,8 +33,9 @@ pub struct ListArguments {
     limit: i64,
 }
 
-/// Prints a line for each row. A row that cannot be read is named on stderr instead. No read of the
-/// database stays open while it prints.
+/// Prints a line for each selected row, the newest first. Rows that cannot be read are reported on
+/// stderr, and the command then fails. No read of the database stays open while it prints, because
+/// the reader of the output may be slow.
 pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
     let event = &*arguments.event;
     if !event.is_empty() && !EVENTS.contains(&event) {
@@ -66,8 +67,8 @@ pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Resu
     unreadable.finish()
 }
 
-/// Formats a row, with names in quotes. The result is one line that hides nothing, whatever text
-/// the row contains.
+/// Formats a row, with names in quotes. Whatever text the row contains, the result is one line
+/// without invisible characters.
 fn format_row(row: &AuditRow) -> String {
     let user = format_person(row.user_id, row.username.as_deref());
     let actor = format_person(row.actor_id, row.actor.as_deref());
@@ -103,7 +104,7 @@ mod tests {
             .lines()
             .filter_map(|line| line.trim().strip_prefix("\"event.")?.split('"').next())
             .collect();
-        // This event stands for a row that cannot be read.
+        // This event replaces a row that cannot be read.
         assert!(shown.remove("audit_unreadable"));
         assert_eq!(shown, BTreeSet::from(EVENTS));
     }

@@ -1,5 +1,5 @@
-//! Reports rows of the record that cannot be read: each is named on stderr, and the command goes on
-//! with the others.
+//! Reports rows of the record that cannot be read. Each is reported on stderr, and the command
+//! continues with the other rows.
 
 use crate::commands::{terminal::print_note, terminal_text::escape};
 use rolegate_program::failure::Failure;
@@ -12,13 +12,13 @@ pub(super) struct UnreadableRows {
 }
 
 impl UnreadableRows {
-    /// Prints the revision of a row and what is wrong with it, and counts the row.
+    /// Prints the revision of a row and the problem with it, and counts the row.
     pub(super) fn name(&mut self, revision: i64, problem: &impl Display) {
         self.count += 1;
         warn(&format!("revision {revision}: {problem}"));
     }
 
-    /// Fails with the number of rows, if there were any.
+    /// Fails if any rows could not be read, and reports their number.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         match self.count {
             0 => Ok(()),

@@ -1,8 +1,8 @@
 //! `audit verify`: looks for rows of the record that were changed, removed or moved.
 //!
-//! It computes every seal again from the rows and the seal before, in one snapshot of the database.
-//! It also checks that every erased name has a recorded erasure, and that a seal of the operator is
-//! in the record. `beginning` explains how far back the record reaches.
+//! It computes every seal again from the rows and the previous seal, in one snapshot of the
+//! database. It also checks that every erased name has a recorded erasure, and that a seal of the
+//! operator is in the record. `beginning` explains how far back the record reaches.
 
 mod beginning;
 
@@ -15,8 +15,8 @@ use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verifies the record and prints a report. `operator_seal` is a seal that the operator has kept
-/// from the log.
+/// Verifies the record, prints a report and fails if it contains problems. `operator_seal` is a
+/// seal that the operator has kept from the log.
 pub(super) async fn run(
     record: SealedRecord,
     operator_seal: Option<SealReference>,
@@ -29,14 +29,15 @@ pub(super) async fn run(
 /// The result of a verification.
 struct Report {
     problems: Vec<String>,
-    /// From when the record reaches, and why not from earlier; `None` if it has no seal.
+    /// How far back the record reaches, and why it does not reach further; `None` if it has no
+    /// seal.
     reach: Option<String>,
     /// The number of rows and the last seal.
     summary: String,
 }
 
 impl Report {
-    /// Prints on stdout what scripts read, which is only the summary if the record is intact.
+    /// Prints the report. If the record is intact, stdout has only the summary, which scripts read.
     fn print(&self) {
         for problem in &self.problems {
             print(problem);
@@ -57,8 +58,8 @@ impl Report {
     }
 }
 
-/// Checks the record. It consumes the record, because a slow reader of the output must not keep the
-/// snapshot of the database open.
+/// Checks the record, and returns the report. It consumes the record, so that the snapshot of the
+/// database is closed before the report is printed, perhaps to a slow reader.
 async fn verify(
     mut record: SealedRecord,
     operator_seal: Option<SealReference>,
@@ -85,8 +86,8 @@ async fn verify(
     verification.check_operator_seal_was_found();
     verification.check_erasures();
     if contents.rows == 0 {
-        // This check comes last, because it asks whether the others found a problem. If not,
-        // retention may have removed all rows.
+        // This check comes last, because it depends on whether the other checks found a problem. If
+        // they found none, retention may have removed all rows.
         verification.check_emptied(contents, &oldest, &last);
     }
     let Verification { problems, rows, .. } = verification;
@@ -103,8 +104,8 @@ async fn verify(
     })
 }
 
-/// Reports a record without any seal. The migration makes the first seal, so even a new record has
-/// one.
+/// Reports a record without any seal. The migration creates the first seal, so even a new record
+/// has one.
 fn report_missing_seals(contents: RecordContents) -> Report {
     let RecordContents { rows, users, .. } = contents;
     let problem = if rows == 0 {
@@ -127,12 +128,14 @@ fn report_missing_seals(contents: RecordContents) -> Report {
 struct Verification {
     problems: Vec<String>,
     rows: usize,
-    /// The users whose names are erased, each with the revision of the last such row.
+    /// The users whose names are erased, each with the revision of the last row that contained the
+    /// name.
     erasures: BTreeMap<i64, i64>,
     /// The users whose erasure is recorded.
     recorded_erasures: BTreeSet<i64>,
-    /// The operator's seal, until it is either compared with the seal of the same revision or known
-    /// to be older than the record. If it is still here at the end, the record lacks its revision.
+    /// The operator's seal, until it is either compared with the seal of the same revision or found
+    /// to be older than the record. If it is still here at the end, the record has no seal at its
+    /// revision.
     operator_seal: Option<SealReference>,
 }
 
@@ -161,8 +164,8 @@ impl Verification {
         }
     }
 
-    /// Computes each seal again from the seal before and its rows, and compares. Returns the last
-    /// seal.
+    /// Computes each seal again from the previous seal and the rows between, and compares it with
+    /// the stored seal. Returns the last seal.
     async fn check_seals(
         &mut self,
         record: &mut SealedRecord,
@@ -187,7 +190,7 @@ impl Verification {
         }
     }
 
-    /// Checks the rows between two seals, and the second seal.
+    /// Checks the rows between two seals, and whether the second seal fits them.
     fn check_batch(&mut self, seal: &Seal, rows: &[AuditRow], next: &Seal) {
         for row in rows {
             self.check_row(row);
@@ -232,7 +235,7 @@ impl Verification {
         }
     }
 
-    /// Reports an operator's seal whose revision is not in the record.
+    /// Reports the operator's seal if the record has no seal at its revision.
     fn check_operator_seal_was_found(&mut self) {
         if let Some(missing) = &self.operator_seal {
             self.problems.push(format!(
@@ -242,7 +245,7 @@ impl Verification {
         }
     }
 
-    /// Checks that for each erased name a row records the erasure.
+    /// Checks that the record contains the erasure of each erased name.
     fn check_erasures(&mut self) {
         for (&id, &revision) in &self.erasures {
             if !self.recorded_erasures.contains(&id) {
@@ -254,7 +257,7 @@ impl Verification {
     }
 
     /// Checks that a record without rows is a new one. It is not new if its seals cover rows, or if
-    /// there are users, because it would have their creation.
+    /// there are users, because the record would contain their creation.
     fn check_emptied(&mut self, contents: RecordContents, oldest: &Seal, last: &Seal) {
         let RecordContents { pending, users, .. } = contents;
         if !last.is_first() {

@@ -1,4 +1,5 @@
-//! The password and the URL of the database, with copies for programs that need no other secret.
+//! Creates the password and the URL of the database, with copies for programs that need no other
+//! secret.
 
 use super::secret_folder::SecretFolder;
 use crate::secret_generation;
@@ -11,15 +12,15 @@ use url::Url;
 const PASSWORD: &str = "database-password";
 const URL: &str = "database-url";
 
-/// The folders with the secrets of the database.
+/// The folder with all secrets, and the folder with copies of those for the database.
 pub(super) struct DatabaseFolders<'a> {
     pub(super) secrets: &'a SecretFolder<'a>,
     pub(super) copies: Option<&'a SecretFolder<'a>>,
 }
 
 impl DatabaseFolders<'_> {
-    /// Reads the copy of the password, if there is one: the folder with the secrets may be lost
-    /// while the copy is not.
+    /// Reads the copy of the password, if there is one. It is needed because the folder with the
+    /// secrets may be lost while the copy still exists.
     pub(super) fn read_copied_password(&self) -> Result<Option<SecretString>, SettingError> {
         match self.copies {
             Some(copies) if copies.contains(PASSWORD) => Ok(Some(copies.read(PASSWORD)?)),
@@ -27,7 +28,7 @@ impl DatabaseFolders<'_> {
         }
     }
 
-    /// Fails if `directory` holds a database whose password is lost. Only the user of PostgreSQL
+    /// Fails if `directory` holds a database and its password is lost. Only the user of PostgreSQL
     /// can read its directory, so a directory that cannot be read also counts as a database.
     pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
         let has_database = match fs::read_dir(directory) {
@@ -51,7 +52,8 @@ impl DatabaseFolders<'_> {
         Ok(())
     }
 
-    /// Reads the password. If there is none, it is created: as `copied`, or generated.
+    /// Reads the password and writes its copy. If there is no password, creates it from `copied`,
+    /// or generates it.
     pub(super) fn read_or_create_password(
         &self,
         copied: Option<SecretString>,
@@ -67,7 +69,8 @@ impl DatabaseFolders<'_> {
         Ok(password)
     }
 
-    /// Creates the file with the URL, which includes the password.
+    /// Creates the file with the URL, which includes the password, and its copy. Fails if a file
+    /// exists with another URL.
     pub(super) fn create_url(
         &self,
         mut url: Url,

@@ -2,8 +2,9 @@
 //! meanwhile.
 //!
 //! Every replica must accept the next secret before one signs with it, and must accept the previous
-//! one until its tokens have expired. `docs/key-rotation.md` says what to do between the steps. The
-//! step `replace` alone does it at once and ends all tokens, for a secret that leaked.
+//! one until its tokens have expired. `docs/key-rotation.md` explains what to do between the steps.
+//! The step `replace` alone changes the secret at once and so revokes all access tokens; it is for
+//! a secret that leaked.
 
 use super::secret_folder::SecretFolder;
 use crate::{
@@ -79,7 +80,8 @@ pub(super) fn run(
 
 fn accept_next(folder: &SecretFolder<'_>, signing: &SecretString) -> Result<(), SettingError> {
     let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
-    // Otherwise a later drop would remove the previous secret, although nothing was rotated.
+    // If the next secret signs already, the last rotation was not finished. This step would then
+    // stop accepting the previous secret, and the steps after it would rotate nothing.
     if next.expose_secret() == signing.expose_secret() {
         let problem = "signs already: end that rotation first, with --rotate drop or back";
         return Err(folder.invalid(NEXT, problem));
@@ -144,8 +146,8 @@ fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     Err(folder.invalid(SIGNING, problem))
 }
 
-/// Reads the secret `name`, which the step `creator` creates. Every auth-service must accept it
-/// before one signs with it.
+/// Reads the secret `name`, which the step `creator` creates. Fails if it is not accepted yet,
+/// because every auth-service must accept it before one signs with it.
 fn read_accepted(
     folder: &SecretFolder<'_>,
     name: &str,
@@ -164,7 +166,7 @@ fn read_accepted(
     Ok(secret)
 }
 
-/// Splits a file of accepted secrets in the way that auth-service does.
+/// Splits a file of accepted secrets in the same way as auth-service does.
 fn split(accepted: &SecretString) -> impl Iterator<Item = &str> {
     accepted
         .expose_secret()

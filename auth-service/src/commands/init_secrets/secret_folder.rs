@@ -21,7 +21,8 @@ impl<'a> SecretFolder<'a> {
         Ok(Self { path })
     }
 
-    /// Reads the secret `name`, and generates it if it does not exist. The file must be private.
+    /// Returns the secret `name`, or generates it if it does not exist. The file must be private.
+    /// Prints the path of the file.
     pub(super) fn read_or_create(
         &self,
         name: &str,
@@ -68,7 +69,7 @@ impl<'a> SecretFolder<'a> {
         Ok(written.elapsed().unwrap_or_default())
     }
 
-    /// Replaces or creates the secret `name` atomically.
+    /// Replaces or creates the secret `name` atomically, and prints the path of its file.
     pub(super) fn replace(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
         let path = self.path.join(name);
         secret::replace(&path, secret)

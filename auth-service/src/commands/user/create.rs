@@ -39,8 +39,8 @@ pub(super) async fn run(
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let username = &arguments.username;
-    // This is checked before the password is asked for, to save the operator from typing it. The
-    // insert checks it again.
+    // The name is checked before the operator types a password, which would otherwise be in vain.
+    // The insert checks the name again.
     check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
     if operator.find(username).await.is_ok() {
         return Err(username_taken(username));
@@ -72,7 +72,7 @@ async fn create_with_link(
     print_link(username, sign_in_url, &new.link)
 }
 
-/// Inserts a user, and returns what to tell the operator.
+/// Inserts a user, and returns the message for the operator.
 async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
     let username = new.username.clone();
     let role = new.role;

@@ -1,4 +1,4 @@
-//! `user end-all`: ends the credentials of all users. `rolegate restore` does the same with the
+//! `user end-all`: ends the credentials of all users. `rolegate restore` does the same for the
 //! users of a backup.
 
 use super::operator::Operator;
@@ -10,8 +10,8 @@ use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
-/// The question to the operator. It is asked before the database is opened, because opening moves
-/// the clock of an SQLite file.
+/// Returns the question that the operator must confirm. It is asked before the database is opened,
+/// because opening advances the clock of an SQLite file.
 pub(super) fn question(api_keys: ApiKeys) -> &'static str {
     match api_keys {
         ApiKeys::Delete => "Log everybody out, and delete every API key?",
@@ -27,7 +27,7 @@ pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Fa
     Ok(())
 }
 
-/// Ends the credentials of all users and logs it. An unknown outcome is logged, too.
+/// Ends the credentials of all users, and logs that. An unknown outcome is logged, too.
 async fn end(
     database: &OperatorDatabase,
     api_keys: ApiKeys,
@@ -46,10 +46,8 @@ async fn end(
     Ok(end)
 }
 
-/// Prepares the users of a backup before its file replaces another one. Returns the report for the
-/// operator.
-///
-/// It migrates the schema, and ends all credentials as `user end-all` does.
+/// Migrates the schema of a backup's users and ends all credentials as `user end-all` does, before
+/// the backup's file replaces another one. Returns the report for the operator.
 #[must_use]
 pub fn end_all_restored(
     users: DatabaseUrl,

@@ -8,25 +8,25 @@ use crate::{
 };
 use rolegate_program::{failure::Failure, output::print};
 
-/// Says where an SQLite file still has an erased name.
+/// The note for the operator on where an SQLite file still contains an erased name.
 const LEFT_IN_SQLITE: &str = "The file keeps what was erased in free pages and in its log until you run VACUUM and \
     PRAGMA wal_checkpoint(TRUNCATE); backups keep it until you delete them.";
 
-/// Says where a PostgreSQL server still has an erased name.
+/// The note for the operator on where a PostgreSQL server still contains an erased name.
 const LEFT_IN_POSTGRES: &str = "The server keeps what was erased in dead rows until you run VACUUM FULL audit, \
     audit_pending, api_key, \"user\"; its WAL archives and backups keep it until you delete them.";
 
 /// Erases a name from the record, and from the API keys that users of this name created for other
-/// users.
+/// users. Fails if a user has the name now.
 ///
-/// It concerns all deleted users who had the name. No user has it now, so every place that has it
-/// is about one of them.
+/// The erasure concerns all deleted users who had the name. Because no user has it now, every row
+/// with the name is about one of them.
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     if operator.find(username).await.is_ok() {
         return Err(format!("the user {username:?} exists; delete the user first").into());
     }
     let database = &operator.database;
-    // Rows that are not sealed yet also have the name, so they are sealed before the erasure.
+    // Pending rows contain the name, too, so they are sealed before the erasure.
     operator.store.seal_all().await?;
     let ids = database.deleted_users(username).await?;
     let has_rows = !ids.is_empty();

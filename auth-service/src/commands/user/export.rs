@@ -6,13 +6,15 @@ use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
 use tempfile::spooled_tempfile;
 
-/// How many bytes are kept in memory. A larger export waits in an unnamed file in `TMPDIR`.
+/// The maximum number of bytes of an export in memory. A larger export is kept in an unnamed file
+/// in `TMPDIR`.
 const MAX_MEMORY_BYTES: usize = 64 << 20;
 
 /// Writes all users by ascending id, as of one moment.
 ///
-/// All users are read before the first is written. If the output went to a pipe that is not read,
-/// the transaction would stay open otherwise, and with it old rows and the log of SQLite.
+/// All users are read before the first is written. Otherwise, if nothing read the output, the
+/// transaction would stay open, and the database could remove neither old rows nor the log of
+/// SQLite.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY_BYTES));
     let mut users = operator.database.export().await?;

@@ -141,7 +141,8 @@ impl Importer<'_> {
         Ok(importable)
     }
 
-    /// Inserts all users in one transaction.
+    /// Inserts all users in one transaction. Fails, and inserts none, if a line has become bad
+    /// since it was checked.
     async fn insert_lines(&self, reader: &mut Reader, report: &mut Report) -> Result<(), Failure> {
         let mut import = self.operator.database.import().await?;
         while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
@@ -157,7 +158,8 @@ impl Importer<'_> {
         Ok(import.commit().await?)
     }
 
-    /// Imports the good lines, batch by batch.
+    /// Imports the valid lines, one transaction for each batch. Fails at the end if there were bad
+    /// lines.
     async fn import_valid_lines(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
         let outcome = self.import_batches(&mut reader, &mut report).await;
@@ -180,8 +182,8 @@ impl Importer<'_> {
             let began = Instant::now();
             self.import_batch(batch, report).await?;
             if matches!(self.operator.database_url.target, DatabaseTarget::Sqlite(_)) {
-                // SQLite has one writer at a time. After each batch the service gets as much time
-                // as the batch took.
+                // SQLite has one writer at a time, so after each batch the service gets as much
+                // time as the batch took.
                 tokio::time::sleep(began.elapsed()).await;
             }
         }
@@ -206,7 +208,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Keeps the users whose names and ids are free, and reports the others.
+    /// Keeps the users whose names and ids are free, and reports or skips the other users.
     async fn keep_importable(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let existing_names = self.existing_names(batch).await?;
         let owners = self.owners_of_ids(batch).await?;
@@ -264,8 +266,8 @@ impl Importer<'_> {
     }
 }
 
-/// Inserts users whose names and ids were free when they were checked. A line whose name or id was
-/// taken since is a bad one.
+/// Inserts users whose names and ids were free when they were checked. Reports a line as bad if its
+/// name or id was taken since.
 async fn insert(import: &mut Import, batch: Batch, report: &mut Report) -> Result<(), StoreError> {
     let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch
         .into_iter()

@@ -95,7 +95,8 @@ pub(super) async fn create(
     )
 }
 
-/// Computes when a key expires, in Unix seconds, and checks the rules for keys.
+/// Returns the time at which a key expires, in Unix seconds. Fails if that time breaks the rules
+/// for keys.
 fn key_expiry(created_at: u64, lifetime: Duration) -> Result<u64, AccountError> {
     let expires_at = created_at.saturating_add(lifetime.as_secs());
     check_key_expiry(expires_at.try_into().unwrap_or(i64::MAX), created_at)

@@ -12,12 +12,13 @@ use std::{io, path::Path, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
-/// The largest input, which is far more than a password may have.
+/// The maximum size of the input, in bytes, which is far more than a password may have.
 const MAX_INPUT_BYTES: u64 = 4 * 1024;
-/// Enough time for one hash at the highest cost on a slow machine.
+/// The deadline for hashing the password, which is enough for the highest cost on a slow machine.
 const HASH_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Hashes the password from this file, or else the one that is typed or piped.
+/// Reads a new password from this file, or without a file from the terminal or a pipe. Checks it
+/// against the rules, and returns its hash.
 pub(super) async fn hash(
     file: Option<&Path>,
     settings: &ServiceSettings,
@@ -45,7 +46,8 @@ async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     Ok(read_all(stdin).await.map_err(|error| unreadable(&error))?)
 }
 
-/// Reads a password twice, because the operator does not see what is typed.
+/// Reads a password twice, because the operator does not see what is typed. Fails if the two
+/// differ.
 async fn read_twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     print_prompt("New password (not echoed): ");
     let first = read_line(&mut input)

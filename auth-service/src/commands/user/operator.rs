@@ -21,14 +21,15 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Opens an existing database. It neither waits for one nor creates or migrates it: a mistyped
-    /// URL must not create an empty database, and a running service may use an older schema.
+    /// Opens an existing database. It neither waits for the database nor creates or migrates it,
+    /// because a mistyped URL must not create an empty database, and a running service may use an
+    /// older schema.
     pub(crate) async fn connect(
         url: DatabaseUrl,
         roles: Roles,
         clock: FileClock,
     ) -> Result<Self, Failure> {
-        // This check comes first, because inspecting a file fails if its folder is missing, too.
+        // This check comes first, because inspecting a file also fails if its folder is missing.
         if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {

@@ -12,8 +12,8 @@ use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::ExposeSecret as _;
 
-/// Creates a link. Only the link is on stdout, so that a script can send it. Its expiry is on
-/// stderr.
+/// Creates a link, which replaces an earlier link of the user. Only the link is on stdout, so that
+/// a script can send it. Its expiry is on stderr.
 pub(super) async fn run(
     operator: &Operator,
     username: &str,
@@ -41,7 +41,7 @@ pub(super) async fn run(
     print_link(username, sign_in_url, &link)
 }
 
-/// Prints a link on stdout, and on stderr what the operator should know about it.
+/// Prints a link on stdout, and notes for the operator on stderr.
 pub(super) fn print_link(
     username: &str,
     sign_in_url: &str,

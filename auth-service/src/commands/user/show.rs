@@ -60,7 +60,7 @@ async fn last_logins(
     operator.database.last_logins(&ids).await
 }
 
-/// Refuses a role that neither the settings name nor a user or a key has.
+/// Fails if the settings do not name the role, and no user or key has it.
 async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failure> {
     let in_use = operator.store.roles_in_use().await?;
     let is_used = in_use.iter().any(|usage| usage.role == role.as_str());
@@ -72,8 +72,8 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
 
 /// Prints a user. The name is quoted, and its invisible characters are escaped.
 ///
-/// `keys_with_role` is the number of API keys with the role that is listed, if the user has another
-/// role.
+/// `keys_with_role` is the number of the user's API keys that have the listed role; 0 if the user
+/// has that role.
 fn print_user(
     operator: &Operator,
     credentials: &Credentials,

@@ -22,11 +22,11 @@ use serde::Serialize;
 /// JavaScript cannot represent every number above 2^53. Half of the numbers up to there are left
 /// for the ids that the database assigns afterwards.
 const MAX_ID: i64 = (1 << 52) - 1;
-/// How many seconds ahead a revocation of tokens may lie, because clocks differ. The next login is
-/// then dated at that time.
+/// The maximum number of seconds by which an imported `tokens_not_before` may be ahead of the
+/// clock, because clocks differ. The next login then gets a token of that time.
 const MAX_SECONDS_AHEAD: i64 = 3600;
-/// How many more seconds ahead `tokens_marked_until` may lie. It is a day after a time that a wrong
-/// clock had.
+/// The number of seconds by which `tokens_marked_until` may be even further ahead. It is a day
+/// later than a time from a clock that was wrong.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
 /// Reads the lines of an import, with the settings and the time of the database.
@@ -36,16 +36,16 @@ pub(crate) struct LineReader {
     pub(crate) roles: Roles,
     /// The time of the database, in Unix seconds.
     pub(crate) now: i64,
-    /// The revocation time of a user whose id another user may have had, in Unix seconds. It
-    /// revokes that user's tokens.
+    /// The `tokens_not_before` of an imported user with an id that another user may have had, in
+    /// Unix seconds. It revokes the tokens of that other user.
     pub(crate) revocation_time: i64,
 }
 
 impl LineReader {
-    /// Reads the user of a line, or returns what is wrong with it. The error quotes no part of the
-    /// line, because it may be a hash.
+    /// Reads the user of a line, or returns the problem with the line. The error quotes no part of
+    /// the line, because that part may be a hash.
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
-        // Editors on Windows begin a file with a byte order mark.
+        // Editors on Windows may begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let fields = Fields::parse(line)?;
         let username = fields.text("username")?;

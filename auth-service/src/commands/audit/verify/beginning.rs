@@ -5,18 +5,19 @@ use crate::{
     store::{DAY_SECONDS, RecordedRemoval, Seal, SealedRecord, StoreError},
 };
 
-/// Why the record begins where it does.
+/// The reason why the record begins at its oldest seal.
 pub(super) enum Beginning {
-    /// Nothing was removed from it.
+    /// Nothing was removed from the record.
     Complete,
-    /// Retention removed the rows before.
+    /// The earlier rows were removed, and the record says so.
     Removed(RecordedRemoval),
     /// Rows are missing, and the record does not say why.
     Unexplained,
 }
 
 impl Beginning {
-    /// Finds out whether rows before the oldest seal are missing, and whether the record says why.
+    /// Determines whether rows before the oldest seal are missing, and whether the record explains
+    /// it.
     pub(super) async fn read(record: &mut SealedRecord, oldest: &Seal) -> Result<Self, StoreError> {
         if oldest.is_first() {
             return Ok(Self::Complete);
@@ -26,8 +27,8 @@ impl Beginning {
         Ok(plausible.map_or(Self::Unexplained, Self::Removed))
     }
 
-    /// Says from when the record reaches, and why not from earlier. `begins_at` is the time of the
-    /// first row.
+    /// Describes how far back the record reaches, and why it does not reach further. `begins_at` is
+    /// the time of the first row.
     pub(super) fn describe(&self, oldest: &Seal, begins_at: Option<i64>) -> String {
         let from = match begins_at {
             Some(at) => format!("the record reaches back to {}", rfc3339(at)),
@@ -60,10 +61,12 @@ fn describe_removal(removal: &RecordedRemoval, revision: i64) -> String {
     }
 }
 
-/// Returns true if the seals agree with the age that a recorded removal claims for its rows.
+/// Returns true if the times of the seals confirm that the removed rows were as old as the recorded
+/// removal claims.
 ///
-/// The last removed row must have been sealed before that time. Or the clock was ahead when the row
-/// was sealed, which shows in a later row that is older than the seal.
+/// The last removed row must have been sealed before `removed_before`. Otherwise the clock must
+/// have been ahead when that row was sealed; a later row that is older than the seal then shows
+/// this.
 fn is_plausible(removal: &RecordedRemoval) -> bool {
     let Some(sealed_at) = removal.sealed_at else {
         return false;

@@ -15,14 +15,15 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, BufReader},
 };
 
-/// The longest line, which is far more than a user needs.
+/// The maximum length of a line, in bytes, which is far more than a user needs.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How many lines make a batch. A batch is one statement, and with `--continue` one transaction.
+/// The maximum number of lines in a batch. A batch is one statement, and with `--continue` one
+/// transaction.
 const MAX_LINES: usize = 1000;
 
-/// Reads users, and refuses those whose name or id an earlier line has. For this it remembers up to
-/// 24 bytes of each.
+/// Reads users, and refuses a line with the name or the id of an earlier line. To detect this, it
+/// keeps up to 24 bytes for each user.
 pub(super) struct Reader {
     input: BufReader<File>,
     /// The position of the first line; `None` if the input cannot be read again.
@@ -32,8 +33,8 @@ pub(super) struct Reader {
     number: u64,
     /// The digests of the names in earlier lines.
     names: HashSet<u64>,
-    /// The digests of those names in lower case; `None` in the second reading, which repeats no
-    /// warning.
+    /// The digests of the names in lower case; `None` in the second reading, so that no warning is
+    /// repeated.
     names_in_lower_case: Option<HashSet<u64>>,
     ids: HashSet<i64>,
     hasher: RandomState,
@@ -91,7 +92,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the next batch of users; `None` at the end.
+    /// Reads the next batch of users, and reports bad lines; `None` at the end.
     pub(super) async fn next(
         &mut self,
         line_reader: &LineReader,
@@ -143,8 +144,8 @@ impl Reader {
             if self.line.is_empty() {
                 return Ok(false);
             }
-            // A line that is too long is not blank, even if its beginning is: the rest may be a
-            // user.
+            // A line that is too long is not blank, even if its beginning is, because the rest may
+            // be a user.
             let is_whole = self.line.len() <= MAX_LINE_BYTES || self.line.ends_with(b"\n");
             if !is_whole || !self.line.trim_ascii().is_empty() {
                 return Ok(true);
@@ -152,7 +153,8 @@ impl Reader {
         }
     }
 
-    /// Reads a line to its end, but keeps at most one byte more than the longest line.
+    /// Reads a line to its end, but keeps at most one byte more than [`MAX_LINE_BYTES`], which
+    /// shows that the line is too long.
     async fn read_line(&mut self) -> io::Result<()> {
         self.line.clear();
         loop {

@@ -4,21 +4,22 @@ use crate::{commands::terminal::print_note, password::HashCounts};
 use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
 
-/// How many lines with the same problem or warning are printed; further ones are only counted.
+/// The maximum number of lines printed for one kind of problem or warning; further ones are only
+/// counted.
 const MAX_ALIKE: u64 = 20;
 
 /// Counts lines and users, and prints bad lines on stderr.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) imported: u64,
-    /// The users that were skipped because they exist already.
+    /// The number of users that were skipped because they exist already.
     pub(super) skipped: u64,
     pub(super) bad: u64,
-    /// The hashes of the users that are imported, or in a dry run would be.
+    /// The hashes of the imported users; in a dry run, of the users that would be imported.
     pub(super) hashes: HashCounts,
-    /// The lines that are bad because their users exist.
+    /// The number of lines that are bad because their users exist.
     existing: u64,
-    /// The users whose names differ from that of an earlier line only in case.
+    /// The number of users whose names differ from that of an earlier line only in case.
     similar: u64,
 }
 
@@ -29,8 +30,8 @@ impl Report {
         print_note(&format!("line {number}: {reason}"));
     }
 
-    /// Counts a line that is bad because the user exists. Only the first ones are printed: in a
-    /// repeated import, every line is such a line.
+    /// Counts a line that is bad because the user exists. Only the first ones are printed, because
+    /// in a repeated import every user exists.
     pub(super) fn add_existing_user(&mut self, number: u64, username: &str) {
         self.existing += 1;
         if self.existing <= MAX_ALIKE {
@@ -52,7 +53,8 @@ impl Report {
         }
     }
 
-    /// Prints the totals of those lines that were not all printed.
+    /// Prints the number of existing users and of similar names, because not every such line was
+    /// printed.
     pub(super) fn print_totals(&self) {
         let Self {
             existing, similar, ..
@@ -77,7 +79,7 @@ impl Report {
         ));
     }
 
-    /// Says what was done: to the operator, and in the audit log.
+    /// Writes the result to the audit log, and prints it for the operator.
     pub(super) fn finish(&self) {
         let Self {
             imported,
@@ -97,7 +99,7 @@ impl Report {
         ));
     }
 
-    /// Prints `first`, and what the operator should know about the hashes.
+    /// Prints `first`, followed by sentences about users with weak or missing password hashes.
     fn print_counts(&self, first: String) {
         let mut lines = vec![first];
         lines.extend(self.hashes.sentences());

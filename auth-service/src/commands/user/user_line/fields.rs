@@ -17,16 +17,16 @@ const NAMES: [&str; 7] = [
     "tokens_marked_until",
 ];
 
-/// The fields of an object. Errors quote no value, because it may be a hash.
+/// The fields of an object. Errors quote no value, because the value may be a hash.
 #[derive(Default)]
 pub(super) struct Fields {
     values: Map<String, Value>,
-    /// A field that the object has twice; the map keeps only its last value.
+    /// A field that the object contains twice; the map keeps only its last value.
     duplicate: Option<String>,
 }
 
 impl Fields {
-    /// Parses an object, which may have only the fields of a user.
+    /// Parses an object. Fails if it has a field twice, or one that users do not have.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let fields: Self = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
