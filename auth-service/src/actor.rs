@@ -5,7 +5,7 @@ use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
-    /// The user, with the role that counts: the stored role, or the role of the API key if it is
+    /// The user, with the role that applies: the stored role, or the role of the API key if it is
     /// lower.
     pub(crate) user: User,
     /// The user's role, if it has no effect: either this service does not have the role, or it
@@ -15,11 +15,11 @@ pub(crate) struct Actor {
     pub(crate) token: Option<ActorToken>,
     /// When the credential expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<u64>,
-    /// When the user was read, in Unix seconds by the clock of the database.
+    /// The time at which the user was read, in Unix seconds by the clock of the database.
     pub(crate) at: u64,
 }
 
-/// Identifies the API key or the session by which a user acts.
+/// Identifies the API key or the session that a user presented.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ActorToken {
     pub(crate) kind: TokenKind,
@@ -27,12 +27,12 @@ pub(crate) struct ActorToken {
 }
 
 impl Actor {
-    /// The id of the API key that was presented; `None` for another credential.
+    /// Returns the id of the API key that was presented; `None` for another credential.
     pub(crate) fn key_id(&self) -> Option<i64> {
         self.token_id(TokenKind::ApiKey)
     }
 
-    /// The id of the session that was presented; `None` for another credential.
+    /// Returns the id of the session that was presented; `None` for another credential.
     pub(crate) fn session_id(&self) -> Option<i64> {
         self.token_id(TokenKind::Session)
     }
@@ -42,7 +42,8 @@ impl Actor {
         Some(token.id)
     }
 
-    /// Refuses an API key, for actions that only a person may take.
+    /// Returns the actor, but fails if an API key was presented, because only a person may take the
+    /// action.
     pub(crate) fn require_person(self) -> Result<Self, Reason> {
         if self.key_id().is_some() {
             return Err(Reason::RoleInsufficient);
@@ -50,8 +51,8 @@ impl Actor {
         Ok(self)
     }
 
-    /// Refuses an API key that would change its own user, because a leaked key must not lock the
-    /// user out.
+    /// Fails if an API key would change its own user, because a leaked key must not lock the user
+    /// out.
     pub(crate) fn refuse_own_key(&self, user_id: i64) -> Result<(), Reason> {
         if self.key_id().is_some() && user_id == self.user.id {
             return Err(Reason::RoleInsufficient);

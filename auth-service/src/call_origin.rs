@@ -1,4 +1,4 @@
-//! Where a call comes from, and how long its caller waits for the answer.
+//! The client of a call, and the deadline of the response.
 
 use rolegate_http_server::clients::client_key;
 use std::{
@@ -15,8 +15,8 @@ pub(crate) struct CallOrigin {
 }
 
 impl CallOrigin {
-    /// The origin of work that this process does for itself, such as hashing the password of the
-    /// first admin.
+    /// Returns the origin for work that this process does for itself, such as hashing the password
+    /// of the first admin.
     pub(crate) fn internal(timeout: Duration) -> Self {
         Self {
             client_address: None,

@@ -41,7 +41,7 @@ const BATCH_METHODS: [&str; 2] = [
 pub struct Config {
     pub(crate) database: DatabaseUrl,
     pub(crate) keys: KeySource,
-    /// Where the password of a new user `admin` comes from.
+    /// The source of the password for a new user `admin`.
     pub admin_password: AdminPassword,
     /// The file with a generated password of `admin`, which is removed when `admin` gets another
     /// password.
@@ -54,7 +54,7 @@ pub struct Config {
     pub(crate) blocklist: Option<PathBuf>,
     /// The networks of callers whose request ids, client addresses and traces are accepted.
     pub(crate) trusted_gateways: CidrSet,
-    /// How people sign in at the applications that Envoy asks about; `None` if they cannot sign in.
+    /// The sign-in page for applications behind Envoy; `None` if people cannot sign in there.
     pub(crate) sign_in: Option<SignIn>,
     /// The DNS names in client certificates of services that may follow the changes of users.
     pub(crate) watchers: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Config {
 
 /// The service, ready to be served: its database is migrated, and the user `admin` exists.
 pub struct AuthService {
-    /// Serves the calls, and closes the store at the end.
+    /// Serves the calls, and closes the store when it stops.
     pub server: GrpcServer,
     keys: KeySource,
     tokens: Tokens,
@@ -134,11 +134,12 @@ impl AuthService {
     }
 
     /// Reads the files again after SIGHUP: the keys of access tokens at once, and the blocklist of
-    /// passwords in the background. If a file cannot be read, what was read before stays in use.
+    /// passwords in the background. If a file cannot be read, the error is logged and its previous
+    /// content stays in use.
     pub fn reload(&self) {
         if let Some(blocklist) = self.blocklist.clone() {
-            // A thread and not a blocking task of tokio: the end of the program would wait for a
-            // task.
+            // This is a thread and not a blocking task of tokio, because the program would wait for
+            // such a task before it exits.
             let thread = thread::Builder::new().name("blocklist".to_owned());
             if let Err(error) = thread.spawn(move || blocklist.reload()) {
                 tracing::error!(%error, "cannot reload the blocklist of passwords; keeping the old one");
@@ -170,18 +171,19 @@ fn register_metrics(hasher: &Hasher, store: &Arc<dyn UserStore>) {
     rolegate_sql_store::register_metrics(store::NAME, store);
 }
 
-/// The gRPC services of this server, each with the largest message that it accepts.
+/// Returns the gRPC services of this server, each with the maximum size of a message.
 fn routes(calls: &AuthGrpc) -> Routes {
     let auth_service =
         |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
-    // Envoy sends all headers of a request in one message, and some of them several times.
+    // The messages of Envoy may be long, because each contains all headers of a request, and some
+    // of them several times.
     let ext_authz =
         AuthorizationServer::new(calls.clone()).max_decoding_message_size(MAX_LONG_MESSAGE);
     let short = Routes::new(auth_service(MAX_MESSAGE));
     with_methods(short, &auth_service(MAX_LONG_MESSAGE), &BATCH_METHODS).add_service(ext_authz)
 }
 
-/// Refuses to start if a user or an API key has a role that does not exist.
+/// Refuses to start if a user or an API key has a role that the settings do not contain.
 async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure> {
     match store.roles_in_use().await {
         Ok(in_use) => roles.check(in_use)?,
@@ -191,7 +193,7 @@ async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure
 }
 
 /// Makes a failed login for an unknown name take as long as one for a known name, even after the
-/// bcrypt cost was lowered. It asks the database for the highest stored cost. If that fails, the
+/// bcrypt cost was lowered. It reads the highest stored cost from the database. If that fails, the
 /// hasher learns higher costs when users log in.
 async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
@@ -201,7 +203,8 @@ async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
     }
 }
 
-/// Refuses to start if the second factor of a user could be bypassed or not verified.
+/// Refuses to start if the second factor of a user could be bypassed or not verified. Waits while
+/// the database is unavailable.
 async fn check_second_factors(
     policy: &SecondFactorPolicy,
     store: &dyn UserStore,

@@ -1,22 +1,24 @@
 //! auth-service: users, password hashing, access tokens and role decisions over gRPC.
 //!
 //! A call passes three layers, and each knows only those below it. `grpc` translates a message into
-//! a call of a use case, and the outcome into a status. [`accounts`] has the use cases with all
-//! rules, and knows neither tonic nor SQL. [`store`] is the trait of the database with its two
+//! a call of a use case, and the outcome into a status. [`accounts`] contains the use cases with
+//! all rules, and knows neither tonic nor SQL. [`store`] is the trait of the database with its two
 //! engines, PostgreSQL and SQLite.
 //!
 //! The use cases rely on these modules:
 //!
-//! - `password` hashes and verifies passwords; `second_factor` has one-time codes and recovery codes.
-//! - [`token`] issues and verifies access tokens; [`opaque_token`] has the API keys of programs and the
-//!   sessions of people; [`secret_generation`] makes random secrets.
-//! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline of a
-//!   call; [`user`] has the types of users; `roles` lists the roles that exist.
-//! - `audit` writes the audit log and describes changes for the record; `metrics` counts.
+//! - `password` hashes and verifies passwords; `second_factor` handles one-time codes and recovery
+//!   codes.
+//! - [`token`] issues and verifies access tokens; [`opaque_token`] defines the API keys of programs
+//!   and the sessions of people; [`secret_generation`] makes random secrets.
+//! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline
+//!   of a call; [`user`] defines the types of users; `roles` lists the roles that exist.
+//! - `audit` writes the audit log and describes changes for the record; `metrics` defines the
+//!   metrics.
 //!
 //! [`settings`] reads flags and environment. [`host`] builds the service from them, for this
-//! program and for rolegate. [`commands`] has the commands of an operator, which both programs
-//! offer. `fuzzing` is what fuzz targets call; it is compiled only for them.
+//! program and for rolegate. [`commands`] contains the commands of an operator, which both programs
+//! offer. `fuzzing` contains the functions that fuzz targets call; it is compiled only for them.
 
 #![cfg_attr(
     test,

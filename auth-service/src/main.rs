@@ -1,15 +1,14 @@
-//! The program `auth-service`: the command line and the life of a program, around the service of
-//! the library.
+//! The program `auth-service`, which serves users, passwords, tokens and roles over gRPC.
 //!
 //! `program::run` reads the settings, runs a command or serves, and turns the result into the exit
-//! code. Everything that is particular to the service is in `rolegate_auth_service`.
+//! code. The service itself is in the library `rolegate_auth_service`.
 
 use rolegate_auth_service::settings::Settings;
 use rolegate_program::program;
 use std::process::ExitCode;
 
 /// Requests allocate many small, short-lived buffers, which another thread often frees. mimalloc is
-/// made for that.
+/// designed for this pattern.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

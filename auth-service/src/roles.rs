@@ -29,7 +29,7 @@ impl Roles {
         Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
     }
 
-    /// Finds the role with this name; `None` if this service does not have it.
+    /// Returns the role with this name; `None` if this service does not have it.
     pub(crate) fn find(&self, name: &str) -> Option<Role> {
         let role = name.parse().ok()?;
         self.contains(&role).then_some(role)
@@ -43,8 +43,8 @@ impl Roles {
             .unwrap_or_default()
     }
 
-    /// Fails if a stored user or API key has a role that is not configured, because it would act as
-    /// `user` without notice.
+    /// Fails if a stored user or API key has a role that is not configured, because that user or
+    /// key would silently act as `user`.
     pub(crate) fn check(&self, in_use: Vec<RoleUsage>) -> Result<(), SettingError> {
         let mut names = Vec::new();
         let mut users = 0;
@@ -68,7 +68,7 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
-    /// The error of a command whose argument names a role that does not exist.
+    /// Returns the error for a command with an argument that names an unknown role.
     pub(crate) fn unknown_role(&self) -> SettingError {
         SettingError::new("ROLE", format!("must be one of: {}", self.join_names()))
     }

@@ -1,8 +1,9 @@
 //! The settings of auth-service: flags and environment variables.
 //!
 //! [`Settings`] is the command line of the program auth-service. [`ServiceSettings`] is the part
-//! that rolegate has, too, and becomes the `Config` of the service. `secrets` reads the secrets
-//! among them, also from files. The comment of a setting is its text in `--help`.
+//! that auth-service shares with rolegate; it becomes the `Config` of the service. `secrets` reads
+//! those settings that are secrets, also from files. The comment of a setting is its text in
+//! `--help`.
 
 #![expect(
     clippy::doc_markdown,
@@ -49,7 +50,7 @@ pub struct Settings {
     #[command(flatten)]
     pub database: DatabaseSettings,
 
-    /// The settings that rolegate has, too.
+    /// The settings that auth-service shares with rolegate.
     #[command(flatten)]
     pub service: ServiceSettings,
 
@@ -231,7 +232,8 @@ impl Settings {
 }
 
 impl ServiceSettings {
-    /// Builds the configuration of the service, and checks what depends on several settings.
+    /// Builds the configuration of the service. Fails if a setting is invalid, alone or together
+    /// with others.
     pub fn config(
         &self,
         database: DatabaseUrl,
@@ -278,7 +280,8 @@ impl ServiceSettings {
         Ok(self.user_changes_certificates.clone())
     }
 
-    /// Returns when sessions end. Fails if the time without use is longer than the highest age.
+    /// Returns the times after which sessions expire. Fails if the time without use exceeds the
+    /// maximum age.
     pub(crate) fn sessions(&self) -> Result<SessionLimits, SettingError> {
         let idle = self.session_idle_seconds;
         let max = self.session_max_seconds;
@@ -289,7 +292,8 @@ impl ServiceSettings {
         Ok(SessionLimits { idle, max })
     }
 
-    /// Adds the consistency of reads that `DATABASE_READS` asks for to the database.
+    /// Returns the database with the read consistency that `DATABASE_READS` requires. Fails if the
+    /// database does not support it.
     pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
         let consistency = if self.database_reads == "quorum" {
             ReadConsistency::Quorum

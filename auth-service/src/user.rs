@@ -3,28 +3,29 @@
 use rolegate_proto::Role;
 use secrecy::SecretString;
 
-/// How far ahead of the clock a token may be issued, in seconds.
+/// The maximum time by which a token may be issued ahead of the clock, in seconds.
 ///
 /// Each revocation moves `tokens_not_before` ahead of the clock, so several in a row add up. A
-/// login then waits until that time is no further ahead than this.
+/// login then waits until `tokens_not_before` is at most this far ahead.
 pub(crate) const MAX_ISSUE_AHEAD_SECONDS: u64 = 30;
 
-/// How many seconds the clock may go back when PostgreSQL fails over to another server.
+/// The maximum number of seconds by which the clock may go back when PostgreSQL fails over to
+/// another server.
 pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 
-/// How far ahead of the clock a revocation sets `tokens_not_before`, in seconds.
+/// The number of seconds by which a revocation sets `tokens_not_before` ahead of the clock.
 ///
-/// That is later than the time of every token issued so far: in the current second, or before a
-/// failover by a server whose clock was ahead.
+/// The resulting time is later than that of every token issued so far, even in the current second,
+/// or before a failover by a server with a clock that was ahead.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
 
 /// A stored user, without the password hash and other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Assigned by the database, at least 1.
+    /// The id, at least 1, which the database assigns.
     ///
     /// Two users get the same id only by `user import --reuse-ids`, or after a restore without
-    /// `user end-all`. [`User::created_at`] tells such users apart.
+    /// `user end-all`. [`User::created_at`] distinguishes such users.
     pub id: i64,
     /// The username, which is unique and compared byte for byte.
     pub username: String,
@@ -53,8 +54,8 @@ impl User {
         self.role == Role::ADMIN && !self.disabled
     }
 
-    /// The time, in Unix seconds, before which a token is valid only with a mark: its header must
-    /// have exactly this `marked_until`.
+    /// Returns the time, in Unix seconds, before which a token is valid only with a mark: its
+    /// header must contain exactly this `marked_until`.
     ///
     /// It is at least `created_at`, so a token of an earlier user with the same id is refused.
     /// Tokens that are issued while the clock is behind `created_at` carry the mark, and are valid.
@@ -64,7 +65,7 @@ impl User {
     }
 }
 
-/// A user as lists show it, with the last login.
+/// A user as shown in lists, with the time of the last login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedUser {
     /// The user.

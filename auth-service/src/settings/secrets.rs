@@ -35,7 +35,7 @@ impl ServiceSettings {
     }
 
     /// Reads the policy of second factors, with the keys that encrypt their secrets in the
-    /// database.
+    /// database. Fails if a key is required and not set.
     pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
         const NAME: &str = "SECOND_FACTOR_KEY";
         let file = self.second_factor_key_file.as_deref();
@@ -61,7 +61,8 @@ impl ServiceSettings {
         })
     }
 
-    /// Reads the secrets that go into password hashes; none if `PASSWORD_PEPPER` is not set.
+    /// Reads the peppers, which are secrets that go into password hashes. There are none if
+    /// `PASSWORD_PEPPER` is not set.
     pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
         let file = self.password_pepper_file.as_deref();
         let source =
@@ -72,7 +73,7 @@ impl ServiceSettings {
         }
     }
 
-    /// Returns the password of the user `admin`, if that user has to be created.
+    /// Returns the password for the user `admin`, in case that user has to be created.
     ///
     /// The rules are checked even if `admin` exists, because a password that breaks them could
     /// never be used and is a mistake.
@@ -99,7 +100,7 @@ mod tests {
         service: ServiceSettings,
     }
 
-    /// Reads the policy from these flags: returns its mode, and whether there are keys.
+    /// Reads the policy from these flags. Returns its mode, and true if there are keys.
     fn second_factors(flags: &[&str]) -> Result<(Mode, bool), String> {
         let line = Line::try_parse_from([&["test"], flags].concat()).expect("valid flags");
         let policy = line
