@@ -32,7 +32,7 @@ fn variant() -> Variant {
     }
 }
 
-/// Lists the routes by the access that they need, as [`bearer`](crate::bearer) does.
+/// Returns the routes of the variant, grouped by the access that they need, as in [`bearer`](crate::bearer).
 fn routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
         // The public routes:
@@ -60,8 +60,8 @@ pub(crate) fn router(
     middleware::apply("basic", routes, ConsoleCookie::Ignored, settings, memory).with_state(state)
 }
 
-/// Replaces the `Bearer` challenge of `ApiError` by `Basic`. The API contract omits the realm that RFC 7617, section 2,
-/// requires.
+/// Replaces the challenge `Bearer`, which `ApiError` sends with a 401, with `Basic`. RFC 7617, section 2, requires a
+/// realm, but the API contract has none.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         response

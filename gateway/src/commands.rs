@@ -76,8 +76,8 @@ impl Program for Settings {
         Ok(())
     }
 
-    /// Checks the files and settings. Also asks the services for their health, which `serve` does only in the
-    /// background.
+    /// Checks the files and the settings, and waits for a health check of each service. `serve` checks the services
+    /// only in the background.
     async fn check(&self, doctor: &mut Doctor) {
         doctor.tls("forward tls", self.public.forward_auth_tls());
         doctor.file_modes(&[

@@ -4,8 +4,8 @@
 //! has its method, full path, parameters and responses.
 //!
 //! A handler takes its arguments from `crate::extract`, calls auth-service or posts-service, and turns the result into
-//! a response. It decides nothing: the route tables guard routes by role before the body is read, and the services
-//! check the actor again.
+//! a response. It does not decide who may do what: the route tables guard routes by role before the body is read, and
+//! the services check the actor again.
 //!
 //! - `access`: endpoints that show who is admitted
 //! - `accounts`, `passwords`, `password_links`, `second_factor`, `sessions`, `api_keys`: accounts and their credentials

@@ -9,7 +9,7 @@
 //!   the response. It also drains a body that the handler did not read.
 //! - `extract` reads the credentials, the ids in the path, the query and the body.
 //! - `endpoints` has the handlers of the API, one file per topic, with their bodies and OpenAPI annotations. A handler
-//!   calls auth-service or posts-service by the clients in `state`.
+//!   calls auth-service or posts-service through the clients in `state`.
 //! - `refusals` slows down refused password checks, and `memory` limits the memory of bodies and responses.
 //! - `openapi` completes the OpenAPI document, guards routes by role, and serves Swagger UI.
 //!

@@ -32,7 +32,8 @@ pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Req
     }
     let vary = [(VARY, "Sec-Fetch-Mode, Sec-Fetch-Dest")];
     let headers = request.headers();
-    // People open this address, too. Programs are never redirected, so the redirect is not in the OpenAPI document.
+    // A person who opens this address in a browser is redirected to the account page. Programs are never redirected, so
+    // the redirect is not in the OpenAPI document.
     if asks_for_document(headers) && !headers.contains_key(AUTHORIZATION) {
         (vary, Redirect::to("/account")).into_response()
     } else {

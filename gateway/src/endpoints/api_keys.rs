@@ -21,7 +21,7 @@ use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::Curren
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The id of a key in a path. It stands alone for the current user, and after a [`UserPath`] for any user.
+/// The id of a key in a path. In a path about any user, it follows a [`UserPath`].
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct KeyPath {
@@ -141,7 +141,7 @@ async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Ap
     responses((status = 200, body = ApiKeyResponse), OwnKeyNotFound)
 )]
 pub(crate) async fn get_own_key(
-    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
+    // Rejects an invalid token before the path is checked. On the routes for admins, the guard does this.
     _: CurrentUser,
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
@@ -198,7 +198,7 @@ async fn get_key(
     )
 )]
 pub(crate) async fn delete_own_key(
-    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
+    // Rejects an invalid token before the path is checked. On the routes for admins, the guard does this.
     _: CurrentUser,
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,

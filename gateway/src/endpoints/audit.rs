@@ -1,4 +1,4 @@
-//! Lists the record of what happened: everything for admins at `/audit`, and a user's own entries at `/profile/audit`.
+//! Serves the audit record: all entries at `/audit`, for admins, and a user's own entries at `/profile/audit`.
 
 use super::{JsonResult, rfc3339};
 use crate::{
@@ -114,7 +114,7 @@ impl TryFrom<AuditEntry> for AuditEntryResponse {
     }
 }
 
-/// The query parameters of a user's own page.
+/// The query parameters of `GET /profile/audit`.
 struct OwnAuditFilters;
 
 impl IntoParams for OwnAuditFilters {
@@ -129,7 +129,7 @@ impl IntoParams for OwnAuditFilters {
     }
 }
 
-/// The query parameters of the page for admins.
+/// The query parameters of `GET /audit`.
 struct AuditFilters;
 
 impl IntoParams for AuditFilters {
@@ -190,7 +190,7 @@ pub(crate) async fn list_audit(
     responses((status = 200, body = AuditResponse))
 )]
 pub(crate) async fn list_own_audit(
-    // Rejects an invalid token before the query is checked. For admins, the layer of their routes does so.
+    // Rejects an invalid token before the query is checked. On the routes for admins, the guard does this.
     _: CurrentUser,
     client: ActingClient,
     params: QueryParams,

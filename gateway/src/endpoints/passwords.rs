@@ -1,4 +1,4 @@
-//! Changes passwords, and tells the rules of new ones.
+//! Changes passwords, and returns the rules for new ones.
 
 use super::{
     JsonResult, Message, message,
@@ -25,12 +25,13 @@ use utoipa::{
     openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
 };
 
-/// Describes new passwords. A schema can express only some of their rules, and auth-service checks all of them.
+/// Returns the schema of a new password. A schema can express only some of the rules, and auth-service checks all of
+/// them.
 pub(super) fn password_schema() -> Object {
     password_like("open sesame")
 }
 
-/// Describes a new password that stands beside the current one, and so has another example.
+/// Returns the schema of a new password in a body that also has the current password, whose example must differ.
 fn new_password_schema() -> Object {
     password_like("shut sesame")
 }

@@ -36,22 +36,23 @@ use utoipa::{
     openapi::path::{Parameter, ParameterIn},
 };
 
-/// The longest request body, in bytes: the longest post, however it is escaped.
+/// The maximum length of a request body, in bytes. It is enough for the longest post, however a client escapes the
+/// characters.
 const MAX_BODY: usize = 4 * MAX_POST_BYTES;
-/// The bytes that are reserved for a post before it is read: for its text, and as many for its JSON. The bytes that
-/// escapes add are reserved once they are known.
+/// The number of bytes that are reserved before a post is read: half for its text, and half for its JSON. If escapes
+/// make the JSON longer, more bytes are reserved once its length is known.
 const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
-/// The most bytes that are reserved for a page before it is read. They are for the posts that fit and the one that ends
-/// the page, and as many again for their JSON.
+/// The maximum number of bytes that are reserved before a page is read: half for the posts that fit on the page and the
+/// one that ends it, and half for their JSON.
 const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
-/// The bytes of a page apart from its posts: the names of its fields, and the value of `next`.
+/// The number of bytes in the JSON of a page apart from its posts: the names of its fields, and the value of `next`.
 const PAGE_NAMES: usize = 64;
 
 /// The state of the routes of posts.
 #[derive(Clone)]
 pub(crate) struct PostsState {
     pub(crate) posts: PostsClient,
-    /// The memory for responses that hold posts.
+    /// The budget from which memory for responses with posts is reserved.
     pub(crate) memory: MemoryBudget,
 }
 
@@ -119,7 +120,7 @@ pub(crate) struct PostsResponse {
     next: Option<i64>,
 }
 
-/// The query parameters of the list.
+/// The query parameters of `GET /posts`.
 struct PostFilters;
 
 impl IntoParams for PostFilters {
@@ -295,8 +296,8 @@ pub(crate) async fn delete_post(
     Ok(message("Post deleted successfully."))
 }
 
-/// Names the roles that posts-service required in a denial, for the audit log. The guard of the route cannot do so,
-/// because it has let the user pass.
+/// Adds the roles that posts-service required to a denial, for the audit log. The guard of the route cannot add them,
+/// because it let the user pass. Other errors are only converted.
 fn name_required_roles(error: CallError) -> ApiError {
     let is_denial = error.reason().is_some_and(Reason::is_denial);
     let error = ApiError::from(error);

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
-/// The longest host name, in bytes (RFC 1035, section 2.3.4).
+/// The maximum length of a host name, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST_LEN: usize = 255;
 
 /// The current password of the user.
@@ -94,10 +94,11 @@ pub(crate) async fn enrol_second_factor(
     Ok((StatusCode::CREATED, Json(response)))
 }
 
-/// Returns the issuer, which authenticator applications show beside the username: the title of the pages, or else the
-/// host that people know.
+/// Returns the issuer, which authenticator applications show beside the username. It is the title of the pages if one
+/// is set, and otherwise the host of the sign-in page.
 ///
-/// Returns `None` for an IPv6 address, because an issuer cannot have colons.
+/// Returns `None` if that host is an IPv6 address, because an issuer cannot have colons, or if it is unknown or too
+/// long.
 fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
     if let Some(title) = &state.sign_in_title {
         return Some(title.to_string());

@@ -21,7 +21,7 @@ use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// The id of a session in a path. It stands alone for the current user, and after a [`UserPath`] for any user.
+/// The id of a session in a path. In a path about any user, it follows a [`UserPath`].
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct SessionPath {
@@ -147,7 +147,7 @@ async fn list_sessions(
     )
 )]
 pub(crate) async fn end_own_session(
-    // Rejects an invalid token before the path is checked. For admins, the layer of their routes does so.
+    // Rejects an invalid token before the path is checked. On the routes for admins, the guard does this.
     _: CurrentUser,
     client: ActingClient,
     PathIds(SessionPath { session_id }): PathIds<SessionPath>,

@@ -23,7 +23,7 @@ use utoipa::{
     openapi::{Object, ObjectBuilder, Type},
 };
 
-/// The id in the path of a user.
+/// The id of a user in a path.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct UserPath {
@@ -69,7 +69,8 @@ impl From<User> for UserResponse {
 #[expect(dead_code, reason = "stands in schemas for a string")]
 pub(crate) struct RoleName(String);
 
-/// Describes new usernames. A schema can express only some of their rules, and auth-service checks all of them.
+/// Returns the schema of a new username. A schema can express only some of the rules, and auth-service checks all of
+/// them.
 pub(super) fn username_schema() -> Object {
     // A username has neither control characters nor colons, and no white space at either end.
     let inside = r"[^\u0000-\u001f:\u007f-\u009f]";
@@ -188,7 +189,7 @@ pub(crate) async fn set_user_role(
     client: ActingClient,
     PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, RoleUpdateRequest>,
 ) -> JsonResult<Message> {
-    // An unknown role is left to auth-service, because the 404 for an unknown user comes before `Invalid role.`.
+    // auth-service rejects an unknown role, not the gateway, because the 404 for an unknown user has precedence.
     let role = request.role.parse().ok();
     client.set_user_role(user_id, role).await?;
     Ok(message("User role updated successfully."))

@@ -139,7 +139,8 @@ pub(crate) async fn create_user_key(
     create_key(&client, Some(user_id), request).await
 }
 
-/// Creates a key of a user, or of the current user if `user_id` is [`CURRENT_USER`].
+/// Creates a key for a user, or for the current user if `user_id` is [`CURRENT_USER`]. Returns the response, with the
+/// secret in its body and the path of the key in `Location`.
 async fn create_key(
     client: &ActingClient,
     user_id: Option<i64>,

@@ -1,4 +1,4 @@
-//! Writes posts into responses.
+//! Converts posts to the JSON of responses, and estimates its size.
 
 use crate::endpoints::rfc3339;
 use rolegate_posts_client::Post;
@@ -44,12 +44,12 @@ impl From<Post> for PostResponse {
 }
 
 impl PostResponse {
-    /// Returns the bytes of title and content.
+    /// Returns the size of the title and the content, in bytes.
     pub(super) fn text_size(&self) -> usize {
         self.title.len() + self.content.len()
     }
 
-    /// Returns an upper bound for the bytes of the post's JSON.
+    /// Returns an upper bound for the size of the post's JSON, in bytes.
     pub(super) fn json_size(&self) -> usize {
         const NAMES_AND_NUMBERS: usize = 512;
         let author = self.author.as_deref().map_or(0, escaped_size);
@@ -57,7 +57,7 @@ impl PostResponse {
     }
 }
 
-/// Returns an upper bound for the bytes of a text in JSON. A control character takes six (`\u0001`).
+/// Returns an upper bound for the size of a text in JSON, in bytes. A control character takes six (`\u0001`).
 fn escaped_size(text: &str) -> usize {
     let size =
         |byte: u8| 1 + 5 * usize::from(byte < b' ') + usize::from(byte == b'"' || byte == b'\\');

@@ -1,4 +1,4 @@
-//! Creates sessions, each of which begins with a login.
+//! Serves `POST /sessions`, which checks a username and a password and creates a session.
 
 use crate::{
     endpoints::{accounts::InvalidCredentials, api_keys::creation::name_schema, rfc3339},
@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use utoipa::ToSchema;
 
-/// The number of bytes of a `User-Agent` that are read. auth-service keeps 256 of them, so a character that is cut at
-/// this limit is not kept anyway.
+/// The maximum number of bytes of a `User-Agent` that are passed on. auth-service keeps at most 256 of them, so it
+/// drops a character that this limit cut.
 const MAX_USER_AGENT_LEN: usize = 260;
 
 /// The credentials of a user, and a name for the session.
@@ -112,7 +112,7 @@ pub(crate) async fn create_session(
     Ok((StatusCode::CREATED, location, Json(response)))
 }
 
-/// Returns the start of the `User-Agent`, by which a client names its program.
+/// Returns the header `User-Agent`, cut to [`MAX_USER_AGENT_LEN`] bytes, or `None` if the client sent none.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let agent = headers.get(USER_AGENT)?.as_bytes();
     let end = agent.len().min(MAX_USER_AGENT_LEN);

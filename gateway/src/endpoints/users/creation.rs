@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 pub(crate) struct UserCreationRequest {
     #[schema(schema_with = username_schema)]
     username: String,
-    // The user gets a link by which to choose a password if there is none.
+    // Without a password, the user gets a link by which to choose one.
     #[schema(schema_with = password_schema, required = false)]
     password: Option<SecretString>,
     /// The role of the user. If it is missing, it is `user`.
@@ -66,7 +66,8 @@ pub(crate) async fn create_user(
     client: ActingClient,
     JsonBody(request): JsonBody<UserCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    // An unknown role is left to auth-service, which first checks the rules of name and password.
+    // auth-service rejects an unknown role, not the gateway, because errors in the name and the password have
+    // precedence.
     let role = request
         .role
         .map_or(Some(Role::USER), |role| role.parse().ok());

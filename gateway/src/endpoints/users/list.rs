@@ -1,4 +1,4 @@
-//! Lists users, with filters.
+//! Serves `GET /users`, which lists the users that match filters.
 
 use super::{RoleName, UserResponse};
 use crate::{
@@ -33,8 +33,8 @@ pub(crate) struct ListedUserResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-21T06:00:00.000Z")]
     created_at: Option<Option<String>>,
-    /// When the user last signed in with a password, up to a minute late. Null if there was no such sign-in since the
-    /// service stores it.
+    /// When the user last signed in with a password, up to a minute late. Null if the service has not recorded a
+    /// sign-in of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
     last_sign_in_at: Option<Option<String>>,
@@ -74,7 +74,7 @@ impl From<UserPage> for UsersResponse {
     }
 }
 
-/// The query parameters of the list.
+/// The query parameters of `GET /users`.
 struct UserFilters;
 
 impl IntoParams for UserFilters {
