@@ -1,4 +1,4 @@
-//! Routes pages whose files are embedded in the program. These routes are no part of the API, so they are not in the
+//! Serves pages whose files are embedded in the program. Their routes are not part of the API, so they are not in the
 //! OpenAPI document.
 
 use crate::state::GatewayState;
@@ -12,8 +12,8 @@ use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// Routes the files below `path`, such as `/docs`, and serves `index.html` at `/docs/`. `file` gets the name of a file
-/// and the request headers.
+/// Routes the files below `path`, such as `/docs`, and serves `index.html` at `/docs/`. `file` turns the name of a file
+/// and the request headers into the response.
 pub(crate) fn routes(
     path: &'static str,
     file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Exposes the parsers of this crate that the targets in `fuzz/` call. It is compiled for these targets only.
+//! Exposes the parsers of this crate to the targets in `fuzz/`. It is compiled only for them.
 
 use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
 use crate::{
@@ -11,7 +11,7 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_sign_in::{origin::Origin, return_origins::ReturnOrigins};
 use serde::de::DeserializeOwned;
 
-/// Reads the credentials of a request.
+/// Returns the credentials in `Authorization`, or `None` if they are missing or malformed.
 pub fn authorization(headers: &HeaderMap) -> Option<rolegate_proto::Authorization> {
     credentials::authorization(headers).ok()
 }
@@ -22,12 +22,12 @@ pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode, bool), ApiE
     Ok((query.roles, query.redirect_status, query.cookie_only))
 }
 
-/// Reads the token in the form of `/introspect`.
+/// Returns the token in the form of `/introspect`.
 pub async fn introspect(request: Request) -> Result<String, ApiError> {
     read_token(request).await
 }
 
-/// Reads a JSON body of at most `MAX` bytes.
+/// Decodes a JSON body of at most `MAX` bytes.
 pub async fn json<T: DeserializeOwned, const MAX: usize>(request: Request) -> Result<T, ApiError> {
     JsonBody::<T, MAX>::from_request(request, &())
         .await

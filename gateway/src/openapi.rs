@@ -24,7 +24,7 @@ use variant::Variant;
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
-/// Completes `document`, which has the annotations of the routes of a variant.
+/// Returns the complete document of a variant. `document` has only the annotations of its routes.
 pub(crate) fn complete_document(variant: Variant, mut document: OpenApi) -> OpenApi {
     let license = LicenseBuilder::new()
         .name(LICENSE)

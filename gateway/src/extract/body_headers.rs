@@ -11,8 +11,9 @@ use http::{
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// Rejects with 415 a body that is compressed or otherwise coded (RFC 9110, section 8.4). `identity` means that it is
-/// not coded. Of `Transfer-Encoding`, the server has removed only `chunked`.
+/// Rejects with 415 a body that is compressed or has another content coding (RFC 9110, section 8.4); `identity` stands
+/// for no coding. Also rejects every `Transfer-Encoding` except `chunked`, which is the only one that the server
+/// decodes.
 pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
     if !lists_only(headers, CONTENT_ENCODING, "identity") {
         return Err(unsupported("Content-Encoding is not supported."));
@@ -23,7 +24,7 @@ pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Tells whether the lines of a header list no other coding than `coding`.
+/// Returns `true` if the header is missing, or lists no coding except `coding`.
 fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
     let is_coding = |entry: &str| {
         let entry = entry.trim();
@@ -35,10 +36,11 @@ fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
     })
 }
 
-/// Rejects with 415 everything but a single well-formed `Content-Type` whose media type `is_right`. `is_right` gets the
-/// media type in lower case and without parameters, and `wrong` is the `detail`.
+/// Rejects the request with 415, unless it has exactly one `Content-Type`, which is well-formed and which `is_right`
+/// accepts. `is_right` gets the media type in lower case and without parameters, and `wrong` is the `detail` of the
+/// error.
 ///
-/// A charset other than UTF-8 has a `detail` of its own, because the body would be read as UTF-8.
+/// A charset other than UTF-8 is rejected with a `detail` of its own, because the body would be read as UTF-8.
 pub(crate) fn expect_media_type(
     headers: &HeaderMap,
     wrong: &'static str,
@@ -64,7 +66,7 @@ fn unsupported(detail: &'static str) -> ApiError {
 struct MediaType {
     /// The type and the subtype, in lower case.
     essence: String,
-    /// The value of each parameter `charset`.
+    /// The values of all parameters `charset`, in their order.
     charsets: Vec<String>,
 }
 
@@ -108,8 +110,8 @@ impl MediaType {
         }
     }
 
-    /// Tells whether the body may be read as UTF-8, of which ASCII is a part. Two different charsets contradict each
-    /// other.
+    /// Returns `true` if the body may be read as UTF-8: no charset is given, or it is UTF-8 or ASCII, which is a part
+    /// of UTF-8. Different charsets contradict each other, so the body is not read.
     fn is_utf8(&self) -> bool {
         let Some((first, others)) = self.charsets.split_first() else {
             return true;
@@ -121,7 +123,8 @@ impl MediaType {
     }
 }
 
-/// Reads a token or a quoted string at the start of `text`, and returns it with the rest.
+/// Returns the token or the quoted string at the start of `text`, and the text after it. Returns `None` if it is
+/// malformed.
 fn parameter_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ';']).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Reads the credentials that a caller presents, and finds the user for whom they stand.
+//! Reads the credentials that a caller presents, and finds the user to whom they belong.
 
 use crate::state::GatewayState;
 use axum::{
@@ -46,10 +46,11 @@ impl<S: Sync> FromRequestParts<S> for BasicCredentials {
     }
 }
 
-/// The valid access token or session of the request, for endpoints that no API key may use. The extractor rejects as
-/// [`CurrentUser`] does, and an API key with 403.
+/// The valid access token or session of the request, for endpoints that no API key may use. The extractor rejects
+/// invalid tokens as [`CurrentUser`] does, and an API key with 403.
 ///
-/// It needs only the head of the request, so it runs before the body is read. auth-service refuses API keys again.
+/// The extractor needs only the head of the request, so it runs before the body is read. auth-service checks again that
+/// the token is no API key.
 pub(crate) struct PersonalToken {
     pub(crate) client: ActingClient,
     /// The name of the user to whom the token belongs.
@@ -81,8 +82,8 @@ pub(crate) fn cross_site() -> ApiError {
     ApiError::http(HttpReason::CrossSite, "Cross-site request.")
 }
 
-/// Finds the user of the only `Authorization` header, `Bearer` or `Basic`. Refuses a user whose stored role does not
-/// meet the requirement.
+/// Returns the user whose credentials are in `Authorization`, with the scheme `Bearer` or `Basic`. Refuses a missing or
+/// repeated header, invalid credentials, and a user whose stored role does not meet the requirement.
 pub(crate) async fn authenticate_header(
     state: &GatewayState,
     headers: &HeaderMap,
@@ -95,7 +96,8 @@ pub(crate) async fn authenticate_header(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
-            // A remembered password must not authorize a change that another site caused. It is not even checked.
+            // Browsers add a remembered password to requests of other sites, too, so it must not authorize a change. It
+            // is refused without a check.
             if BrowserRequest::forwarded(headers).is_cross_site_change() {
                 return Err(cross_site().into_response());
             }
@@ -104,10 +106,11 @@ pub(crate) async fn authenticate_header(
     }
 }
 
-/// Finds the user with this password. Refuses a user whose stored role does not meet the requirement.
+/// Returns the user with this name and this password. Refuses a wrong password, and a user whose stored role does not
+/// meet the requirement.
 ///
-/// The password may be an API key, because programs such as git can send a key nowhere else. A denial has the [`User`]
-/// in its extensions, for the audit log.
+/// The password may be an API key, because programs such as git cannot send a key in any other way. A denial has the
+/// [`User`] in its extensions, for the audit log.
 async fn authenticate_basic(
     state: &GatewayState,
     username: &str,
@@ -141,7 +144,8 @@ async fn authenticate_basic(
     Err(denial)
 }
 
-/// Reads the claims of an access token without verifying it. They count only if auth-service has verified the token.
+/// Reads the claims of an access token without verifying it. They may be used only after auth-service has verified the
+/// token.
 pub(crate) fn unverified_claims<T: DeserializeOwned>(token: &str) -> Option<T> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     serde_json::from_slice(&claims).ok()

@@ -11,14 +11,14 @@ use rolegate_auth_client::axum::ApiError;
 const FORM: &str = "application/x-www-form-urlencoded";
 const WRONG_TYPE: &str = "Content-Type must be application/x-www-form-urlencoded.";
 
-/// The fields of a form.
+/// The fields of a form in a request body.
 pub(crate) struct Form {
     fields: QueryParams,
 }
 
 impl Form {
-    /// Reads the form in the body. Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and
-    /// 400.
+    /// Reads the form in the body. A request with several mistakes gets the first error in this order: 413, 503 (too
+    /// many bodies are being read), 408, 415, 400.
     pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let bytes = read_body(&head, body, MAX_BODY).await?;

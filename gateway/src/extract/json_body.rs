@@ -24,15 +24,16 @@ use serde::de::DeserializeOwned;
 use std::{borrow::Cow, time::Duration};
 use tokio::time::timeout;
 
-/// The longest body, in bytes, unless an endpoint has a limit of its own.
+/// The maximum length of a body, in bytes, unless an endpoint has a limit of its own.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored, unless
 /// the struct denies them.
 ///
-/// The extractor rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400. An error
-/// repeats nothing of the body but the name of an unknown field, because the body may hold a password.
+/// A request with several mistakes gets the first error in this order: 413, 503 (too many bodies are being read), 408,
+/// 415, 400. An error never repeats a value of the body, which may be a password. It can repeat the name of an unknown
+/// field.
 pub(crate) struct JsonBody<T, const MAX: usize = MAX_BODY>(pub(crate) T);
 
 impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody<T, MAX> {
@@ -44,8 +45,8 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-/// The ids in the path, like [`PathIds`], and a JSON object, like [`JsonBody`]. This is one extractor, because the path
-/// is checked after the form of the body and before its fields.
+/// The ids in the path, like [`PathIds`], and a JSON object, like [`JsonBody`]. One extractor reads both, because the
+/// ids are checked after the syntax of the body and before its fields.
 pub(crate) struct PathIdsAndBody<I, T, const MAX: usize = MAX_BODY>(pub(crate) I, pub(crate) T);
 
 impl<S, I, T, const MAX: usize> FromRequest<S> for PathIdsAndBody<I, T, MAX>
@@ -64,10 +65,10 @@ where
     }
 }
 
-/// Reads a JSON object.
+/// Reads a body that must be a JSON object, and decodes its fields.
 ///
-/// The outer error is about the form of the body. The inner error is about a field that is missing, repeated, unknown
-/// or of another type, and the path is checked before it is returned.
+/// The outer error means that the body could not be read or is not a JSON object. The inner error means that a field is
+/// missing, repeated, unknown or of another type. They are apart so that the caller can check the path in between.
 async fn read_json<T: DeserializeOwned>(
     head: &Parts,
     body: Body,
@@ -75,7 +76,7 @@ async fn read_json<T: DeserializeOwned>(
 ) -> Result<Result<T, ApiError>, ApiError> {
     let bytes = read_body(head, body, max).await?;
     expect_json(&head.headers)?;
-    // serde_json does not check the encoding of ignored values.
+    // The encoding of the whole body is checked here, because serde_json does not check it in values that it ignores.
     let text =
         str::from_utf8(&bytes).map_err(|_| invalid_body("Request body is not valid UTF-8."))?;
     match T::deserialize(ObjectDeserializer { text }) {
@@ -85,8 +86,8 @@ async fn read_json<T: DeserializeOwned>(
     }
 }
 
-/// Reads a body of at most `max` bytes without a content coding. Rejects, in this order, with 413, 503, 408 and 415.
-/// Every endpoint that takes a body reads it here.
+/// Reads a body of at most `max` bytes without a content coding. Every endpoint that takes a body reads it here. A
+/// request with several mistakes gets the first error in this order: 413, 503, 408, 415.
 pub(crate) async fn read_body(head: &Parts, body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let bytes = receive(body, max, head.extensions.get()).await?;
     expect_no_coding(&head.headers)?;
@@ -112,7 +113,7 @@ async fn receive(
             reserve(memory, size).await?;
             unreserved = max;
         }
-        // The chunks are copied into one buffer, because keeping many small chunks would take many times their bytes.
+        // The chunks are copied into one buffer, because many small chunks would take far more memory than their bytes.
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_broken| invalid_body("Request body could not be read."))?;
@@ -158,7 +159,7 @@ pub(crate) fn invalid_field(detail: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::http(HttpReason::FieldInvalid, detail)
 }
 
-/// Rejects with 415 anything but `application/json` and `application/*+json` (RFC 6839) in UTF-8.
+/// Rejects the request with 415, unless its body is `application/json` or `application/*+json` (RFC 6839) in UTF-8.
 fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let wrong = "Content-Type must be application/json.";
     expect_media_type(headers, wrong, |essence| {

@@ -6,11 +6,11 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::de::{DeserializeOwned, value::Error, value::MapDeserializer};
 
-/// Stands for integers beyond the range of ids. Ids start at 1, so no row has this one.
+/// The id that stands for an integer beyond the range of ids. Ids start at 1, so no row has it.
 const NO_SUCH_ID: i64 = 0;
 
 /// The ids in the path of an endpoint, as a struct with a field for each of them. The extractor rejects with 400 the
-/// first id in the path that is not an integer, even if the struct does not have it.
+/// first id in the path that is not an integer, even if the struct has no field for it.
 pub(crate) struct PathIds<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {
@@ -43,7 +43,8 @@ fn not_an_integer(name: &str) -> ApiError {
     ApiError::http(HttpReason::PathInvalid, detail)
 }
 
-/// Parses an integer. An integer beyond the range of ids is still valid, and the request then fails with 404.
+/// Parses an integer, and returns `None` if the segment is not one. An integer beyond the range of ids becomes
+/// [`NO_SUCH_ID`], so that the request fails with 404, like one for any other id that no row has.
 fn parse_id(segment: &str) -> Option<i64> {
     let digits = segment.strip_prefix(['+', '-']).unwrap_or(segment);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

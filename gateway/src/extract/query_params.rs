@@ -8,7 +8,7 @@ use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
 use std::{borrow::Cow, fmt, str::FromStr};
 use url::form_urlencoded;
 
-/// How many characters of the name of an unknown parameter or field an error repeats.
+/// The maximum number of characters of an unknown name, of a parameter or a field, that an error repeats.
 pub(super) const MAX_SHOWN_NAME: usize = 64;
 
 /// The parameters of a query, or the fields of a form.
@@ -26,7 +26,7 @@ impl<S: Sync> FromRequestParts<S> for QueryParams {
 }
 
 impl QueryParams {
-    /// Parses a query. Rejects with 400 one that is not UTF-8.
+    /// Parses a query. Fails with 400 if it is not UTF-8.
     pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         // `form_urlencoded` would replace invalid bytes by U+FFFD, which is a valid character of usernames.
         percent_decode_str(query)
@@ -51,7 +51,7 @@ impl QueryParams {
         Ok(())
     }
 
-    /// Returns the value of a parameter. Rejects with 400 a parameter that is repeated.
+    /// Returns the value of a parameter, or `None` if it is missing. Fails with 400 if the parameter is repeated.
     pub(crate) fn get(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let mut values = self.pairs.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
@@ -62,7 +62,7 @@ impl QueryParams {
         }
     }
 
-    /// Returns the number of rows that a page may have.
+    /// Returns the value of `limit`, the maximum number of rows on a page, or `None` if it is missing.
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
         self.number(
@@ -72,12 +72,12 @@ impl QueryParams {
         )
     }
 
-    /// Returns an id, or 0, which no row has.
+    /// Returns the value of a parameter that must be an id. It may be 0, which no row has.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
-    /// Returns a positive number, such as a revision or the id of a user.
+    /// Returns the value of a parameter that must be a positive number, such as a revision or the id of a user.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(
             name,
@@ -86,7 +86,7 @@ impl QueryParams {
         )
     }
 
-    /// Returns the name of an event.
+    /// Returns the value of a parameter that must be the name of an event.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let value = self.get(name)?;
         if value.is_none_or(is_event_name) {
@@ -113,8 +113,8 @@ impl QueryParams {
         )))
     }
 
-    /// Returns a number. Rejects a sign, which `parse` alone would accept. `rule` says in the error which numbers are
-    /// valid.
+    /// Returns the value of a parameter that must be a number. A sign is rejected, although `parse` alone would accept
+    /// it. `rule` is the part of the error that says which numbers are valid.
     fn number<N: FromStr>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Serves `/openapi.json`, and at `/docs` Swagger UI, which is embedded in the program.
+//! Serves `/openapi.json`, and Swagger UI at `/docs`. The files of Swagger UI are embedded in the program.
 
 use crate::{
     embedded_pages::{self, not_found},
@@ -13,13 +13,14 @@ use axum::{
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use utoipa::openapi::OpenApi;
 
-/// Allows nothing from other origins, and no framing. Swagger UI needs inline styles and `data:` icons.
+/// The `Content-Security-Policy` of the page. It allows nothing from other origins, and no framing. Swagger UI needs
+/// inline styles and `data:` icons.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
                               style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
 
-/// The page with Rolegate's title and plugin. It needs no `SwaggerUIStandalonePreset`, which is the Explore bar.
+/// The page with Rolegate's title and plugin. It needs no `SwaggerUIStandalonePreset`, which would add the Explore bar.
 const INDEX: &str = include_str!("docs_ui/index.html");
 /// The script that configures Swagger UI.
 const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
@@ -53,7 +54,7 @@ const FILES: [EmbeddedFile; 6] = files![
     "favicon-32x32.png" "image/png" "swagger-ui/",
 ];
 
-/// Routes the document and the page, which links to `/console/` if `has_console`.
+/// Returns the routes of the document and of the page. The page has a link to `/console/` if `has_console` is true.
 pub(crate) fn routes(document: &OpenApi, has_console: bool) -> Router<GatewayState> {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let openapi_json = async move || ([(CONTENT_TYPE, "application/json")], json);

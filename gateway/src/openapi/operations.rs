@@ -1,5 +1,5 @@
-//! Adds to the document what follows from the kind of an operation: whether it needs credentials, and whether it has
-//! ids in its path, a query or a body.
+//! Adds to the document the responses and headers that follow from the kind of an operation: whether it needs
+//! credentials, and whether it has ids in its path, a query or a body.
 
 use super::{
     responses::{REASON_SCHEMA, add_response},
@@ -29,7 +29,7 @@ pub(super) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Opera
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Adds responses and headers to the annotation of an operation.
+/// Adds to the annotation of an operation the responses and headers that all operations of its kind have.
 pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
     let Operation {
         security,
@@ -164,7 +164,8 @@ fn add_upstream_errors(responses: &mut Responses) {
     );
 }
 
-/// Adds the headers of the status. Annotations have only the text of an example, which becomes a body here.
+/// Adds the headers that every response with this status has. Turns the example of an annotation, which is only a text,
+/// into a body.
 fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     if response.description.is_empty() {
         response.description.push_str("Success.");

@@ -7,7 +7,8 @@ use utoipa::openapi::{
     schema::{KnownFormat, SchemaFormat},
 };
 
-/// Describes [`QueryParams::limit`](crate::extract::query_params::QueryParams::limit).
+/// Returns the description of a parameter that [`QueryParams::limit`](crate::extract::query_params::QueryParams::limit)
+/// reads.
 pub(crate) fn limit_parameter(description: &str) -> Parameter {
     let limit = ObjectBuilder::new()
         .schema_type(Type::Integer)
@@ -17,12 +18,14 @@ pub(crate) fn limit_parameter(description: &str) -> Parameter {
     query_parameter("limit", description, limit)
 }
 
-/// Describes [`QueryParams::id`](crate::extract::query_params::QueryParams::id).
+/// Returns the description of a parameter that [`QueryParams::id`](crate::extract::query_params::QueryParams::id)
+/// reads.
 pub(crate) fn id_parameter(name: &str, description: &str) -> Parameter {
     integer_parameter(name, description, 0)
 }
 
-/// Describes [`QueryParams::positive`](crate::extract::query_params::QueryParams::positive).
+/// Returns the description of a parameter that
+/// [`QueryParams::positive`](crate::extract::query_params::QueryParams::positive) reads.
 pub(crate) fn positive_parameter(name: &str, description: &str) -> Parameter {
     integer_parameter(name, description, 1)
 }
@@ -37,7 +40,7 @@ fn integer_parameter(name: &str, description: &str, minimum: i64) -> Parameter {
     query_parameter(name, description, integer)
 }
 
-/// Describes an optional parameter.
+/// Returns the description of an optional query parameter.
 pub(crate) fn query_parameter(
     name: &str,
     description: &str,

@@ -11,7 +11,7 @@ use utoipa::{
 };
 
 /// The body of every error.
-// `rolegate_auth_client::axum::ApiError` serializes it.
+// This type only describes the body, which `rolegate_auth_client::axum::ApiError` writes.
 #[derive(ToSchema)]
 #[schema(as = ApiError)]
 #[expect(dead_code, reason = "describes a body and is never constructed")]
@@ -23,7 +23,7 @@ pub(crate) struct ErrorBody {
 
 pub(crate) const REASON_SCHEMA: &str = "Reason";
 
-/// Describes reasons. The schema allows any text, because later versions have more reasons.
+/// Returns the schema of reasons. It allows any text, because later versions may have more reasons.
 pub(super) fn reason_schema() -> ObjectBuilder {
     let service_reasons = Reason::ALL.iter().map(|reason| reason.as_str());
     let http_reasons = HttpReason::ALL.iter().map(|reason| reason.as_str());
@@ -38,7 +38,7 @@ pub(super) fn reason_schema() -> ObjectBuilder {
 }
 
 /// Declares an error for the `responses(…)` of annotations: the status, a description, and the texts that its `detail`
-/// can have. Its headers follow from the status.
+/// can have. `operations` adds its headers, which follow from the status.
 macro_rules! error_response {
     ($(#[$attribute:meta])* $Name:ident = $status:literal, $description:literal, $details:expr) => {
         $(#[$attribute])*
@@ -94,7 +94,7 @@ error_response! {
     ["Insufficient privileges."]
 }
 
-/// Describes an error whose `detail` can be one of `details`, for [`error_response!`].
+/// Returns the description of an error whose `detail` can be one of `details`, for [`error_response!`].
 pub(crate) fn describe_error(status: u16, description: &str, details: &[&str]) -> ResponseMap {
     let mut responses = Responses::new();
     add_response(&mut responses, status, description, details);

@@ -24,7 +24,7 @@ const TAGS: [(&str, &str); 5] = [
     (POSTS, "Read posts, and write them as an author."),
 ];
 
-/// Describes those tags that operations of the document have.
+/// Adds the tags that operations of the document have, with their descriptions.
 pub(super) fn describe_tags(document: &mut OpenApi) {
     let items = document.paths.paths.values_mut();
     let used: Vec<_> = items

@@ -13,7 +13,7 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
 
-/// Why a body was rejected. The text never repeats a value, which may be a password.
+/// The reason why a body was rejected. The text never contains a value of the body, which may be a password.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
     /// The body is not JSON, or not an object.
@@ -45,7 +45,7 @@ impl de::Error for BodyError {
     }
 }
 
-/// The JSON text of an object.
+/// Deserializes a struct from the JSON text of an object.
 ///
 /// The values of unknown fields are checked for syntax but not decoded. Values such as `1e999`, `"\ud800"` and any
 /// depth of nesting are valid JSON (RFC 8259), so they must not make a body fail.
@@ -63,8 +63,8 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, BodyError> {
         let object = read_object(self.text, fields)?;
-        // The visitor sees the first unknown field first, which a struct that denies unknown fields rejects. Then it
-        // sees all fields in the order of the struct, including missing ones, so that the first error is about the
+        // First, the visitor gets the first unknown field, so that a struct that denies unknown fields rejects it. Then
+        // it gets all fields in the order of the struct, including missing ones, so that the first error is about the
         // first field.
         let unknown = object
             .first_unknown
@@ -103,7 +103,7 @@ fn read_object<'de>(
 
 /// An object whose values are not decoded yet.
 struct Object<'de> {
-    /// The fields of the struct, in its order.
+    /// The fields of the struct, in its order, including those that the text does not have.
     fields: Vec<Field<'de>>,
     /// The name of the first field that the struct does not have.
     first_unknown: Option<String>,
@@ -141,7 +141,8 @@ impl<'de> Visitor<'de> for KnownFields {
     }
 }
 
-/// A field with its values. There should be one value, or none if the field is optional.
+/// A field of the struct, with every value that the text has for it. A valid field has one value, or none if it is
+/// optional.
 #[derive(Default)]
 struct Field<'de> {
     name: &'static str,
@@ -150,8 +151,9 @@ struct Field<'de> {
 }
 
 impl<'de> Field<'de> {
-    /// Returns the only value, if it is of the right kind. Several values are refused, because it depends on the parser
-    /// which of them counts (RFC 8259, section 4).
+    /// Returns the JSON text of the only value. Fails if the value is missing, repeated or of the wrong kind, and names
+    /// `kind` in the error. Repeated fields are refused because parsers disagree on which value counts (RFC 8259,
+    /// section 4).
     fn value(&self, kind: &str, is_kind: impl FnOnce(&str) -> bool) -> Result<&'de str, BodyError> {
         let Self {
             name,
@@ -201,7 +203,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
-        // Decoding fails on a lone surrogate.
+        // Decoding fails on a lone surrogate, such as `\ud800`.
         let text = serde_json::from_str(json).map_err(|_| BodyError::Field {
             reason: HttpReason::BodyInvalid,
             detail: NOT_JSON.into(),
