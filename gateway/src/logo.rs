@@ -8,10 +8,11 @@ use rolegate_program::settings::SettingError;
 use roxmltree::{Document, Node};
 use std::path::Path;
 
-/// The largest file of a picture, in KiB.
+/// The maximum size of a picture's file, in KiB.
 const MAX_KIB: u64 = 64;
 
-/// Keeps a picture from doing anything but being shown, even if somebody opens it by itself.
+/// The `Content-Security-Policy` of a picture. It keeps a picture from running scripts and from loading anything, even
+/// if a person opens its address as a page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const PNG: &str = "image/png";
@@ -54,7 +55,8 @@ impl Default for Logo {
 }
 
 impl Logo {
-    /// Reads the file of `SIGN_IN_LOGO_FILE`. Without a file, it is the picture of Rolegate.
+    /// Returns the picture in the file of `SIGN_IN_LOGO_FILE`, or Rolegate's picture if no file is set. Fails if the
+    /// file cannot be read or is not a picture that may be shown.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, SettingError> {
         let Some(path) = path else {
             return Ok(Self::default());
@@ -94,7 +96,7 @@ impl Logo {
     }
 }
 
-/// Accepts an SVG that consists of shapes and text only. The parser refuses a DTD.
+/// Fails unless the file is an SVG that consists of shapes and text only. The parser refuses a DTD.
 fn check_svg(bytes: &[u8]) -> Result<(), String> {
     let text = str::from_utf8(bytes).map_err(|_| "is neither a PNG nor an SVG in UTF-8")?;
     let document =
@@ -133,8 +135,8 @@ fn check_node(node: Node<'_, '_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells whether CSS may refer to something outside of the picture. Escapes count as such, because they could hide a
-/// reference.
+/// Returns `true` if CSS may refer to something outside of the picture. CSS with an escape counts as such, because the
+/// escape could hide a reference.
 fn leads_outside(css: &str) -> bool {
     let css: String = css
         .chars()

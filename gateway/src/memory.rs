@@ -1,7 +1,7 @@
 //! Limits the memory that request bodies and responses may take; see [`memory_budget`].
 //!
-//! Small ones reserve nothing, because every connection has buffers of that size anyway, and the number of connections
-//! is limited.
+//! Bodies of up to [`MAX_UNRESERVED`] bytes reserve nothing, because every connection has buffers of that size anyway,
+//! and the number of connections is limited.
 //!
 //! [`memory_budget`]: rolegate_http_server::memory_budget
 
@@ -21,10 +21,10 @@ pub(crate) const MAX_UNRESERVED: usize = 4 * 1024;
 
 const MIB: usize = 1024 * 1024;
 
-/// How long a request waits for memory to become free before it gets a 503.
+/// The maximum time that a request waits for memory before it gets a 503.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The memory that all requests of the gateway share.
+/// The memory budgets that all requests of the gateway share: one for request bodies, and one for responses.
 pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,
     pub(crate) responses: MemoryBudget,
@@ -41,7 +41,7 @@ impl MemoryBudgets {
 }
 
 /// The memory of one request body, in the extensions of its request. It stays reserved until the response is ready,
-/// because handlers copy what they read.
+/// because handlers copy parts of the body.
 #[derive(Clone)]
 pub(crate) struct BodyMemory {
     budget: MemoryBudget,
@@ -58,13 +58,14 @@ impl BodyMemory {
 
     /// Reserves `bytes` until the last clone is dropped. Fails with 503 if too little memory becomes free.
     pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
-        // A body is read only once, so nothing was reserved before.
+        // A body is read only once, so the cell is empty.
         let _ = self.reserved.set(reserve(&self.budget, bytes).await?);
         Ok(())
     }
 }
 
-/// Reserves `bytes`. Fails with 503 if too little memory becomes free.
+/// Reserves `bytes` of a budget. Waits if too little memory is free, and fails with 503 if that does not change in
+/// time.
 pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
     require(budget.reserve(bytes).await)
 }
@@ -73,10 +74,10 @@ fn require(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
     reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
 }
 
-/// Writes `body`, which has `text_bytes` of text, as a JSON response of at most `max_json_bytes`.
+/// Returns a JSON response with `body`, which has `text_bytes` of text and at most `max_json_bytes` of JSON.
 ///
-/// `reservation` covers what such a body usually takes, and grows to text and JSON together. Fails with 503 if too
-/// little memory becomes free. The JSON stays reserved until it is sent.
+/// `reservation` was made before the size of the body was known, so it is resized to the text and the JSON together.
+/// Fails with 503 if too little memory becomes free. The memory of the JSON stays reserved until the JSON is sent.
 pub(crate) async fn write_json<T: Serialize>(
     reservation: Reservation,
     body: &T,

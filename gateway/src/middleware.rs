@@ -8,9 +8,9 @@
 //! 3. `drain_body` calls the handler, and afterwards reads the part of the body that the handler did not read. A panic
 //!    of the handler becomes a 500.
 //! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
-//! 5. The common headers are added.
+//! 5. `insert_common_headers` adds the headers that every response has.
 //!
-//! `cors` is inside of this layer, so that preflights are logged and counted, too.
+//! `cors` is inside of this layer, so preflight requests are logged and counted like all others.
 
 pub(crate) mod console_cookie;
 mod cors;
@@ -45,15 +45,15 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
-/// The policy by which browsers reach this host only by HTTPS, for a year. Hosts below it are not included, because
-/// others may run them.
+/// The value of `Strict-Transport-Security`, by which browsers use only HTTPS for this host for a year. Subdomains are
+/// not included, because other people may run them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 struct MiddlewareState {
-    /// The label of the router in metrics.
+    /// The value of the label `variant` in the metrics of this router.
     variant: &'static str,
     trusted_proxies: CidrSet,
-    /// The memory that all request bodies together may take.
+    /// The memory budget that all request bodies share.
     memory: MemoryBudget,
     console_cookie: ConsoleCookie,
 }
@@ -79,7 +79,7 @@ where
             ApiError::http(HttpReason::MethodNotAllowed, "Method Not Allowed")
         });
     let routes = match cors::layer(&settings.cors_allowed_origins) {
-        // Responses to panics need CORS headers, too.
+        // A panic must become a response inside of `cors`, because that response needs CORS headers, too.
         Some(cors) => routes
             .layer(from_fn(async |request, next: Next| {
                 catch_panic(next.run(request)).await
@@ -114,8 +114,8 @@ async fn handle(
         console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
-    // Responses to proxies do not have this header, because the host is an application's. The application sends the
-    // header itself if it wants it.
+    // Responses to proxies have no `Strict-Transport-Security`, because the host belongs to an application. The
+    // application sends the header itself if it wants it.
     let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {
@@ -138,9 +138,9 @@ async fn handle(
     response
 }
 
-/// Tells the handler where the request comes from, and makes the same known to everything that it logs.
+/// Puts the source of the request into its extensions, for the handler, and returns it as the context of log lines.
 fn insert_context(request: &mut Request, source: &RequestSource) -> RequestContext {
-    // This cannot fail, because every character of a request id is valid in a header.
+    // The conversion cannot fail, because every character of a request id is valid in a header.
     let request_id =
         HeaderValue::from_str(source.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
     request.extensions_mut().insert(CallContext {
@@ -168,7 +168,7 @@ fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_ht
 /// Turns a panic in a handler into a 500, so that other requests on the connection continue. The panic
 /// hook has logged the cause by the time the response is returned.
 async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
-    // Requests share only the gRPC clients and the connection, which survive a panic.
+    // A panic leaves nothing broken that requests share: only the gRPC clients and the connection, which survive it.
     AssertUnwindSafe(handler)
         .catch_unwind()
         .await

@@ -1,10 +1,10 @@
 //! Slows down refused password checks.
 //!
 //! No client may have more than 32 logins in progress, or get more than its share of refusals per second. Otherwise a
-//! client that floods the gateway would be refused as fast as it asks.
+//! client that floods the gateway would be refused as fast as it sends requests.
 //!
-//! Refusals beyond the share wait, for a second at most. A client that waits for each response then asks no faster. A
-//! client that does not wait uses up its connections.
+//! A refusal beyond the share is delayed, by one second at most. This slows down a client that waits for each response.
+//! A client that does not wait uses up its connections.
 
 use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use rolegate_http_server::clients::{ClientSlots, MAX_LOGINS_PER_CLIENT, client_key};
@@ -17,26 +17,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The reasons by which a password check is refused without a result.
+/// The reasons for which a request is refused without checking its password.
 pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
-/// The least time between two refusals of one client.
+/// The minimum time between two refusals of one client.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
-/// The least time between two refusals of all clients together, on one core.
+/// The minimum time between two refusals of all clients together, divided by the number of cores.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// How long an unused share of refusals can be used later.
+/// The time for which unused refusals accumulate. They can pass in a burst later.
 const BURST: Duration = Duration::from_secs(1);
-/// The longest time that a refusal waits.
+/// The maximum time by which a refusal is delayed.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The greatest number of clients that are remembered, each of which takes about 40 bytes. A client that is forgotten
-/// may have another burst.
+/// The maximum number of clients that are remembered, each of which takes about 40 bytes. A client that was forgotten
+/// can have another burst.
 const MAX_CLIENTS: usize = 10_000;
 
-/// The limits of both variants and of proxies. Clones share them.
+/// Limits refused password checks at both variants and the address of proxies together. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Refusals {
     logins: ClientSlots,
-    /// The least time between two refusals of all clients together.
+    /// The minimum time between two refusals of all clients together, on this machine.
     interval: Duration,
     schedule: Arc<Mutex<Schedule>>,
 }
@@ -62,7 +62,8 @@ impl Refusals {
         }
     }
 
-    /// Runs the call of a login, unless the client has too many logins in progress, and paces its refusals.
+    /// Runs `call`, which is a login, and delays its refusal if needed. If the client has too many logins in progress,
+    /// the login is refused as overloaded, and `call` does not run.
     pub(crate) async fn run_login<T>(
         &self,
         context: CallContext,
@@ -78,7 +79,7 @@ impl Refusals {
     }
 
     /// Returns the outcome of a call that checks or hashes a password. A refusal waits until the client's share allows
-    /// it, and anything else returns at once.
+    /// it. Any other outcome is returned at once.
     pub(crate) async fn pace<T>(
         &self,
         context: CallContext,
@@ -87,14 +88,14 @@ impl Refusals {
         if outcome.as_ref().is_err_and(is_refusal) {
             let delay = self.schedule_refusal(client_key(context.client_address), Instant::now());
             if !delay.is_zero() {
-                // The timer is boxed, because most requests need no room for a delay.
+                // The timer is boxed, so that it does not enlarge the futures of requests, of which few are delayed.
                 Box::pin(tokio::time::sleep(delay)).await;
             }
         }
         Ok(outcome?)
     }
 
-    /// Schedules the next refusal of this client, and returns how long it has to wait.
+    /// Schedules the next refusal of this client, and returns the delay until that refusal is due.
     fn schedule_refusal(&self, client: IpAddr, now: Instant) -> Duration {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.make_room(now);
@@ -105,7 +106,8 @@ impl Refusals {
 }
 
 impl Schedule {
-    /// If too many clients are remembered, forgets those that need no delay. If that is not enough, forgets all.
+    /// If too many clients are remembered, forgets those that can have a full burst anyway. If that is not enough,
+    /// forgets all clients.
     fn make_room(&mut self, now: Instant) {
         if self.clients.len() >= MAX_CLIENTS {
             self.clients.retain(|_, due| *due + BURST > now);
@@ -116,19 +118,20 @@ impl Schedule {
     }
 }
 
-/// Tells whether auth-service refused a password check, or the gateway did so in its place.
+/// Returns `true` if auth-service, or the gateway in its place, refused to check a password.
 pub(crate) fn is_refusal(error: &CallError) -> bool {
     error
         .reason()
         .is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
-/// Returns the earliest time at which a refusal can be due: if there were none for long, a burst may pass.
+/// Returns the time from which the next refusal is counted at the earliest. It is in the past, so that a burst may pass
+/// after a pause.
 fn earliest(now: Instant) -> Instant {
     now.checked_sub(BURST).unwrap_or(now)
 }
 
-/// Takes the next turn in a series with this interval, and returns how long it has to wait.
+/// Moves `due` on by `interval` for one more refusal, and returns the delay until that refusal.
 fn take_turn(due: &mut Instant, interval: Duration, now: Instant) -> Duration {
     *due = ((*due).max(earliest(now)) + interval).min(now + MAX_DELAY);
     due.saturating_duration_since(now)

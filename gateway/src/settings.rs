@@ -66,7 +66,7 @@ pub struct Settings {
     pub common: CommonSettings,
 }
 
-/// The settings of the public API, which rolegate has, too.
+/// The settings of the public API, which `gateway` and `rolegate` have in common.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Addresses")]
 pub struct PublicSettings {
@@ -177,7 +177,7 @@ impl PublicSettings {
         Ok(tls?)
     }
 
-    /// Refuses settings by which both variants of the API are off.
+    /// Fails if both variants of the API are off.
     pub(crate) fn require_variant(&self) -> Result<(), SettingError> {
         if self.bearer_listen_addr.0.is_some() || self.basic_listen_addr.0.is_some() {
             return Ok(());
@@ -186,7 +186,7 @@ impl PublicSettings {
         Err(SettingError::new("BEARER_LISTEN_ADDR", problem))
     }
 
-    /// Refuses settings by which both variants of the API are off, and a logo that is not a valid picture.
+    /// Fails if both variants of the API are off, or if the logo is not a valid picture.
     pub fn validate(&self) -> Result<(), SettingError> {
         Logo::load(self.sign_in_logo_file.as_deref())?;
         self.require_variant()

@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub(crate) struct GatewayState {
     /// The client of auth-service.
     pub(crate) auth: AuthClient,
-    /// The limits of refused password checks.
+    /// Limits refused password checks.
     pub(crate) refusals: Refusals,
-    /// How people sign in. `None` with `SIGN_IN=off`.
+    /// The pages and cookies with which people sign in. `None` with `SIGN_IN=off`.
     pub(crate) sign_in: Option<Arc<SignIn>>,
-    /// The setting `SIGN_IN_URL`. Password links lead to its origin, even with `SIGN_IN=off`.
+    /// The setting `SIGN_IN_URL`. Password links are at its origin, even with `SIGN_IN=off`.
     pub(crate) sign_in_url: Arc<str>,
-    /// The setting `SIGN_IN_TITLE`. It is the issuer of one-time codes, even with `SIGN_IN=off`.
+    /// The setting `SIGN_IN_TITLE`. Authenticator applications show it as the issuer, even with `SIGN_IN=off`.
     pub(crate) sign_in_title: Option<Arc<str>>,
     /// The picture at the top of the pages.
     pub(crate) logo: Arc<Logo>,
@@ -35,7 +35,7 @@ impl GatewayState {
         }
     }
 
-    /// Adds the settings that count even with `SIGN_IN=off`.
+    /// Adds the settings that are used even with `SIGN_IN=off`.
     pub(crate) fn with_sign_in_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),

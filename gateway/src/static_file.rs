@@ -1,4 +1,4 @@
-//! Serves files that browsers keep and revalidate.
+//! Serves files that browsers cache and revalidate.
 
 use axum::{
     body::Bytes,
@@ -21,7 +21,7 @@ pub(crate) struct StaticFile {
 }
 
 impl StaticFile {
-    /// Returns the file, or a 304 if the browser has it already. `request` has the headers of the request.
+    /// Returns the file, or a 304 if the browser has it already. `request` holds the headers of the request.
     pub(crate) fn respond(self, request: &HeaderMap) -> Response {
         let tag = entity_tag(&self.body);
         let headers = [
@@ -44,14 +44,14 @@ impl StaticFile {
     }
 }
 
-/// Returns a tag that differs whenever the text does.
+/// Returns an entity tag, which changes whenever the text changes.
 fn entity_tag(text: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("\"{:016x}\"", hasher.finish())
 }
 
-/// Tells whether `If-None-Match` (RFC 9110, section 13.1.2) names the tag. A proxy may have made the tag weak.
+/// Returns `true` if `If-None-Match` (RFC 9110, section 13.1.2) lists the tag. A proxy may have made the tag weak.
 fn matches(known: &[u8], tag: &str) -> bool {
     known
         .split(|byte| *byte == b',')

@@ -28,20 +28,20 @@ use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
-/// How many characters of a malformed list of roles are logged.
+/// The maximum number of characters of a malformed list of roles that are logged.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// Limits how often a list with unknown role names is logged.
+/// Limits how often each list with unknown role names is logged.
 static UNKNOWN_ROLE_LISTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
 /// The query of `/authorize`, which the operator wrote into the configuration of a proxy.
 pub(crate) struct AuthorizeQuery {
-    /// The names of the roles, of which the user needs one. `None` admits any user.
+    /// The names of roles, separated by commas. The user needs one of them. `None` admits any user.
     pub(crate) roles: Option<String>,
     /// The status of a redirect to the sign-in page.
     pub(crate) redirect_status: StatusCode,
-    /// Set if only the session in the cookie counts, because `Authorization` is meant for the application.
+    /// True if only the session in the cookie counts, because `Authorization` is meant for the application.
     pub(crate) cookie_only: bool,
 }
 
@@ -61,8 +61,8 @@ impl AuthorizeQuery {
         })
     }
 
-    /// Returns the error for malformed or unknown role names, and logs it. It is a mistake in the configuration of a
-    /// proxy, whose operator may see only the log.
+    /// Returns the error for malformed or unknown role names, and logs it. The cause is a mistake in the configuration
+    /// of a proxy. Its operator may see only the log, because the proxy may not show the response.
     fn roles_error(&self) -> ApiError {
         let names = self.roles.as_deref().unwrap_or_default();
         let names: String = names.chars().take(MAX_LOGGED_CHARS).collect();
@@ -73,7 +73,7 @@ impl AuthorizeQuery {
     }
 }
 
-/// The roles of which a query requires one.
+/// What a query requires of the user's role.
 enum RequestedRoles {
     /// The query names no roles, so any user passes.
     Any,
@@ -92,10 +92,10 @@ impl RequestedRoles {
         }
     }
 
-    /// Returns the requirement that the credentials are checked against.
+    /// Returns the requirement against which the credentials are checked.
     ///
-    /// With a malformed list, they are checked, too, before [`decide`] refuses every user. auth-service does the same
-    /// if a name is well-formed but unknown.
+    /// With a malformed list, the credentials are checked first, and then [`decide`] refuses every user. auth-service
+    /// treats a name that is well-formed but unknown in the same way.
     fn requirement(&self) -> Requirement<'_> {
         match self {
             Self::Listed(roles) => Requirement::Roles(roles),
@@ -107,11 +107,11 @@ impl RequestedRoles {
 /// Decides whether a request may pass, whatever its method.
 ///
 /// A request that may pass gets 200 with the identity headers and without a body. A browser without a valid credential
-/// is redirected to the sign-in page. Everything else is an error. The query has three optional parameters:
+/// is redirected to the sign-in page. Every other request gets an error. The query has three optional parameters:
 ///
-/// - `roles=author,admin`: the user needs one of these roles. Without it, any user passes.
+/// - `roles=author,admin`: the user needs one of these roles. Without this parameter, any user passes.
 /// - `redirect_status=401`: a redirect is a 401 with `Location`, for proxies that pass on no other refusal.
-/// - `credentials=cookie`: `Authorization` does not count.
+/// - `credentials=cookie`: `Authorization` is ignored, and only the session in the cookie counts.
 pub(super) async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -134,7 +134,7 @@ pub(super) async fn authorize(
     response
 }
 
-/// Returns the response to a valid query.
+/// Checks the credentials of a request with a valid query, and returns the response.
 ///
 /// The status of a refusal by auth-service follows from its reason, by [`Reason::http_status`]. For example, a disabled
 /// user is refused like an unknown one, with 401.
@@ -161,7 +161,7 @@ async fn decide(
         }
         Err(mut refusal) => {
             let extensions = refusal.extensions_mut();
-            // `refusal::complete` reads this mark, and then asks for no password.
+            // `refusal::complete` reads this mark, and then adds no `Basic` challenge.
             if query.cookie_only {
                 extensions.insert(CookieOnly);
             }
@@ -184,8 +184,9 @@ struct CredentialCheck<'a> {
 }
 
 impl CredentialCheck<'_> {
-    /// Finds the user whose credentials count. Refuses a user whose stored role does not meet the requirement. With a
-    /// malformed list of roles, the cookie is not tried in place of a wrong password.
+    /// Returns the user whose credentials count. Refuses a user whose stored role does not meet the requirement. If a
+    /// browser's remembered password is refused with 401, the cookie is tried instead, unless the list of roles is
+    /// malformed.
     async fn run(&self) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;
         let Some(sign_in) = &self.state.sign_in else {
@@ -219,8 +220,8 @@ impl CredentialCheck<'_> {
         .await
     }
 
-    /// Checks the cookie after the browser's remembered password was refused. If the cookie admits nobody and the
-    /// person is not redirected to sign in, the response is the refusal of the password.
+    /// Checks the cookie after the browser's remembered password was refused. If the cookie is refused as well, returns
+    /// the redirect to the sign-in page, if there is one, and otherwise `refusal`, which is about the password.
     async fn check_cookie_instead(
         &self,
         sign_in: &SignIn,
@@ -241,13 +242,14 @@ impl CredentialCheck<'_> {
             self.roles.requirement(),
             self.query.redirect_status,
         );
-        // The future is boxed because it is large: otherwise a request with `Authorization` would reserve its size for
-        // nothing.
+        // The future is boxed because it is large. Otherwise every request would reserve its size, even one with
+        // `Authorization`, which does not need it.
         Box::pin(user).await
     }
 }
 
-/// Tells whether a browser added a password to the request for a page. A person may have typed that password long ago.
+/// Returns `true` if a browser added a password to its request for a page. The person may have typed that password long
+/// ago.
 fn is_remembered_password(headers: &HeaderMap) -> bool {
     BrowserRequest::forwarded(headers).is_declared_navigation()
         && matches!(authorization(headers), Ok(Authorization::Basic { .. }))

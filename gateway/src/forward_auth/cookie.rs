@@ -30,11 +30,11 @@ enum CookieCheck {
     TwoSessions,
 }
 
-/// Finds the user of the only valid session in the cookies. Refuses a user whose stored role does not meet the
+/// Returns the user of the only valid session in the cookies. Refuses a user whose stored role does not meet the
 /// requirement.
 ///
-/// A person without a valid session, or with two, is redirected to the sign-in page with `redirect_status`. The denial
-/// of a role has the session in its extensions, for the audit log.
+/// A person without a valid session, or with two, is redirected to the sign-in page with `redirect_status`. If the role
+/// does not suffice, the response has the session in its extensions, for the audit log.
 pub(super) async fn authenticate(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -71,7 +71,7 @@ pub(super) async fn authenticate(
 }
 
 /// Checks all sessions, because a valid one counts only if no other is valid. An error other than 401, such as an
-/// outage, ends the check, because the other sessions remain unknown.
+/// outage, is returned at once, because it leaves open whether that session is valid.
 async fn check_sessions(
     auth: &AuthClient,
     sessions: Vec<SecretString>,
@@ -103,7 +103,8 @@ async fn check_sessions(
     Ok(valid.unwrap_or(CookieCheck::NotAuthenticated(refusal)))
 }
 
-/// Returns the denial. A person who waits for a page gets one that says why.
+/// Returns the denial of a user whose role does not suffice, with the session in its extensions. If a browser opens a
+/// page, the body is a page that explains the denial.
 async fn deny(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -122,7 +123,7 @@ async fn deny(
     denial
 }
 
-/// Returns the redirect to the sign-in page, or `refusal` if there is no page to redirect to.
+/// Returns a redirect to `page`, the address of the sign-in page, or `refusal` if there is no such page.
 fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode) -> Response {
     let Some(page) = page.and_then(|page| HeaderValue::from_str(&page).ok()) else {
         return refusal.into_response();
@@ -133,7 +134,8 @@ fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode
     };
     let headers = response.headers_mut();
     headers.insert(LOCATION, page);
-    // The session may have ended since the last page. The browser must not show the pages that it kept again.
+    // The session may have ended since the browser loaded its last page. The browser must not show pages of the
+    // application from its cache again.
     headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHE));
     response
 }

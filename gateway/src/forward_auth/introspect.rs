@@ -53,8 +53,8 @@ impl Introspection {
     }
 }
 
-/// Checks the token in the form. The caller must authenticate as any user before the body is read. An outage is an
-/// error, and never makes a token inactive.
+/// Returns whether the token in the form is valid now, and for whom. The caller must authenticate as any user before
+/// the body is read. An outage is an error, and never makes a token inactive.
 pub(super) async fn introspect(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -79,15 +79,16 @@ pub(super) async fn introspect(
     }
 }
 
-/// Reads the token in the form. A server may ignore `token_type_hint` (RFC 7662, section 2.1), but no parameter may be
-/// repeated.
+/// Returns the token in the form. A server may ignore `token_type_hint` (RFC 7662, section 2.1), but no parameter may
+/// be repeated.
 pub(crate) async fn read_token(request: Request) -> Result<String, ApiError> {
     let form = Form::read(request).await?;
     form.optional("token_type_hint")?;
     form.required("token")
 }
 
-/// Adds the error code that OAuth clients expect beside a 400 (RFC 6749, section 5.2).
+/// Returns the response for an error. The body of a 400 also has the error code that OAuth clients expect (RFC 6749,
+/// section 5.2).
 fn invalid_request(error: ApiError) -> Response {
     if error.status() != StatusCode::BAD_REQUEST {
         return error.into_response();
@@ -97,7 +98,7 @@ fn invalid_request(error: ApiError) -> Response {
     Response::from_parts(head, body.to_string().into())
 }
 
-/// The claim `exp`. It counts only if auth-service has verified the token.
+/// The claim `exp`. It may be used only after auth-service has verified the token.
 #[derive(Deserialize)]
 struct Expiry {
     exp: u64,

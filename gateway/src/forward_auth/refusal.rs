@@ -20,11 +20,11 @@ pub(super) struct CookieOnly;
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted.
 ///
-/// It is left out where the browser's dialog for a password would be in the way. It is also left out where only the
+/// `Basic` is left out where a browser would show its password dialog in place of the sign-in page, and where only the
 /// cookie counts, because a password would be of no use there. `Basic` comes first, because nginx before 1.23 reads
-/// only the first challenge, and cannot know by itself whether the dialog may open.
+/// only the first challenge.
 ///
-/// A 504 also gets `Retry-After`, because a decision changes nothing and can be asked for again.
+/// A 504 also gets `Retry-After`, because a decision changes nothing, so the proxy can ask again.
 pub(super) async fn complete(
     State(state): State<GatewayState>,
     request: Request,

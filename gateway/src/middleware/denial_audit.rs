@@ -20,27 +20,27 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// The time in which repetitions of a recorded denial are not recorded again.
+/// The time after a recorded denial during which its repetitions are not recorded.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// The greatest number of lines without an actor within [`PERIOD`].
+/// The maximum number of lines about callers without a known actor within [`PERIOD`].
 const MAX_ANONYMOUS: usize = 60;
 
-/// Limits the lines by actor, which is a user, a key or a session, and by method and route.
+/// Limits the lines about one actor (a user, an API key or a session) at one method and route.
 static DENIALS_BY_ACTOR: LogLimiter<(String, String)> =
     LogLimiter::evicting_when_full(10_000, PERIOD);
 
-/// Limits the lines without an actor by client. It is silent when full, because an attacker can have any number of
-/// addresses.
+/// Limits the lines about callers without a known actor, by client. When it is full, no more lines are written, because
+/// an attacker can have any number of addresses.
 static ANONYMOUS_DENIALS: LogLimiter<(String, String)> =
     LogLimiter::silent_when_full(MAX_ANONYMOUS, PERIOD);
 
 /// The caller who was denied, as far as it is known.
 struct DeniedCaller {
     actor: Option<Actor>,
-    /// The first characters of the API key.
+    /// The first characters of the API key, if the caller presented one.
     api_key: Option<String>,
-    /// The first characters of the session.
+    /// The first characters of the session, if the caller presented one.
     session: Option<String>,
 }
 
@@ -51,7 +51,8 @@ struct Actor {
     username: String,
 }
 
-/// Records the response if it is a denial. It must be called within the request's context.
+/// Writes an audit line if the response is a denial that was not recorded recently. It must be called within the
+/// request's context, from which the line takes the client address.
 pub(crate) fn record(
     method: &Method,
     route: Option<&MatchedPath>,
@@ -100,7 +101,7 @@ impl DeniedCaller {
                 sub: user.id.to_string(),
                 username: user.username.clone(),
             }),
-            // auth-service has verified the token, because it refuses a role only after that.
+            // auth-service has verified the token, because it checks the role only after the token.
             None => credential.and_then(|token| unverified_claims(token.expose_secret())),
         };
         let start_of = |prefix| credential.and_then(|credential| start_of(credential, prefix));
@@ -136,8 +137,8 @@ fn denied_credential(
     if let Some(BearerToken(session)) = extensions.get() {
         return Some(session.clone());
     }
-    // auth-service gives these reasons only after it has verified the credential. The gateway refuses forms of other
-    // sites before that.
+    // auth-service gives these reasons only after it has verified the credential. After other reasons the credential
+    // may be unverified. For example, the gateway refuses forms of other sites before any check.
     let reason = extensions.get().and_then(CallError::reason)?;
     if reason.is_denial() || reason == Reason::PasswordLinkRequired {
         token_in(authorization)
@@ -150,8 +151,8 @@ fn token_in(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
-/// Returns the first characters of a credential with this prefix, by which people recognize it. Lists of API keys show
-/// the same characters.
+/// Returns the first characters of a credential with this prefix, by which people recognize it, or `None` if it has
+/// another prefix. Lists of API keys show the same characters.
 fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
     let credential = credential.expose_secret();
     if !credential.starts_with(prefix) {

@@ -25,14 +25,15 @@ use std::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-/// The greatest number of bytes that are read after the handler has returned.
+/// The maximum number of bytes that are read after the handler has returned.
 const MAX_DRAIN: u64 = 8 * 1024 * 1024;
-/// How long the rest of a body is read.
+/// The maximum time for which the rest of a body is read.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the rest of a body is read after a 503, because an overloaded gateway must not wait for slow bodies.
+/// The maximum time for which the rest of a body is read after a 503. It is short, because an overloaded gateway must
+/// not wait for slow bodies.
 const BUSY_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Calls `handler` and then reads the rest of the body.
+/// Calls `handler`, then reads and discards the rest of the body, and returns the handler's response.
 ///
 /// If the rest exceeds the limits, the connection is closed after the response. The bytes that the handler reads count
 /// against `memory` until it has returned.
@@ -77,7 +78,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     response
 }
 
-/// Reads the rest of a body. Returns whether it ended within the limits.
+/// Reads and discards the rest of a body. Returns `true` if the body ended within the limits.
 pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
     if body.size_hint().lower() > MAX_DRAIN {
         return false;

@@ -37,8 +37,8 @@ static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     )
 });
 
-/// Registers the metrics of requests and of batched calls, so that they are present before the first request. The calls
-/// are those to auth-service and, `with_posts`, those to posts-service.
+/// Registers the metrics of requests and of batched calls, so that they are present before the first request. Metrics
+/// of calls to posts-service are registered only if `with_posts` is true.
 pub(crate) fn register(with_posts: bool) {
     LazyLock::force(&REQUESTS);
     LazyLock::force(&DURATIONS);
@@ -108,8 +108,8 @@ pub(crate) fn method_name(method: &Method) -> &'static str {
 
 /// Opens the span of a request, by the OpenTelemetry semantic conventions for HTTP servers.
 ///
-/// It records the route template, never the path or the query, which may hold secrets. Unless tracing is configured, it
-/// is disabled and costs almost nothing.
+/// The span records the route template, never the path or the query, which may hold secrets. Unless tracing is
+/// configured, the span is disabled and costs almost nothing.
 pub(super) fn start_span(
     request: &Request,
     method: &Method,

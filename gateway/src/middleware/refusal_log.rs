@@ -32,8 +32,8 @@ pub(crate) fn register() {
     }
 }
 
-/// Records the response if it is a refusal or a server error. It logs the route template, never the URL, which may hold
-/// secrets.
+/// Counts and logs the response if it is a refusal or a server error. The log has the route template, never the URL,
+/// which may hold secrets.
 pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Response) {
     let status = response.status();
     if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {

@@ -48,8 +48,8 @@ impl RequestSource {
     }
 }
 
-/// Finds the client's address: follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop
-/// that is not trusted. Entries to the left of that hop may be forged.
+/// Returns the client's address. Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first
+/// hop that is not trusted. Entries to the left of that hop may be forged.
 fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     let hops = headers
         .get_all(X_FORWARDED_FOR)
@@ -71,8 +71,8 @@ fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     client
 }
 
-/// Reads an address in one of the forms `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
-/// `[2001:db8::1]:80`.
+/// Parses an address in one of the forms `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
+/// `[2001:db8::1]:80`. Returns `None` for any other text.
 fn parse_hop(hop: &str) -> Option<IpAddr> {
     let plain = || hop.parse::<IpAddr>().ok();
     let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());

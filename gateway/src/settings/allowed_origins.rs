@@ -5,10 +5,10 @@ use std::str::FromStr;
 use tower_http::cors::AllowOrigin;
 use url::Url;
 
-/// The origins whose scripts may call the API. If there are none, no response has CORS headers, so browsers allow the
-/// same origin only.
+/// The origins whose scripts may call the API. If there are none, no response has CORS headers, so browsers let only
+/// scripts of the same origin read responses.
 ///
-/// No cookie counts for another origin, so `Access-Control-Allow-Credentials` is never sent.
+/// Cookies are ignored in requests of other origins, so `Access-Control-Allow-Credentials` is never sent.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedOrigins(pub Option<AllowOrigin>);
 

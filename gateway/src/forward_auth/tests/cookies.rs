@@ -109,7 +109,7 @@ async fn a_refused_person_gets_a_page_and_nobody_else_does() {
             assert!(denied.text.contains(part), "{part}: {}", denied.text);
         }
     }
-    // Not redirected are scripts, programs, proxies that say no method, and requests with credentials.
+    // Scripts, programs, proxies that do not send the method, and requests with credentials are not redirected.
     for headers in [
         &[COOKIE][..],
         &[COOKIE, ("sec-fetch-mode", "cors"), ("accept", "text/html")],
