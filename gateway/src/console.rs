@@ -27,7 +27,8 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               form-action 'none'; frame-ancestors 'none'; \
                               require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// The name of the file with the texts for the scripts. It is generated for each language, so it is not in the folder.
+/// The name of the file with the texts for the scripts. It is generated for each language, so it is not in
+/// `gateway/console/`.
 const LANGUAGE: &str = "language.js";
 
 macro_rules! files {
@@ -36,8 +37,8 @@ macro_rules! files {
     };
 }
 
-/// The files of the account page, which the console uses, too. Files of the administration are not among them, so that
-/// a host for signing in serves none of them.
+/// The files of the account page, which the console uses as well. The files that only the console needs are not in this
+/// list, so a host that only signs users in does not serve them.
 const ACCOUNT_FILES: &[(&str, &str)] = &files![
     "base.css",
     "views.css",
@@ -89,7 +90,7 @@ const OTHER_FILES: &[(&str, &str)] = &files![
     "users.js",
 ];
 
-/// Returns the names and the texts of all files.
+/// Returns the names and the texts of all files in `gateway/console/`.
 fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     ACCOUNT_FILES.iter().chain(OTHER_FILES).copied()
 }
@@ -102,7 +103,8 @@ pub(crate) fn account_files() -> impl Iterator<Item = &'static str> {
         .chain([LANGUAGE])
 }
 
-/// Routes the files and the pictures of the console, which is in English and has no brand.
+/// Returns the routes of the console: its files, and the QR codes for its scripts. The console is in English and has no
+/// brand.
 pub(crate) fn routes() -> Router<GatewayState> {
     let file = |name: &_, request: &_| {
         let no_language = HeaderMap::new();
@@ -111,7 +113,7 @@ pub(crate) fn routes() -> Router<GatewayState> {
     embedded_pages::routes("/console", file).route("/console/picture", post(picture::draw))
 }
 
-/// Returns the response for a file. `request` has the headers of the request.
+/// Returns the file `name`, or a 404 if there is no such file. `request` holds the headers of the request.
 pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Response {
     let Some(body) = text(name, design) else {
         return not_found();
@@ -125,7 +127,7 @@ pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Respo
     (language, file.respond(request)).into_response()
 }
 
-/// Returns the text of a file, with its placeholders filled in by this design.
+/// Returns the text of a file, with its placeholders filled in by this design. Returns `None` if there is no such file.
 fn text(name: &str, design: Design<'_>) -> Option<Bytes> {
     if name == LANGUAGE {
         // JSON is a valid expression in JavaScript.

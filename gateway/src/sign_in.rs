@@ -1,15 +1,16 @@
 //! Serves the pages for people who use applications, or the console, with a browser.
 //!
-//! The pages are `/sign-in` and `/sign-out`; `/account`, where people look after their account; and `/set-password`, to
-//! which the link of an admin leads. The session is in a cookie, which no script reads. A person who opens an
-//! application without a session is redirected to `sign_in_page`. `submit` receives its form, creates the sessions, and
-//! redirects back.
+//! The pages are `/sign-in` and `/sign-out`; `/account`, where people look after their account; and `/set-password`,
+//! which a password link opens. The session is in a cookie, which no script reads. A person who opens an application
+//! without a session is redirected to `sign_in_page`. `submit` receives its form, creates the sessions, and redirects
+//! back.
 //!
-//! - `sign_out` asks whether to sign out, and does so. `submitted_form` reads what both forms have in common.
+//! - `sign_out` serves the page that asks whether to sign out, and ends the sessions. `submitted_form` reads the fields
+//!   that the forms have in common.
 //! - `account` serves the pages whose scripts call the API, and the files of all pages.
-//! - `interstitials` answers in place of an application's page.
-//! - `cookies` chooses the cookies that a sign-in sets. `sessions` finds the user of the sessions in them, and ends
-//!   them.
+//! - `interstitials` serves pages in place of an application's page.
+//! - `cookies` chooses the cookies that a sign-in sets. `sessions` finds the user of the sessions in cookies, and ends
+//!   sessions.
 //! - `return_address` decides where a browser may go afterwards.
 //! - `page` writes the HTML that the pages have in common, and `state` has what the handlers share.
 

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use rolegate_sign_in::sign_in::SignIn;
 
-/// Returns how people sign in by these arguments.
+/// Returns the rules for signing in that these arguments set.
 pub(crate) fn sign_in(arguments: &[&str]) -> Option<SignIn> {
     Settings::from_args(arguments)
         .expect("settings")

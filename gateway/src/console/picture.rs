@@ -2,8 +2,8 @@
 //! enrolls a second factor.
 //!
 //! The text is neither kept nor logged, and the response contains nothing but the picture. The caller must be signed
-//! in, because drawing takes more work than asking. Pages of other origins cannot ask with a person's session, because
-//! the console's cookie does not count there.
+//! in, because drawing a code costs the server far more than the request costs a client. A page of another origin
+//! cannot use a person's session here, because the console's cookie is ignored in its requests.
 
 use crate::extract::json_body::{invalid_body, read_body};
 use axum::{Json, extract::Request};
@@ -12,14 +12,15 @@ use rolegate_auth_client::axum::{ApiError, CurrentUser};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The longest text, in bytes: an `otpauth` URL with the longest username, each byte of which takes three.
+/// The maximum length of a text, in bytes. It is enough for an `otpauth` URL with the longest username, each byte of
+/// which is percent-encoded in three.
 const MAX_TEXT_LEN: usize = 1024;
 
 /// The number of light modules on each side, without which readers may not find the code (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// A square whose side has `size` modules. It is data for the script and not an SVG document, because the page's policy
-/// lets no script parse one.
+/// A QR code: a square with `size` modules on each side. The page's script makes an SVG element of it. An SVG document
+/// would not do, because the content policy of the page does not let scripts parse one.
 #[derive(Serialize)]
 pub(crate) struct Picture {
     size: i32,
@@ -27,7 +28,7 @@ pub(crate) struct Picture {
     path: String,
 }
 
-/// Draws the text in the request body.
+/// Returns the QR code of the text in the request body. Fails if the body is not UTF-8 or is too long.
 pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
     let text = read_body(&head, body, MAX_TEXT_LEN).await?;
@@ -38,8 +39,8 @@ pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Pictur
 }
 
 impl Picture {
-    /// Encodes the text. Returns `None` if it is too long for any code. The level of error correction is raised where
-    /// that does not make the code larger.
+    /// Encodes the text with the highest level of error correction that does not make the code larger. Returns `None`
+    /// if the text is too long for any code.
     fn encode(text: &str) -> Option<Self> {
         let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
         let mut path = String::new();
@@ -57,7 +58,7 @@ impl Picture {
 fn push_runs(path: &mut String, code: &QrCode, y: i32) {
     let top = y + QUIET_ZONE;
     let mut start = None;
-    // The module beyond the end of the row is light, so that each run of dark modules ends.
+    // The loop includes one module beyond the end of the row. It counts as light, so it ends a run at the edge.
     for x in 0..=code.size() {
         match (start, code.get_module(x, y)) {
             (None, true) => start = Some(x),

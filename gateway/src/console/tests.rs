@@ -11,7 +11,7 @@ use crate::{
 use axum::{Router, body::Body};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The size of all files together, in bytes, including those of `/account` and `/set-password`.
+/// The maximum size of all files together, in bytes, including those of `/account` and `/set-password`.
 const MAX_SIZE: usize = 104_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
@@ -205,7 +205,8 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
     assert!(size <= MAX_SIZE, "{size} bytes");
 }
 
-/// The content policy forbids some of these, too. Trusted Types forbid others, but only in browsers that have them.
+/// The content policy also forbids some of these texts. Trusted Types forbid others, but only in browsers that have
+/// them.
 #[test]
 fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
     for (name, text) in files() {

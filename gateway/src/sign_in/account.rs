@@ -31,7 +31,7 @@ pub(super) async fn set_password(State(state): State<SignInState>, headers: Head
     page_with_passwords(&state, "set_password.html", &headers)
 }
 
-/// Serves `/account`. The page leads to `/sign-in` if nobody is signed in.
+/// Serves `/account`. The page sends a person who is not signed in to `/sign-in`.
 pub(super) async fn account(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     page_with_passwords(&state, "account.html", &headers)
 }
@@ -40,7 +40,7 @@ pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -
     state.gateway.logo.respond(&headers)
 }
 
-/// Routes the files below `/sign-in/` and `/account/`.
+/// Returns the routes of the files below `/sign-in/` and `/account/`.
 pub(super) fn file_routes() -> Router<SignInState> {
     let mut routes = Router::new();
     for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
@@ -59,8 +59,8 @@ fn add_file(routes: Router<SignInState>, folder: &str, name: &'static str) -> Ro
     routes.route(&format!("{folder}/{name}"), get(handler))
 }
 
-/// Serves a page where people type passwords, unless the connection is unencrypted and a password could be read on the
-/// way.
+/// Serves a page where people type passwords. If the connection is unencrypted, a password could be read in transit, so
+/// the response is a page that asks for HTTPS.
 fn page_with_passwords(state: &SignInState, name: &str, headers: &HeaderMap) -> Response {
     let design = state.sign_in.design(headers);
     if secure_origin(headers).is_none() {

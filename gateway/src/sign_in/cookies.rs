@@ -1,7 +1,7 @@
 //! Chooses the cookies that a sign-in sets.
 //!
-//! The session in the console's cookie may manage users. So the host of an application gets that cookie only where
-//! people asked for a page of the console.
+//! The session in the console's cookie may manage users. So the host of an application gets that cookie only if the
+//! person asked for a page of the console.
 
 use super::{return_address::ReturnAddress, state::SignInState};
 use http::{HeaderMap, HeaderName};
@@ -28,20 +28,20 @@ pub(super) struct SessionCookie<'a> {
     pub(super) cookie: Cookie<'a>,
 }
 
-/// The cookies of a sign-in, by what it does with them.
+/// The cookies that a sign-in can set.
 pub(super) struct SignInCookies<'a> {
-    /// The cookie that is needed at the page to which the sign-in leads. It is always set.
+    /// The cookie that the page after the sign-in needs. It is always set.
     pub(super) destination: SessionCookie<'a>,
     /// The cookie of the other audience, which is set only if `sets_both`.
     pub(super) other: SessionCookie<'a>,
     pub(super) sets_both: bool,
-    /// Says which sessions auth-service creates for the cookies that are set.
+    /// Tells auth-service which sessions to create for the cookies that are set.
     pub(super) session_use: SessionUse,
 }
 
 impl SignInState {
-    /// Chooses the cookies for a sign-in that leads to `back`. `is_forwarded` says whether a proxy passed the request
-    /// on.
+    /// Chooses the cookies for a sign-in from which the browser goes on to `back`. `is_forwarded` is true if a proxy
+    /// passed the request on.
     pub(super) fn sign_in_cookies<'a>(
         &'a self,
         headers: &HeaderMap,

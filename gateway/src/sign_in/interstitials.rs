@@ -29,14 +29,15 @@ use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
 /// Limits how often an address that proxies do not pass is logged. Each host is logged once an hour, and at most ten
-/// hosts are, because any client can name any host.
+/// hosts are logged, because any client can name any host.
 static AMBIGUOUS_ADDRESS_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
 /// Serves `/sign-in/refused`, the page of a person whose role does not suffice, for proxies that do not show the body
 /// of `/authorize`.
 ///
-/// The proxies describe the request as they do there, and repeat its `Rolegate-Reason`.
+/// The proxies describe the request with the same headers as at `/authorize`, and repeat `Rolegate-Reason` from its
+/// response.
 pub(super) async fn refused(
     State(state): State<SignInState>,
     Extension(context): Extension<CallContext>,
@@ -62,7 +63,7 @@ fn read_denial_reason(headers: &HeaderMap) -> Reason {
     }
 }
 
-/// Adds to the denial of a role the page that explains it. The page names the person if `user` is known.
+/// Returns the denial with a page as its body that explains it. The page names the person if `user` is known.
 pub(crate) fn explain_denial(
     denial: Response,
     sign_in: &SignIn,
@@ -75,7 +76,7 @@ pub(crate) fn explain_denial(
     with_page(denial, &sign_in.refused(request, username, reason))
 }
 
-/// Replaces the body of a response by this page.
+/// Replaces the body of a response with this page, and adds the headers of the page.
 fn with_page(response: Response, page: &Interstitial) -> Response {
     let (mut head, _body) = response.into_parts();
     for (name, value) in page.headers() {
@@ -86,7 +87,8 @@ fn with_page(response: Response, page: &Interstitial) -> Response {
     Response::from_parts(head, page.html.clone().into())
 }
 
-/// Returns the page that is shown in a frame in place of the form. Its link opens the form outside of the frame.
+/// Returns the page that is shown in a frame in place of the sign-in form. Its link opens the form outside of the
+/// frame.
 pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>) -> Response {
     let page = escape(&sign_in_path(back));
     let link = design.render(include_str!("frame_link.html"), &[("page", &page)]);
@@ -95,8 +97,8 @@ pub(super) fn link_out_of_frame(design: Design<'_>, back: Option<&ReturnAddress>
     with_page(StatusCode::OK.into_response(), &page)
 }
 
-/// Serves `/sign-in/ambiguous-address`, which explains why a proxy passes an address to no application. It is also
-/// served with `SIGN_IN=off`.
+/// Serves `/sign-in/ambiguous-address`, which explains why a proxy passes an address to no application, and logs the
+/// host. It is served even with `SIGN_IN=off`.
 pub(crate) async fn ambiguous_address(
     State(state): State<GatewayState>,
     headers: HeaderMap,

@@ -18,14 +18,14 @@ use rolegate_sign_in::{
 
 /// The first port at which a program may listen without privileges.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
-/// The port at which the tunnel listens if the port of the page needs privileges.
+/// The local port of the SSH tunnel if the port of the page needs privileges.
 const LOCAL_PORT: u16 = 8000;
 
 /// Returns a page with this title below the brand. `title` is a template, `problem` and `content` are HTML.
 ///
-/// The policy has no `form-action`, because browsers apply it to every address to which the response to a form leads,
-/// including those to which an application leads on. There is no policy for openers either, so that people can sign in
-/// in a window that an application opened.
+/// The content policy has no `form-action`, because browsers apply that directive to every redirect after a form,
+/// including those of an application. There is no `Cross-Origin-Opener-Policy` either, so that people can sign in in a
+/// window that an application opened.
 pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str) -> Response {
     let content = format!("    <p class=\"message error\" role=\"alert\">{problem}</p>\n{content}");
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
@@ -42,8 +42,8 @@ pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str
 
 /// Returns a page with the status and the headers of an error.
 ///
-/// The page has the text of the person's language, or the `detail` of the API if there is none, as for broken rules. A
-/// person who has tried too often also learns how long to wait.
+/// The page has the text for this error in the person's language. If there is no such text, as for broken rules, it has
+/// the `detail` of the API. A person who has tried too often also learns how long to wait.
 pub(super) fn refuse(
     design: Design<'_>,
     error: ApiError,
@@ -62,7 +62,7 @@ pub(super) fn refuse(
     Response::from_parts(head, body)
 }
 
-/// Writes a time to wait in the way people do: in whole minutes if it is long.
+/// Returns a time to wait in the way that people write it: in whole minutes if it is long.
 fn duration(seconds: u64) -> String {
     if seconds < 100 {
         format!("{seconds} s")
@@ -79,8 +79,8 @@ pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     }
 }
 
-/// Returns the page that is shown in place of a form if there is no encryption: the password could be read on the way,
-/// or may have been read already.
+/// Returns the page that is shown in place of a form if the connection is not encrypted: a password could be read in
+/// transit, or may have been read already.
 pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
         "{https.needed}"
@@ -92,8 +92,8 @@ pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response 
     page(design, "{sign_in.title}", &problem, &tunnel)
 }
 
-/// Explains how to reach the loopback address of this machine by an SSH tunnel, because that address needs no
-/// encryption. Returns `None` behind a proxy, which the tunnel would bypass.
+/// Returns an explanation of how to reach the loopback address of this machine through an SSH tunnel, because that
+/// address needs no encryption. Returns `None` behind a proxy, which the tunnel would bypass.
 fn ssh_tunnel(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
     if has_passed_proxy(headers) {
         return None;

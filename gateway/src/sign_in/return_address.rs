@@ -25,8 +25,8 @@ pub(crate) enum ReturnAddressError {
 }
 
 impl ReturnAddress {
-    /// Reads an address, and returns it in normal form. It is never returned as given, because browsers may read that
-    /// in another way.
+    /// Parses an address and returns it in normal form. The text as given is never used, because browsers may read it
+    /// differently.
     pub(crate) fn parse(
         given: &str,
         own: &Origin,
@@ -41,7 +41,7 @@ impl ReturnAddress {
         let origin = Origin::new(url.scheme(), url.authority()).ok_or(Malformed)?;
         let location = if origin == *own {
             let path = &url[Position::BeforePath..];
-            // A browser would take the next segment for a host.
+            // A browser would read the text after `//` as a host.
             if path.starts_with("//") {
                 return Err(Malformed);
             }
@@ -67,7 +67,7 @@ impl ReturnAddress {
     }
 }
 
-/// Returns the address of the sign-in page, from which the person comes back to `back`.
+/// Returns the path of the sign-in page, with `back` as the address to which the person returns.
 pub(super) fn sign_in_path(back: Option<&ReturnAddress>) -> String {
     match back {
         Some(back) => {

@@ -5,7 +5,7 @@ use rolegate_auth_client::{CallContext, CallError, Requirement, User};
 use rolegate_sign_in::cookie::MAX_CANDIDATES;
 use secrecy::SecretString;
 
-/// Says what happens to the second session, if the sign-in of an ended session created two.
+/// Says whether to end the other session as well, if one sign-in created both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairedSession {
     Ends,
@@ -13,7 +13,7 @@ pub(super) enum PairedSession {
 }
 
 impl SignInState {
-    /// Finds the user of the only valid session in `sessions`. Returns `None` if no session is valid, and also if
+    /// Returns the user of the only valid session in `sessions`. Returns `None` if no session is valid, and also if
     /// several are valid or one cannot be checked, so that nobody continues as another user.
     pub(super) async fn find_user(
         &self,
@@ -38,7 +38,7 @@ impl SignInState {
         found
     }
 
-    /// Ends sessions that were found in cookies.
+    /// Ends the sessions that were found in cookies, and, if requested, those that the same sign-ins created.
     pub(super) async fn end_sessions(
         &self,
         sessions: &[SecretString],

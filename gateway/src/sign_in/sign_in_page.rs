@@ -1,4 +1,4 @@
-//! Serves `GET /sign-in`, the page to sign in at.
+//! Serves `GET /sign-in`, the page where people sign in.
 
 use super::{
     interstitials::link_out_of_frame,
@@ -23,10 +23,10 @@ use rolegate_sign_in::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The longest username that is shown again, in bytes. No longer one can be registered.
+/// The maximum length of a username that is shown again, in bytes. No longer username can be registered.
 const MAX_USERNAME_LEN: usize = 255;
 
-/// The notices that say how people came to the page, by the query parameters that ask for them.
+/// The notices that tell people why they see the page, by the query parameters that request them.
 const NOTICES: [(&str, &str); 3] = [
     (UNSAVED, "{notice.unsaved}"),
     (TOO_LONG, "{notice.too_long}"),
@@ -49,7 +49,7 @@ pub(super) async fn show(
     if is_frame_request(headers) {
         return Ok(link_out_of_frame(design, return_address));
     }
-    // Another page of Rolegate may know the username, such as the page of a password link.
+    // The username may be given by another page of Rolegate, such as the page of a password link.
     let username = query.get("username")?.unwrap_or_default();
     let is_forwarded = state.is_forwarded(&request);
     let cookies = state.sign_in_cookies(headers, &own, return_address, is_forwarded);
@@ -96,20 +96,20 @@ fn has_long_address(query: &QueryParams) -> bool {
 /// The value of [`SignInPage::problem`] for a page that reports no problem.
 pub(super) const NO_PROBLEM: &str = "";
 
-/// The contents of the page to sign in at.
+/// The contents of the page where people sign in.
 #[derive(Default)]
 pub(super) struct SignInPage<'a> {
-    /// The address to which the sign-in leads.
+    /// The address to which the browser goes after the sign-in.
     pub(super) return_address: Option<&'a ReturnAddress>,
     /// The templates of the notices above the form.
     pub(super) notices: Vec<&'static str>,
     /// The name of the user whose session the sign-in would replace.
     pub(super) signed_in: Option<&'a str>,
-    /// The username that was typed.
+    /// The username that was typed before.
     pub(super) username: &'a str,
-    /// The token of a pending sign-in, whose code the page asks for. It is in this page only, and in no cookie.
+    /// The token of a pending sign-in, if the page asks for its code. The token is only in this page, and in no cookie.
     pub(super) pending: Option<&'a SecretString>,
-    /// Why the sign-in was refused, as HTML; [`NO_PROBLEM`] if it was not.
+    /// The reason why the sign-in was refused, as HTML, or [`NO_PROBLEM`].
     pub(super) problem: &'a str,
 }
 
@@ -147,7 +147,7 @@ impl SignInPage<'_> {
     fn password_form(&self, design: Design<'_>, back: &str) -> String {
         let username = self.shown_username();
         let [focus_username, focus_password] = match (self.signed_in, username) {
-            // The button to go on comes first, so no field gets the focus.
+            // The button to go on comes first, so no field is focused.
             (Some(_), _) => ["", ""],
             (None, "") => [" autofocus", ""],
             (None, _) => ["", " autofocus"],

@@ -63,8 +63,8 @@ pub(super) async fn submit(
     let own = &form.origin;
     let console = Cookie::for_console(Some(own));
     let application = state.sign_in.cookie(Some(own));
-    // `COOKIE_DOMAIN` may have been set or removed since the person signed in. A cookie that is only read needs no
-    // domain.
+    // `COOKIE_DOMAIN` may have been set or removed since the person signed in, so the cookie of the former setting is
+    // read as well. A cookie that is only read needs no domain.
     let former = if application.has_domain() {
         Cookie::for_host(Some(own))
     } else {
@@ -92,10 +92,11 @@ pub(super) async fn submit(
     Ok((set_cookies, clear_site_data, Redirect::to(&location)).into_response())
 }
 
-/// Returns where the browser goes after a sign-out: to the sign-in page.
+/// Returns the address to which the browser goes after a sign-out: usually, the sign-in page.
 ///
-/// If it came from an application at another host, it goes there first. The proxy of the application asks again, and
-/// redirects to the sign-in page with `Clear-Site-Data`, so that the browser forgets the pages of the application.
+/// A browser that came from an application at another host first goes back there. The proxy of the application then
+/// finds no session, and redirects to the sign-in page with `Clear-Site-Data`, so that the browser forgets the pages of
+/// the application.
 fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     match back {
         Some(back) if state.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
@@ -105,19 +106,19 @@ fn next_location(state: &SignInState, back: Option<ReturnAddress>) -> String {
     }
 }
 
-/// Returns the page that asks whether to sign out. `problem` is the HTML above the form, or empty.
+/// Returns the page that asks whether to sign out. `problem` is HTML that is shown above the form, or empty.
 fn respond(design: Design<'_>, back: Option<&ReturnAddress>, problem: &str) -> Response {
     let back = escaped_location(back);
     let content = design.render(include_str!("sign_out.html"), &[("back", &back)]);
     page(design, "{sign_out.title}", problem, &content)
 }
 
-/// Returns the `Set-Cookie` that removes the cookie once the page has said that the browser has signed out.
+/// Returns the `Set-Cookie` that removes the cookie of a sign-out, once a page has told the person about the sign-out.
 pub(super) fn remove_signed_out(own: &Origin) -> String {
     signed_out_cookie(own, 0)
 }
 
-/// Tells whether the browser has signed out and no page has said so yet.
+/// Returns `true` if the browser has signed out and no page has told the person so yet.
 pub(super) fn has_signed_out(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(COOKIE).iter();
     let mut cookies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));

@@ -1,4 +1,5 @@
-//! Holds the state that the handlers of the pages share, and answers questions about a request by it.
+//! Holds the state that the handlers of the pages share, and uses it to find out where a page leads and how a request
+//! came.
 
 use super::return_address::{ReturnAddress, ReturnAddressError};
 use crate::{extract::query_params::QueryParams, state::GatewayState};
@@ -16,7 +17,7 @@ use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Limits how often a return address that is not allowed is logged. Each host is logged once an hour, and at most ten
-/// hosts are, because any client can name any host.
+/// hosts are logged, because any client can name any host.
 static REFUSED_RETURN_HOSTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
@@ -30,13 +31,13 @@ pub(super) struct SignInState {
 /// The address to which a page redirects at the end.
 pub(super) struct Destination {
     pub(super) address: Option<ReturnAddress>,
-    /// Set if the query names an address that is not allowed. The page then says so.
+    /// True if the query names an address that is not allowed. The page then says so.
     pub(super) is_refused: bool,
 }
 
 impl SignInState {
-    /// Reads the return address from the query of a page. An address that is too long has a notice of its own, so it
-    /// does not count as refused.
+    /// Returns the destination that the query of a page names. An address that is too long has a notice of its own, so
+    /// it does not count as refused.
     pub(super) fn destination(
         &self,
         query: &QueryParams,
@@ -51,7 +52,8 @@ impl SignInState {
         })
     }
 
-    /// Parses a return address. Returns `None` if the browser must not be redirected there.
+    /// Parses a return address. Returns `None` if the browser must not be redirected there, and logs an origin that is
+    /// not allowed.
     pub(super) fn return_address(&self, given: &str, own: &Origin) -> Option<ReturnAddress> {
         match ReturnAddress::parse(given, own, &self.sign_in.return_origins) {
             Ok(address) => Some(address),
@@ -63,9 +65,10 @@ impl SignInState {
         }
     }
 
-    /// Tells whether a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or the headers say so.
+    /// Returns `true` if a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or a header shows it.
     ///
-    /// Both are needed, because the configuration of a proxy may be older than the mark for the hosts of applications.
+    /// Both signs count, because the configuration of a proxy may be older than the header that marks the hosts of
+    /// applications.
     pub(super) fn is_forwarded(&self, request: &Request) -> bool {
         let is_trusted_proxy =
             |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());
@@ -74,8 +77,8 @@ impl SignInState {
     }
 }
 
-/// Returns the origin of a request to a page where people type passwords, or `None` if a password could be read on the
-/// way.
+/// Returns the origin of a request to a page where people type passwords, or `None` if a password could be read in
+/// transit.
 pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
     Origin::from_request_headers(headers).filter(Origin::is_secure)
 }

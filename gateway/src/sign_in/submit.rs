@@ -1,11 +1,12 @@
 //! Serves `POST /sign-in`, which signs a person in.
 //!
 //! A sign-in is limited and checked like a login. It creates a session for each cookie that it sets, because the
-//! session in the cookie of applications counts nowhere else. A person with a second factor first gets the page that
+//! A sign-in is limited and checked like a login. It creates a session for each cookie that it sets, because the
+//! session in the cookie of applications is accepted only there. A person with a second factor first gets the page that
 //! asks for the code.
 //!
-//! The sessions that the browser had in these cookies end. The exception is a separate session in the cookie that the
-//! destination does not need.
+//! The sessions that the browser had in these cookies end. However, if the cookie that the destination does not need
+//! holds a session of a separate sign-in, that session stays.
 
 use super::{
     cookies::{Audience, SignInCookies},
@@ -35,13 +36,13 @@ struct SubmittedCredentials<'a> {
     username: String,
     /// The password, which is empty if there is a pending sign-in.
     password: SecretString,
-    /// The token of a pending sign-in, which the page of the code sends in place of a password.
+    /// The token of a pending sign-in. The page that asks for the code sends it in place of a password.
     pending: Option<SecretString>,
     /// A one-time code or a recovery code.
     code: Option<&'a str>,
 }
 
-/// The tokens of the sessions that a sign-in created, by the cookies of [`SignInCookies`] that they are for.
+/// The tokens of the sessions that a sign-in created, for the cookies of [`SignInCookies`] with the same names.
 struct NewTokens {
     destination: SecretString,
     other: Option<SecretString>,
@@ -55,7 +56,7 @@ pub(super) async fn submit(
     let form = SubmittedForm::read(&state, request).await?;
     let return_address = form.return_address.as_ref();
     let location = return_address.map_or("/", |address| &address.location);
-    // The page offers a button with this name to a person who is signed in already. It needs no password.
+    // A person who is signed in already sees a button with this name, which continues without a password.
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }
@@ -122,7 +123,7 @@ async fn create_session(
     context: CallContext,
 ) -> Result<SignInStep, ApiError> {
     let two_step = TwoStepSignIn {
-        // auth-service accepts the second step of a sign-in only at the origin of the first.
+        // auth-service accepts the second step of a sign-in only at the origin of the first step.
         place: form.origin.serialized(),
         pending: credentials.pending.clone(),
     };
@@ -143,8 +144,8 @@ async fn create_session(
     state.gateway.refusals.run_login(context, call).await
 }
 
-/// Returns the page that the form was on, with the username that was typed and the reason of the refusal. Once the
-/// pending sign-in has ended, the person begins again.
+/// Returns the page that the form was on, with the username that was typed and the reason of the refusal. If the
+/// pending sign-in has ended, the page asks for the password again.
 fn show_refusal(
     state: &SignInState,
     form: &SubmittedForm,
@@ -191,8 +192,8 @@ fn max_age_seconds(created: &NewSession) -> u64 {
 }
 
 impl NewTokens {
-    /// Assigns the tokens to the cookies. auth-service of the previous release creates only one session, which is for
-    /// the destination.
+    /// Assigns the tokens to the cookies. An auth-service of the previous release creates only one session, which is
+    /// for the destination.
     fn assign(created: NewSession, destination: Audience) -> Self {
         match (destination, created.application_token) {
             (Audience::Applications, Some(application_token)) => Self {
@@ -209,8 +210,8 @@ impl NewTokens {
 
 /// Ends the sessions that the browser had in the cookies that are set. Returns the token to set in the other cookie.
 ///
-/// If the other cookie still has a valid session of its own, that session stays, whichever user it belongs to. The new
-/// session for the cookie ends instead, and there is no token to set.
+/// If the other cookie still has a valid session of a separate sign-in, that session stays, whichever user it belongs
+/// to. The new session for the other cookie is ended instead, and there is no token to set.
 async fn end_old_sessions(
     state: &SignInState,
     headers: &HeaderMap,
@@ -228,7 +229,7 @@ async fn end_old_sessions(
             .await;
         return other_token;
     }
-    // This also ends the session that the same earlier sign-in left in the other cookie.
+    // This also ends the session that an earlier sign-in created together with these, for the other cookie.
     state
         .end_sessions_or_log(&replaced, PairedSession::Ends, context)
         .await;

@@ -14,18 +14,18 @@ pub(super) struct SubmittedForm {
     pub(super) headers: HeaderMap,
     pub(super) query: QueryParams,
     pub(super) fields: Form,
-    /// The address in the field `return`, or in the query if there is no such field. `None` if people may not be sent
-    /// there.
+    /// The address in the field `return`, or in the query if there is no such field. `None` if there is none, or if
+    /// people may not be redirected there.
     pub(super) return_address: Option<ReturnAddress>,
     /// The origin of the page that sent the form, which is also the origin of this request.
     pub(super) origin: Origin,
-    /// Set if a proxy passed the form on.
+    /// True if a proxy passed the form on.
     pub(super) is_forwarded: bool,
 }
 
 impl SubmittedForm {
-    /// Reads the form if a page of Rolegate sent it. A page of another site could sign its visitors in or out, or let
-    /// their browsers guess passwords.
+    /// Reads the form, and refuses one that another site sent. Otherwise another site could sign its visitors in or
+    /// out, or use their browsers to guess passwords. An unencrypted form is redirected to `/sign-in`.
     pub(super) async fn read(state: &SignInState, request: Request) -> Result<Self> {
         let headers = request.headers().clone();
         let origin = Origin::from_request_headers(&headers);

@@ -87,7 +87,7 @@ async fn pages_have_a_strict_policy_and_no_script() {
             (page.status, page.header("content-type")),
             (200, "text/html; charset=utf-8")
         );
-        // Browsers would also apply `form-action` to addresses to which an application leads on.
+        // Browsers would apply `form-action` to the redirects of an application as well.
         let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
         assert_eq!(page.header("content-security-policy"), policy);
@@ -647,7 +647,7 @@ async fn the_address_of_the_form_counts_and_that_of_the_query_where_it_is_missin
             (303, location),
             "{query} {field}"
         );
-        // Going on leads to the same place, without a password or a new cookie.
+        // The button to go on redirects to the same address, without a password or a new cookie.
         let request = form(&format!("/sign-in{query}"), &format!("go_on={field}"));
         let response = fetch(&router, request).await;
         assert_eq!(

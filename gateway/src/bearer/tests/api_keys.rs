@@ -1,4 +1,4 @@
-//! Tests API keys, and how tokens are ended.
+//! Tests API keys, and how tokens are revoked.
 
 use super::{send_one, with_token};
 use crate::test_support::{authorized, json};

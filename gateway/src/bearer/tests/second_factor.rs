@@ -92,7 +92,7 @@ async fn issuer_is_the_title_or_the_host_at_which_people_sign_in_or_that_of_the_
         ("app.example.org", "app.example.org"),
         ("App.Example.org:8443", "app.example.org"),
         ("127.0.0.1:8000", "127.0.0.1"),
-        // A colon would end the issuer, so this host is no issuer.
+        // A colon would end the issuer, so an IPv6 address cannot be one.
         ("[::1]:8000", ""),
     ] {
         assert_eq!(issuer_of(&[], host).await, issuer, "{host}");

@@ -44,7 +44,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
         ));
     }
     let otp = request.otp.as_deref();
-    // A pending sign-in belongs to the user `enrolled`, and is valid only at its place.
+    // A pending sign-in belongs to the user `enrolled`, and is valid only at the origin in its token.
     let pending = format!("rgp_at_{}", request.place);
     let user = match &request.pending_sign_in {
         Some(sent) if *sent != pending => return Err(error(Reason::TokenInvalid, "")),
