@@ -4,7 +4,7 @@
 //!   database must not restart every replica.
 //! - `GET /readyz` answers 200 if the program is ready for requests, else 503 with the reason in the body. With 200,
 //!   the body also says which stores cannot write, and why.
-//! - `GET /metrics` answers the metrics for Prometheus.
+//! - `GET /metrics` answers with the metrics, for Prometheus.
 
 use crate::{host_header, http_server, listener::Listener, readiness::Readiness};
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
@@ -48,7 +48,7 @@ impl AdminServer {
         })
     }
 
-    /// Finishes open requests and stops.
+    /// Finishes open requests, and returns when the server has stopped.
     pub async fn stop(self) {
         self.shutdown.stop_now();
         let _ = self.serving.await;

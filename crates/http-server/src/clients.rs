@@ -1,4 +1,4 @@
-//! Defines which addresses are one client, and bounds what one client may hold at a time.
+//! Defines which addresses count as one client, and limits the slots that one client may hold at a time.
 
 use parking_lot::Mutex;
 use rolegate_program::cidr_set::CidrSet;
@@ -9,10 +9,10 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The table of [`ClientSlots`] grows to this many clients before it removes those that hold nothing.
+/// The minimum number of clients at which the table of [`ClientSlots`] removes those that hold no slot.
 const MIN_CLIENTS: usize = 1024;
 
-/// The number of logins that one client may have in progress, at the gateway and at auth-service.
+/// The maximum number of logins that one client may have in progress, at the gateway and at auth-service.
 ///
 /// This is more than the lanes of most machines, and less than a second of work for two cores.
 pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
@@ -28,7 +28,7 @@ pub fn client_key(address: Option<IpAddr>) -> IpAddr {
     }
 }
 
-/// Returns the first address of the network of this prefix length that `address` is in.
+/// Returns the first address of the network that contains `address` and whose prefix has this length, in bits.
 pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
     let mask = u128::MAX.checked_shl(128 - prefix.min(128)).unwrap_or(0);
     Ipv6Addr::from_bits(address.to_bits() & mask)
@@ -43,7 +43,7 @@ pub struct Network {
     pub prefix: u8,
 }
 
-/// A network that a client is in, and how much more than one client the network may have.
+/// A network that contains a client, and the limit for that network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkShare {
     /// The network itself.
@@ -54,7 +54,7 @@ pub struct NetworkShare {
 
 /// Returns the networks in which a client's actions are counted, the smallest first.
 ///
-/// A subscriber with an IPv6 /64 often has a whole /56 or /48, so these may do little more than a /64.
+/// A subscriber with an IPv6 /64 often has a whole /56 or /48, so the limits of those are only a little higher.
 pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare> {
     let prefixes: &[(u8, u32)] = match client {
         IpAddr::V4(_) => &[(32, 1)],
@@ -72,10 +72,10 @@ pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare>
     })
 }
 
-/// A slot that a client holds until this is dropped.
+/// A slot of a client. It is free again when this is dropped.
 pub type ClientSlot = OwnedSemaphorePermit;
 
-/// Bounds what each client holds at a time, such as connections or work in progress. Clones share the slots.
+/// Limits the slots that each client holds at a time, for example for connections or logins. Clones share the slots.
 #[derive(Clone, Debug)]
 pub struct ClientSlots {
     max: u32,
@@ -85,7 +85,7 @@ pub struct ClientSlots {
 #[derive(Debug, Default)]
 struct Clients {
     slots: HashMap<IpAddr, Arc<Semaphore>>,
-    /// The number of clients at which those that hold nothing are removed.
+    /// The number of clients at which the table next removes those that hold no slot.
     limit: usize,
 }
 
@@ -98,7 +98,7 @@ impl ClientSlots {
         }
     }
 
-    /// Returns the semaphore of this client, whose permits are the free slots.
+    /// Returns the semaphore of this client. Its permits are the free slots.
     pub fn slots_of(&self, client: IpAddr) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
@@ -120,14 +120,14 @@ impl ClientSlots {
     }
 }
 
-/// Limits how many connections one client address may have. Clones share the count.
+/// Limits the number of connections from each client address. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
     slots: ClientSlots,
     exempt: CidrSet,
 }
 
-/// The error if an address already has as many connections as it may have.
+/// The error if an address already has the maximum number of connections.
 #[derive(Debug)]
 pub(crate) struct AddressLimitReached {
     pub(crate) limit: u32,

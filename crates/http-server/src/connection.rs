@@ -1,4 +1,4 @@
-//! The stream below hyper of one HTTP/1.1 connection.
+//! Wraps the stream of one HTTP/1.1 connection below hyper.
 //!
 //! It closes connections whose request head takes too long, or whose client reads a response too slowly. It also
 //! reports to [`Activity`] whether the connection is idle.
@@ -23,11 +23,11 @@ pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time in which a client must accept all buffered bytes, or at least [`MIN_PROGRESS`] of them.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Replaces [`WRITE_TIMEOUT`] while other requests wait for the memory of the response.
+/// Replaces [`WRITE_TIMEOUT`] while other requests wait for the memory that the response holds.
 const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The number of bytes that a client must accept within these times. A client that accepts fewer is assumed to read
-/// only to keep the memory of its response occupied.
+/// The number of bytes that a client must accept within the time of a write. A client that accepts fewer is assumed to
+/// read only to keep the memory of its response occupied.
 const MIN_PROGRESS: usize = 64 * 1024;
 
 /// The maximum number of bytes of one read. hyper begins with a buffer of 8 KiB, and doubles it after a read that fills
@@ -44,9 +44,9 @@ const MAX_READ: u64 = 8 * 1024 - 1;
 pub(crate) struct GuardedStream<S> {
     stream: Take<S>,
     activity: Arc<Activity>,
-    /// The deadline of a request head, set while one arrives.
+    /// The deadline of a request head; `None` unless a head is arriving.
     head: Option<Pin<Box<Sleep>>>,
-    /// Set when the client does not accept a byte, until it has accepted [`MIN_PROGRESS`].
+    /// The write that the client blocks; `None` once the client has accepted [`MIN_PROGRESS`].
     write: Option<PendingWrite>,
 }
 
@@ -127,7 +127,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
         let before = buffer.filled().len();
         this.stream.set_limit(MAX_READ);
         let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
-            // hyper writes what it has before it waits for the next head, so a served connection is idle now.
+            // hyper writes all bytes that it has before it waits for the next head, so a connection whose request was
+            // served is idle now.
             this.activity.begin_idle();
             return Poll::Pending;
         };

@@ -13,8 +13,8 @@ use std::net::Ipv6Addr;
 
 /// Returns `true` if the `Host` of a request is valid: exactly one, or none with HTTP/1.0.
 ///
-/// Of two hosts, a proxy in front could choose another one than this server, and would then route the request
-/// or cache the response for the wrong host.
+/// If a request had two, a proxy in front of this server could choose another one than the server does, and would then
+/// route the request or cache the response for the wrong host.
 fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(HOST).iter();
     match (values.next(), values.next()) {
@@ -47,7 +47,8 @@ fn is_name_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-._~!$&'()*+,;=%".contains(character)
 }
 
-/// Middleware that answers a [`refusal`], for routers that are passed to [`serve`](crate::http_server::serve).
+/// Middleware that answers requests with a [`refusal`] if their `Host` is invalid, for routers that are passed to
+/// [`serve`](crate::http_server::serve).
 pub(crate) async fn require(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(refusal) => refusal,
@@ -55,7 +56,8 @@ pub(crate) async fn require(request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns a 400 if the `Host` of a request is invalid. The connection closes, because the request's body is not read.
+/// Returns a 400 if the `Host` of a request is invalid, and `None` otherwise. A refused connection closes, because the
+/// body of the request is not read.
 pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     const BODY: &str = r#"{"detail":"Host header is missing, repeated or malformed."}"#;
     if is_valid(request.version(), request.headers()) {
@@ -64,7 +66,8 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     let headers = [
         (CONTENT_TYPE, "application/json"),
         (CONNECTION, "close"),
-        // Every error of the gateway has this header. A test in the gateway compares this response with those.
+        // Every error of the gateway has this header. A test in the gateway compares this response with its other
+        // errors.
         (HeaderName::from_static("rolegate-reason"), "HOST_INVALID"),
     ];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())

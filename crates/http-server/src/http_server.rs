@@ -28,7 +28,7 @@ use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// How often the clock of idle times advances, and so the resolution of idle times.
+/// The interval at which the clock of idle times advances, and so the resolution of idle times.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The maximum size of a request head in bytes. A connection may take this memory twice: for reading and for writing.
@@ -39,7 +39,7 @@ const MAX_HEAD: usize = 16 * 1024;
 /// one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Binds `address` for clients. `variable` is the setting that errors name.
+/// Binds `address` for clients. Errors name the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,
@@ -51,8 +51,8 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`].
 ///
-/// At the limit of connections, a new one replaces the connection that has been idle longest, but never one that
-/// has sent a part of a request. The router must refuse requests by [`host_header`](crate::host_header), because
+/// At the limit of connections, a new one replaces the connection that has been idle longest, but never one that has
+/// sent a part of a request. The router must refuse invalid requests with [`host_header`](crate::host_header), because
 /// hyper does not. Handlers find the address of the peer as `ConnectInfo<SocketAddr>`.
 #[must_use]
 pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxFuture<'static, ()> {
@@ -160,7 +160,8 @@ fn http1_connection(
         .serve_connection(TokioIo::new(stream), respond)
 }
 
-/// Ends the request when hyper drops the response body, because all of it is then in the buffers of the connection.
+/// Reports the end of the request when hyper drops the response body, because all of the body is then in the buffers of
+/// the connection.
 struct RequestGuard {
     activity: Arc<Activity>,
 }

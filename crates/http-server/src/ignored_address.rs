@@ -131,7 +131,7 @@ impl AddressHeader {
         }
     }
 
-    /// Returns how many such requests the server with this `OPS_LISTEN_ADDR` has counted.
+    /// Returns the number of ignored addresses that the server with this `OPS_LISTEN_ADDR` has counted.
     async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
         let metrics = healthcheck::get(ops, "/metrics").await?;
         let series = format!("{METRIC}{{setting=\"{}\"}} ", self.setting);

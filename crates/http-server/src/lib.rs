@@ -1,4 +1,4 @@
-//! Accepts connections for HTTP and gRPC, and serves HTTP/1.1, with limits on what a client may take.
+//! Accepts connections for HTTP and gRPC, and serves HTTP/1.1, with limits for each client.
 //!
 //! A connection passes these modules in order:
 //!
@@ -10,9 +10,9 @@
 //!   connection that has been idle longest.
 //! - [`host_header`] refuses requests that do not have exactly one valid `Host`.
 //!
-//! HTTP and gRPC share three more limits and reports. [`clients`] defines what one client is, and bounds what it may
-//! hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`] reports that an untrusted
-//! peer sends client addresses.
+//! HTTP and gRPC share three more modules. [`clients`] defines which addresses count as one client, and limits the
+//! slots that it may hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`] reports
+//! that an untrusted peer sends client addresses.
 //!
 //! [`admin_server`] serves `/livez`, `/readyz` and `/metrics`. [`readiness`] holds what `/readyz` answers.
 

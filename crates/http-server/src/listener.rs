@@ -18,13 +18,14 @@ use tokio_util::either::Either;
 #[cfg(simulation)]
 use turmoil::net::{TcpListener, TcpStream};
 
-/// How long the listener accepts nothing after an error that affects the whole process, such as EMFILE.
+/// The time for which the listener accepts no connections after an error that affects the whole process, such as
+/// EMFILE.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a connection waits for a permit before the listener makes more room for it.
+/// The interval at which the listener tries again to make room for a connection that waits for a permit.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Each cap is logged at most once in this time, so that a flood does not fill the log.
+/// The minimum time between two log lines about the same cap, so that a flood does not fill the log.
 const CAP_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A connection without or with TLS. The one with TLS is boxed because it takes much more memory.
@@ -40,8 +41,7 @@ pub struct Listener {
     per_address: Option<AddressLimit>,
     /// The connection that waits for room. It is kept here, so that a canceled [`Self::accept`] does not lose it.
     waiting: Option<WaitingConnection>,
-    /// Set after an error that affects the whole process: [`Self::accept`] sleeps until this time before it accepts
-    /// again.
+    /// The time until which [`Self::accept`] accepts no connections, after an error that affects the whole process.
     paused_until: Option<Instant>,
     /// Limits the log lines about each cap separately. One peer can reach the cap of its address, and must not silence
     /// the line about the cap of the listener.
@@ -101,7 +101,7 @@ impl AcceptedConnection {
             return Some(ReadyConnection { stream, permit });
         };
         let peer = self.peer;
-        // The handshake is boxed: otherwise the task of every connection would have the size of one with TLS.
+        // The handshake is boxed, because otherwise the task of every connection would have the size of one with TLS.
         match Box::pin(timeout_at(deadline, tls.acceptor().accept(self.stream))).await {
             Ok(Ok(stream)) => {
                 let stream = Either::Right(Box::new(stream));
@@ -124,7 +124,7 @@ pub struct ReadyConnection {
 }
 
 impl Listener {
-    /// Binds `address`. `variable` is the setting that errors name.
+    /// Binds `address`. Errors name the setting `variable`.
     ///
     /// Of the connections beyond `max_connections`, one is accepted and waits for room. The others wait in the
     /// backlog of the kernel.
@@ -200,7 +200,7 @@ impl Listener {
             }
             let connection_permit = self.acquire_permit(&mut make_room).await;
             if let Some(waiting) = self.waiting.take() {
-                // A small message would wait for the ACK of the previous one without `TCP_NODELAY`.
+                // Without `TCP_NODELAY`, a small message would wait until the peer acknowledges the previous one.
                 let _ = waiting.stream.set_nodelay(true);
                 return AcceptedConnection {
                     stream: waiting.stream,
@@ -215,7 +215,8 @@ impl Listener {
         }
     }
 
-    /// Returns the connection if its address may have one more. Otherwise the connection is dropped, which closes it.
+    /// Returns the connection if its address may have one more. Otherwise the connection is dropped, which closes it,
+    /// and the cap is logged.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<WaitingConnection> {
         let address_slot = match &self.per_address {
             Some(limit) => limit.acquire(peer.ip()),
@@ -239,7 +240,8 @@ impl Listener {
         }
     }
 
-    /// Waits until the listener has room for one more connection. `make_room` may close another one.
+    /// Waits until the listener has room for one more connection. Logs that the cap is reached, and calls `make_room`,
+    /// which may close another connection.
     async fn acquire_permit(&mut self, mut make_room: impl FnMut()) -> OwnedSemaphorePermit {
         // The first attempt does not wait, so that a listener at its cap makes room at once.
         let mut wait = Duration::ZERO;
@@ -260,10 +262,10 @@ impl Listener {
         }
     }
 
-    /// Logs an error of accepting, and makes the listener pause.
+    /// Handles a failed accept. If the error affects the whole process, logs it, makes room and pauses the listener.
     ///
-    /// An error that affects the whole process, such as EMFILE, lasts until the process closes something; without a
-    /// pause, the loop would spin. An error of a single connection needs neither a log line nor a pause.
+    /// Such an error, for example EMFILE, lasts until the process closes something, and without a pause the loop would
+    /// spin. An error of a single connection is ignored.
     fn handle_accept_error(&mut self, error: &io::Error, mut make_room: impl FnMut()) {
         if is_of_one_connection(error) {
             return;

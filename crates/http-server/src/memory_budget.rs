@@ -1,7 +1,7 @@
 //! Bounds the memory that all requests take together, and gives one client at most half of it.
 //!
-//! Work that takes much memory reserves it first, and waits while too much is taken. A response holds its
-//! reservation until its bytes are written, so that clients that do not read cannot exceed the bound either.
+//! A request that needs much memory reserves it first, and waits while too little is free. A response holds its
+//! reservation until its bytes are written, because they stay in memory while the client does not read them.
 
 use crate::clients::{ClientSlots, client_key};
 use axum::body::Bytes;
@@ -22,7 +22,8 @@ use tokio::{
 
 const KIB: usize = 1024;
 
-/// How many requests may wait for memory. Further ones are refused at once, because waiting requests take memory too.
+/// The maximum number of requests that may wait for memory. Further ones are refused at once, because waiting requests
+/// take memory too.
 const MAX_WAITING: u32 = 1024;
 
 static RESERVED: LazyLock<IntGaugeVec> = LazyLock::new(|| {
@@ -44,11 +45,11 @@ pub struct MemoryBudget {
 #[derive(Debug)]
 struct Shared {
     name: &'static str,
-    /// How long a request waits for memory to become free.
+    /// The maximum time that a request waits for memory to become free.
     wait_timeout: Duration,
     /// The free memory. One permit is one KiB.
     free: Arc<Semaphore>,
-    /// The number of KiB that one client may have.
+    /// The maximum number of KiB that one client may reserve at a time.
     max_client_kib: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
@@ -58,13 +59,13 @@ struct Shared {
     waiting_clients: ClientSlots,
 }
 
-/// Reserved bytes, which are free again when this is dropped.
+/// A number of reserved bytes, which are free again when this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
     client: Option<IpAddr>,
     permit: OwnedSemaphorePermit,
-    /// As many permits, from the share of the client; `None` if the address of the client is not known.
+    /// The same number of permits from the share of the client; `None` if the address of the client is not known.
     client_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -126,7 +127,7 @@ impl MemoryBudget {
                 client_permit,
             })
         };
-        // `select!` is biased, so this is polled only if the memory is not free at once.
+        // `select!` is biased, so `give_up` is polled only if the memory is not free at once.
         let give_up = async {
             if let Ok(_place) = shared.places_to_wait.try_acquire() {
                 sleep(shared.wait_timeout).await;
@@ -143,8 +144,8 @@ impl MemoryBudget {
     }
 }
 
-/// Takes permits of the budget or of a client's share. Until there are enough, it holds a slot of `waiting`, which
-/// shows others that a request waits.
+/// Takes permits of the budget or of a client's share, and waits until there are enough. Meanwhile it holds a slot of
+/// `waiting`, by which [`Reservation::is_contended`] sees that a request waits.
 async fn acquire(
     free: Arc<Semaphore>,
     kib: u32,
@@ -154,7 +155,7 @@ async fn acquire(
         return Some(permit);
     }
     let _waiting = waiting().try_acquire_owned();
-    // This never fails, because the semaphore is never closed.
+    // Acquiring never fails, because the semaphore is never closed.
     free.acquire_many_owned(kib).await.ok()
 }
 
@@ -194,9 +195,9 @@ impl Reservation {
         Some(self)
     }
 
-    /// Tells the connection of a response that its body holds this reservation.
+    /// Puts a reference to this reservation into the extensions of the response whose body it covers.
     ///
-    /// The connection then ends early if its client reads slowly while other requests wait for the memory.
+    /// The connection closes early if its client reads the body slowly while other requests wait for the memory.
     pub fn attach_to(self: &Arc<Self>, response: &mut Extensions) {
         response.insert(Arc::downgrade(self));
     }

@@ -55,23 +55,24 @@ impl Activity {
         }
     }
 
-    /// Notes that bytes of a request have arrived. Returns `false` if the connection is being closed.
+    /// Records that bytes of a request have arrived. Returns `false` if the connection is being closed.
     pub(crate) fn begin_head(&self) -> bool {
         self.begin(RECEIVING)
     }
 
-    /// Notes that the request head is complete. Returns `false` if the connection is being closed; the request
-    /// must then not be served.
+    /// Records that the request head is complete. Returns `false` if the connection is being closed; the request must
+    /// then not be served.
     pub(crate) fn begin_request(&self) -> bool {
         self.begin(SERVING)
     }
 
-    /// Notes that all of the response is in the buffers of the connection.
+    /// Records that all of the response is in the buffers of the connection.
     pub(crate) fn end_request(&self) {
         self.state.store(SERVED, Relaxed);
     }
 
-    /// Notes that the buffers were written as far as the peer takes them, and that no byte of a request has arrived.
+    /// Records that the connection is idle, if its response is complete. It is called when the stream has written all
+    /// bytes that the peer takes, and no byte of a request has arrived.
     pub(crate) fn begin_idle(&self) {
         if self.state.load(Relaxed) == SERVED {
             self.state
@@ -97,7 +98,7 @@ impl Activity {
         self.is_blocked.store(is_blocked, Relaxed);
     }
 
-    /// Notes the memory that the response holds until its bytes are written.
+    /// Records the memory that the response holds until its bytes are written.
     pub(crate) fn set_memory(&self, memory: Weak<Reservation>) {
         *self.memory.lock() = memory;
     }
@@ -115,7 +116,7 @@ impl Activity {
         is_idle.then_some(state)
     }
 
-    /// Ends the connection if it has been idle since this tick. Returns whether it did.
+    /// Closes the connection if it has been idle since this tick. Returns `true` if it does.
     fn try_close(&self, since: u64) -> bool {
         let is_closing = self.idle_since() == Some(since) && self.change(since, CLOSING);
         if is_closing && let Some(task) = self.task.get() {
@@ -137,8 +138,8 @@ impl Activity {
     }
 }
 
-/// How many candidates one search finds. A flood of new connections needs many of them, and a search reads every
-/// connection.
+/// The maximum number of candidates that one search collects. A flood of new connections needs many candidates, and
+/// each search reads every connection.
 const MAX_CANDIDATES: usize = 64;
 
 /// A connection that was idle when it was found.

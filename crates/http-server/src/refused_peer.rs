@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// A client that tries again and again gets one line for each reason in this time.
+/// The time in which a client gets at most one line for each reason, however often it tries.
 const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Bounds the lines about public addresses, because their peers could fill the memory and the log. Private addresses,
@@ -39,7 +39,7 @@ pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
 }
 
 /// Claims the line about this client and problem. Returns `false` if this line was written recently, or if too many
-/// lines were.
+/// lines were written.
 fn claim_line(peer: IpAddr, problem: &str) -> bool {
     let (limiter, client) = if is_private(peer) {
         (&PRIVATE, peer.to_canonical())

@@ -14,7 +14,7 @@ use tokio::{
 /// A size in bytes that is larger than the socket buffers of both ends.
 const LARGE: usize = 16 * 1024 * 1024;
 
-/// How long a test waits for what must happen even on a slow machine.
+/// The maximum time that a test waits for an event that must happen even on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Serves until the test ends. `/slow` answers when it is notified.
