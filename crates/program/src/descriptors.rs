@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// or 20 connections), connections to other services, name lookups, and the probes.
 const RESERVE: u64 = 52;
 
-/// The least number of connections of a listener, even if the limit of open files leaves fewer.
+/// The minimum number of connections of a listener, even if the limit of open files leaves fewer.
 const MIN_PER_LISTENER: usize = 2;
 
 static LISTENERS: AtomicUsize = AtomicUsize::new(1);
@@ -32,7 +32,7 @@ pub(crate) fn divide(listeners: usize) {
     }
 }
 
-/// Returns how many connections the limit of open files leaves to each listener for clients.
+/// Returns the number of connections that the limit of open files leaves to each listener for clients.
 pub fn per_listener() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let clients = usize::try_from(limit.saturating_sub(RESERVE)).unwrap_or(usize::MAX);

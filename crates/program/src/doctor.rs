@@ -21,7 +21,7 @@ use std::{
 /// The group may read, because Kubernetes mounts a secret in this way for a user who is not root.
 const FORBIDDEN_MODE: u32 = 0o027;
 
-/// A listener should have at least this many connections. A limit of open files that leaves fewer is made for a
+/// The minimum number of connections that a listener should have. A limit of open files that leaves fewer is made for a
 /// desktop, not for a server.
 const MIN_CLIENTS: usize = 1000;
 
@@ -37,7 +37,7 @@ impl Doctor {
         print_line("ok", step, text);
     }
 
-    /// Prints a note, which is neither good nor a failure: only the operator can judge it.
+    /// Prints a note about something that only the operator can judge. It does not count as a failure.
     pub fn note(&self, step: &str, text: impl Display) {
         print_line("note", step, text);
     }

@@ -1,4 +1,4 @@
-//! Asks the running program for `/readyz`, for probes in containers without a shell or curl.
+//! Requests `/readyz` from the running program, for probes in containers without a shell or curl.
 
 use crate::{failure::Failure, output::print, settings::SettingError};
 use std::{
@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a response may take. `/readyz` needs no I/O, so a program that takes longer is unhealthy.
+/// The maximum time for a response. `/readyz` needs no I/O, so a program that takes longer is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The answer of a program to `GET /readyz`.
@@ -38,7 +38,7 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
     Err(problem.into())
 }
 
-/// Asks the program with this `OPS_LISTEN_ADDR` whether it is ready. Returns an error if it gives no valid answer.
+/// Returns whether the program with this `OPS_LISTEN_ADDR` is ready. Fails if the program gives no valid answer.
 pub(crate) async fn probe(ops: SocketAddr) -> io::Result<ProbeOutcome> {
     let response = get(ops, "/readyz").await?;
     let body = response

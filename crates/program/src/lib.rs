@@ -7,7 +7,7 @@
 //! - prepares the process: `process` disables core dumps and returns unused memory, and [`descriptors`] divides the
 //!   open files between the listeners;
 //! - runs a command. `serve` prints a [`notice`] of its addresses. [`doctor`] checks the steps of a start, and
-//!   [`healthcheck`] asks for `/readyz` from within a container. [`output`] prints what a command says;
+//!   [`healthcheck`] requests `/readyz` from within a container. [`output`] prints the results of commands;
 //! - turns signals into a [`shutdown`] (lame duck, then drain) or a reload ([`reload_signal`]);
 //! - turns a [`failure`] into a line on stderr and an exit code.
 //!

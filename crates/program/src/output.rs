@@ -1,4 +1,4 @@
-//! Prints the output of commands on stdout, and remembers whether that has failed.
+//! Prints the output of commands on stdout, and records whether printing has failed.
 
 use crate::failure::Failure;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -24,7 +24,8 @@ pub fn print(text: &str) {
 
 /// Prints a secret that cannot be shown a second time.
 ///
-/// If it cannot be written, the error begins with `made`, which says what was created, and ends with `remedy`.
+/// If the secret cannot be written, the error begins with `made`, which says what was created, and ends with `remedy`,
+/// which says what to do.
 pub fn print_secret(secret: &SecretString, made: &str, remedy: &str) -> Result<(), Failure> {
     write(secret.expose_secret())
         .map_err(|error| format!("{made}, but could not be shown: {error}; {remedy}").into())

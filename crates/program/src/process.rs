@@ -1,4 +1,4 @@
-//! Limits what the operating system keeps of this process: it writes no core dumps and holds no unused memory.
+//! Keeps this process from writing core dumps and from holding memory that it does not use.
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 use std::{hint::black_box, io, time::Duration};
@@ -19,7 +19,7 @@ pub(crate) fn disable_core_dumps() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Disables transparent huge pages. The allocator asks for them, and an idle program would hold 10 MiB of them unused.
+/// Disables transparent huge pages. The allocator requests them, and an idle program would hold 10 MiB of them unused.
 pub(crate) fn disable_thp() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
@@ -29,8 +29,8 @@ pub(crate) fn disable_thp() {
 
 /// Returns freed memory to the operating system, every five seconds.
 ///
-/// When a program frees a large block, mimalloc returns the memory that was freed a second ago. Without this task, a
-/// program that gets no more requests would keep the memory of a past flood.
+/// mimalloc returns memory that was freed a while ago only when a program frees a large block, so this task frees one
+/// at each tick. Without it, a program that gets no more requests would keep the memory of a past flood.
 pub(crate) async fn return_freed_memory() {
     /// The size of a block that is too large for the allocator's lists of small blocks.
     const LARGE_BLOCK: usize = 1024 * 1024;

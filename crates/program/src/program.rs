@@ -28,10 +28,10 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// The largest accepted number of worker threads, which is far more than any machine has cores.
+/// The maximum number of worker threads that the setting accepts. It is far more than any machine has cores.
 const MAX_WORKER_THREADS: usize = 4096;
 
-/// The exit code after a second signal. A shell reports the same for a command that SIGINT ended.
+/// The exit code after a second signal. A shell reports the same code for a command that SIGINT ended.
 const CUT_SHORT: u8 = 130;
 
 /// Settings that every program has.
@@ -52,7 +52,7 @@ pub struct CommonSettings {
     pub telemetry: TelemetrySettings,
 }
 
-/// A program, which is the type of its settings. This trait says what the program does with them.
+/// A program. The type of its settings implements this trait, which defines what the program does with them.
 pub trait Program: clap::Parser {
     /// The name of the program in logs, traces and metrics.
     const PROGRAM: &'static str;
@@ -70,10 +70,10 @@ pub trait Program: clap::Parser {
         Vec::new()
     }
 
-    /// The commands of this program, besides those of every program.
+    /// The commands that only this program has.
     type Command: clap::Subcommand;
 
-    /// Serves until `shutdown`.
+    /// Serves until `shutdown` is complete.
     fn serve(self, shutdown: Shutdown) -> impl Future<Output = Result<(), Failure>>;
 
     /// Runs the steps of `doctor` that only this program has.
@@ -139,7 +139,7 @@ fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Teleme
         .map_err(|StartError { variable, problem }| SettingError::new(variable, problem))
 }
 
-/// Sets the limits that the operating system has for this process, before the process has a secret in memory.
+/// Disables core dumps and sets limits of this process, before it has a secret in memory.
 fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
     metrics::process::register(P::PROGRAM, version());
@@ -251,7 +251,7 @@ fn trust_warning(settings: &impl Program) -> Option<String> {
     ))
 }
 
-/// Checks that no two listeners share an address. Binding would name only the later one of the two.
+/// Checks that no two listeners share an address. Otherwise the error of binding would name only one of the two.
 ///
 /// An address that this host does not have is skipped, because binding reports it.
 fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {

@@ -14,7 +14,7 @@ impl ReloadSignal {
     /// Starts to listen for the signal.
     ///
     /// Programs call this before they read the files for the first time. A signal in between is then not missed, and
-    /// leads to a second read.
+    /// causes a second read.
     ///
     /// # Panics
     ///

@@ -14,7 +14,7 @@ use std::{
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-/// The largest accepted file of a secret, which is far more than a list of secrets needs.
+/// The maximum size of a file with a secret, in KiB. It is far more than a list of secrets needs.
 const MAX_FILE_KIB: u64 = 64;
 
 /// Parses a secret, as a `value_parser` of clap. It cannot fail, because the error of clap would quote the value.
@@ -193,7 +193,7 @@ pub fn read_or_create(
         return existing();
     }
     let secret = generate()?;
-    // This is atomic, and never replaces a file that another program has just created.
+    // Persisting is atomic, and never replaces a file that another program has just created.
     match write_beside(path, &secret)?.persist_noclobber(path) {
         Ok(_) => Ok(GeneratedSecret {
             secret,

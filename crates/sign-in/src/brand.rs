@@ -3,9 +3,9 @@
 use clap::Args;
 use url::Url;
 
-/// The longest title, in Unicode scalar values.
+/// The maximum length of the title, in Unicode scalar values.
 const MAX_TITLE_CHARS: usize = 64;
-/// The longest help text, in Unicode scalar values.
+/// The maximum length of the help text, in Unicode scalar values.
 const MAX_HELP_CHARS: usize = 200;
 
 /// The brand that pages have if the operator sets none.
@@ -27,7 +27,7 @@ pub struct Brand {
     pub sign_in_help: Option<String>,
 }
 
-/// Accepts one line without a colon, because a colon separates the issuer from the username in the URL for
+/// Parses a title: one line without a colon, because a colon separates the issuer from the username in the URL for
 /// authenticator applications.
 fn parse_title(text: &str) -> Result<String, &'static str> {
     if is_line(text, MAX_TITLE_CHARS) && !text.contains(':') {
@@ -36,8 +36,8 @@ fn parse_title(text: &str) -> Result<String, &'static str> {
     Err("must be a line of 1 to 64 characters without a colon and without white space at its ends")
 }
 
-/// Accepts a line of text or a link. A single word with a colon is meant as a link, so it must be one that people can
-/// open.
+/// Parses a help text: a line of text, or a link. A single word with a colon is probably meant as a link, so it must be
+/// one that people can open.
 fn parse_help(text: &str) -> Result<String, &'static str> {
     let is_text = text.contains(char::is_whitespace) || !text.contains(':');
     if is_line(text, MAX_HELP_CHARS) && (is_text || parse_link(text).is_some()) {

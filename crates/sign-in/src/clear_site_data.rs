@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-/// The header that makes a browser forget the pages of a host that it has kept, including those that the *back* button
+/// The header that makes a browser delete the pages of a host from its cache, including those that the *back* button
 /// shows.
 pub const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 

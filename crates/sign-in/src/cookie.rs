@@ -10,10 +10,10 @@ use http::{HeaderMap, HeaderValue, header};
 use rolegate_proto::limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The longest value that is read as a candidate, in bytes. A session has 47 bytes.
+/// The maximum length of a value that is read as a candidate, in bytes. A session has 47 bytes.
 const MAX_VALUE_LEN: usize = 64;
 
-/// The greatest number of different candidates of one request that are checked for a valid session.
+/// The maximum number of different candidates of one request that are checked for a valid session.
 pub const MAX_CANDIDATES: usize = 8;
 
 /// A cookie that can hold a session.
@@ -37,7 +37,7 @@ pub enum CookieError {
 }
 
 impl<'a> Cookie<'a> {
-    /// The cookie of the applications on one host, which has this origin.
+    /// Returns the cookie of the applications on one host, which has this origin.
     pub fn for_host(origin: Option<&Origin>) -> Self {
         let name = if is_plain_loopback(origin) {
             "rolegate"
@@ -47,7 +47,7 @@ impl<'a> Cookie<'a> {
         Self { name, domain: None }
     }
 
-    /// The cookie that applications on all hosts of a domain share.
+    /// Returns the cookie that applications on all hosts of a domain share.
     pub const fn for_domain(domain: &'a str) -> Self {
         Self {
             name: "__Secure-rolegate",
@@ -55,7 +55,7 @@ impl<'a> Cookie<'a> {
         }
     }
 
-    /// The cookie of the console at this origin.
+    /// Returns the cookie of the console at this origin.
     pub fn for_console(origin: Option<&Origin>) -> Self {
         let name = if is_plain_loopback(origin) {
             "rolegate-console"
@@ -65,13 +65,14 @@ impl<'a> Cookie<'a> {
         Self { name, domain: None }
     }
 
-    /// Tells whether the cookie is for all hosts of a domain. The session in it is then no bearer token.
+    /// Tells whether the cookie is for all hosts of a domain. If it is, the session in it is not accepted as a bearer
+    /// token.
     pub const fn has_domain(&self) -> bool {
         self.domain.is_some()
     }
 
-    /// Reads the candidate in the only cookie of this name. Searches all `Cookie` headers, because HTTP/2 allows
-    /// several.
+    /// Returns the candidate in the only cookie of this name, or `None` if there is none. Fails if the cookie occurs
+    /// twice. Searches all `Cookie` headers, because HTTP/2 allows several.
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
         let mut values = self.values(headers);
         let Some(value) = values.next() else {
@@ -83,7 +84,7 @@ impl<'a> Cookie<'a> {
         Ok(self.parse_candidate(value))
     }
 
-    /// Reads the candidates in all cookies of this name, once each, because other hosts of a domain may have set some
+    /// Returns the different candidates in all cookies of this name, because other hosts of a domain may have set some
     /// of them. Leaves out candidates with characters that no session has.
     pub fn sessions(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -92,7 +93,7 @@ impl<'a> Cookie<'a> {
         sessions
     }
 
-    /// Reads the candidates in all cookies of this name, once each.
+    /// Returns the different candidates in all cookies of this name.
     pub(crate) fn candidates(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let mut candidates: Vec<SecretString> = Vec::new();
         for value in self.values(headers) {
@@ -179,7 +180,7 @@ fn is_plain_loopback(origin: Option<&Origin>) -> bool {
     origin.is_some_and(Origin::is_plain_loopback)
 }
 
-/// Reads the value if `pair` is a cookie of this name.
+/// Returns the value if `pair` is a cookie of this name, and `None` otherwise.
 fn value_of<'h>(pair: &'h [u8], name: &str) -> Option<&'h [u8]> {
     let rest = pair.trim_ascii_start().strip_prefix(name.as_bytes())?;
     match rest.trim_ascii_start() {

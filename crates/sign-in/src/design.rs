@@ -19,7 +19,7 @@ pub struct Design<'a> {
 }
 
 impl<'a> Design<'a> {
-    /// Chooses the language that the browser prefers by these request headers.
+    /// Creates a design in the language that the browser prefers according to these request headers.
     pub(crate) fn new(brand: &'a Brand, headers: &HeaderMap) -> Self {
         Self {
             texts: Texts::preferred_by(headers),
@@ -27,7 +27,8 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// Chooses the language that the browser prefers, with the default brand. Without headers, it is English.
+    /// Creates a design in the language that the browser prefers, with the default brand. Without headers, the language
+    /// is English.
     pub fn without_brand(headers: &HeaderMap) -> Self {
         Self::new(&NO_BRAND, headers)
     }

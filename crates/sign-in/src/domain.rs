@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-/// The longest domain name, in bytes (RFC 1035, section 2.3.4).
+/// The maximum length of a domain name, in bytes (RFC 1035, section 2.3.4).
 const MAX_NAME_LEN: usize = 253;
-/// The longest label of a domain name, in bytes (RFC 1035, section 2.3.4).
+/// The maximum length of a label of a domain name, in bytes (RFC 1035, section 2.3.4).
 const MAX_LABEL_LEN: usize = 63;
 
 /// Tells whether `host` is `domain` or a host below it.
@@ -13,8 +13,8 @@ pub(crate) fn is_in_domain(host: &str, domain: &str) -> bool {
         .is_some_and(|subdomain| subdomain.is_empty() || subdomain.ends_with('.'))
 }
 
-/// Tells whether browsers take the domain for a public suffix, below which anybody can have a host. They read the
-/// Public Suffix List.
+/// Tells whether browsers treat the domain as a public suffix, below which anybody can have a host. Like browsers, this
+/// function uses the Public Suffix List.
 pub(crate) fn is_public_suffix(domain: &str) -> bool {
     psl::suffix(domain.as_bytes())
         .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == domain.as_bytes())

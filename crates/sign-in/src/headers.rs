@@ -19,11 +19,11 @@ pub fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmbiguousScheme;
 
-/// Reads the scheme by which the client reached the first proxy from `X-Forwarded-Proto`: `https` or `http`, in any
+/// Returns the scheme by which the client reached the first proxy, from `X-Forwarded-Proto`: `https` or `http`, in any
 /// case. Returns `None` without the header.
 ///
-/// Several proxies may have made a list of it, in one line or in several. Its entries must agree, because it depends on
-/// the proxies which entry is the client's.
+/// Several proxies may have made the header a list, in one line or in several. All entries must agree, because it
+/// depends on the proxies which of them is the client's.
 pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, AmbiguousScheme> {
     let mut found = None;
     for line in headers.get_all(X_FORWARDED_PROTO) {
@@ -39,7 +39,7 @@ pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, Amb
     Ok(found)
 }
 
-/// Reads `https` or `http`, ignoring case (RFC 3986, section 3.1).
+/// Returns `https` or `http` if the text is one of them, ignoring case (RFC 3986, section 3.1).
 pub fn parse_scheme(text: &str) -> Option<&'static str> {
     ["https", "http"]
         .into_iter()

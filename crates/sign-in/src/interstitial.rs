@@ -1,7 +1,7 @@
 //! Makes interstitials: small pages of Rolegate that are shown instead of an application's page.
 //!
-//! They may be at the application's host, so their style and their links lead to the sign-in page's host. They have no
-//! form.
+//! They may be shown at the application's host, so their style sheet and their links have the host of the sign-in page.
+//! They have no form.
 
 use crate::{
     design::{Design, OWN_HOST},
@@ -32,8 +32,8 @@ impl Interstitial {
         }
     }
 
-    /// Returns the headers of the page. They allow frames, because the application's page may be in one. That is safe,
-    /// because a click in this page only opens a page of Rolegate instead of the whole window.
+    /// Returns the headers of the page. They allow frames, because the application's page may be in one. Framing is
+    /// safe, because a click in this page can only open a page of Rolegate in place of the whole window.
     pub fn headers(&self) -> [(&'static str, &str); 5] {
         let [content_language, vary] = self.texts.headers();
         [

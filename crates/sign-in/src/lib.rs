@@ -8,7 +8,7 @@
 //! A request moves through the modules in this order:
 //!
 //! - [`settings`] reads `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`, and warns about settings that
-//!   contradict each other. [`sign_in`] holds what they mean, and decides about a request by them.
+//!   contradict each other. [`sign_in`] holds the parsed settings, and uses them to decide about a request.
 //! - [`request`] describes what a browser asked an application for, and what the browser says about itself. [`headers`]
 //!   reads headers that must not be ambiguous.
 //! - [`cookie`] finds the candidates in the cookies, and writes `Set-Cookie`.

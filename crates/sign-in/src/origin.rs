@@ -23,7 +23,7 @@ impl Origin {
         Some(Self { url })
     }
 
-    /// Returns the origin that the request asks for: its `Host`, and the scheme in `X-Forwarded-Proto`, or `http`
+    /// Returns the origin to which the request was sent: its `Host`, and the scheme in `X-Forwarded-Proto`, or `http`
     /// without that header. Returns `None` if one of the headers is ambiguous.
     ///
     /// A client may forge `X-Forwarded-Proto`, but a page of another origin cannot make a browser do so.
@@ -42,12 +42,13 @@ impl Origin {
         self.url.origin().ascii_serialization()
     }
 
-    /// Tells whether a password is safe on the way to this origin: it is encrypted, or does not leave this machine.
+    /// Tells whether a password that is sent to this origin is safe: it is encrypted, or does not leave this machine.
     pub fn is_secure(&self) -> bool {
         is_secure(&self.url)
     }
 
-    /// Tells whether the origin is this machine over plain HTTP, which needs no encryption.
+    /// Tells whether the origin is on this machine and uses plain HTTP. Nothing leaves the machine, so no encryption is
+    /// needed.
     pub fn is_plain_loopback(&self) -> bool {
         self.url.scheme() == "http" && is_loopback(&self.url)
     }

@@ -1,6 +1,8 @@
-//! Names the query parameters of the sign-in page. Apart from `return`, they have no value, and each asks for a notice.
+//! Names the query parameters of the sign-in page. Apart from `return`, they have no value, and each makes the page
+//! show a notice.
 
-/// The longest return address, in bytes. Proxies limit the headers of a response to 4 KiB.
+/// The maximum length of a return address, in bytes, so that a redirect fits in the 4 KiB to which proxies limit the
+/// headers of a response.
 pub const MAX_RETURN_ADDRESS_LEN: usize = 2048;
 
 /// The parameter with the address to which the person returns after signing in.

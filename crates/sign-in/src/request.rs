@@ -1,7 +1,7 @@
-//! Describes a request of a browser to an application, about which a proxy asks whether it may pass.
+//! Describes a browser's request to an application. A proxy asks whether the request may pass.
 //!
-//! Browsers send cookies with requests that other sites cause, so a cookie alone only allows reading. A change must
-//! come from a page of the application, which the browser says in `Sec-Fetch-Site` (Fetch Metadata) or `Origin`.
+//! Browsers send cookies with requests that other sites cause, so a cookie alone allows only reading. A change must
+//! come from a page of the application, which the browser declares in `Sec-Fetch-Site` (Fetch Metadata) or `Origin`.
 
 use crate::{
     headers::{forwarded_scheme, single_value},
@@ -70,7 +70,8 @@ impl<'a> BrowserRequest<'a> {
         self.can_send_form() || self.opens_websocket()
     }
 
-    /// Tells whether the method may send a form. If so, returning to the address by GET would not send the form again.
+    /// Tells whether the method may send a form. If it does, the form is lost when the person returns to the address by
+    /// GET.
     pub(crate) fn can_send_form(&self) -> bool {
         !matches!(self.method, Some("GET" | "HEAD"))
     }
@@ -128,8 +129,8 @@ impl<'a> BrowserRequest<'a> {
 
     /// Tells whether the browser says that a person waits for a page.
     ///
-    /// Such a browser goes on sending a remembered password, even an outdated one. No dialog opens here to correct it,
-    /// so the cookie says who the person is.
+    /// With such a request, a browser keeps sending a remembered password, even an outdated one, and opens no dialog to
+    /// correct it. So the cookie decides who the person is.
     pub fn is_declared_navigation(&self) -> bool {
         self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
     }

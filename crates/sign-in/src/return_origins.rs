@@ -18,7 +18,7 @@ pub struct ReturnOrigins {
 pub(crate) struct ReturnOrigin {
     /// The URL of the origin. A wildcard is stored without the `*.`.
     url: Url,
-    /// Set for a wildcard such as `https://*.example.org`. It allows all hosts below `example.org`, but not
+    /// True for a wildcard such as `https://*.example.org`. It allows all hosts below `example.org`, but not
     /// `example.org` itself.
     pub(crate) is_wildcard: bool,
 }
@@ -55,7 +55,7 @@ impl ReturnOrigin {
             .is_some_and(|subdomain| subdomain.ends_with('.'))
     }
 
-    /// Reads an entry of the list.
+    /// Parses an entry of the list. Returns `None` if it is invalid.
     fn parse(entry: &str) -> Option<Self> {
         let Some((scheme, parent)) = entry.split_once("://*.") else {
             return Some(Self {

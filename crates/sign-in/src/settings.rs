@@ -48,8 +48,8 @@ pub struct SignInSettings {
 }
 
 impl SignInSettings {
-    /// Returns how people sign in, or `None` with `SIGN_IN=off`. Refuses a `COOKIE_DOMAIN` that does not cover the host
-    /// of `SIGN_IN_URL`, because browsers would refuse the cookie.
+    /// Returns the rules for signing in, or `None` with `SIGN_IN=off`. Refuses a `COOKIE_DOMAIN` that does not cover
+    /// the host of `SIGN_IN_URL`, because browsers would refuse the cookie.
     pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
         let page = Url::parse(&self.sign_in_url).ok();
         let https_host = match &page {
@@ -87,7 +87,7 @@ fn parse_sign_in_url(text: &str) -> Result<String, &'static str> {
     )
 }
 
-/// Tells whether the text is a URL without credentials, and a password is safe on the way to it.
+/// Tells whether the text is a URL without credentials to which a password can be sent safely.
 fn is_page_url(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else {
         return false;

@@ -1,5 +1,5 @@
-//! Decides by the settings how a request of a browser is answered: by its session, or by a redirect to the sign-in
-//! page.
+//! Decides, according to the settings, how a request of a browser is answered: by its session, or by a redirect to the
+//! sign-in page.
 
 mod refused;
 
@@ -36,12 +36,13 @@ pub struct SignIn {
 pub enum RedirectReason {
     /// The request has no valid credential.
     NotAuthenticated,
-    /// The browser presented more than one valid session, of which none counts.
+    /// The browser presented more than one valid session, so none of them counts.
     TwoSessions,
 }
 
 impl SignIn {
-    /// Takes the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`. The brand is the default one.
+    /// Creates the settings from the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`, with the default
+    /// brand.
     pub fn new(url: String, cookie_domain: Option<String>, return_origins: ReturnOrigins) -> Self {
         Self {
             page: Url::parse(&url).ok(),
@@ -83,7 +84,8 @@ impl SignIn {
             .is_some_and(|page| page.origin() == origin.url().origin())
     }
 
-    /// Reads the candidates for a session from the cookies of a request without `Authorization`.
+    /// Returns the candidates for a session in the cookies of a request without `Authorization`. Fails if there are too
+    /// many, or if another site may have caused a change.
     ///
     /// Another host of the domain may have set some of the cookies. So the caller checks all candidates, and a valid
     /// one decides only if no other is valid. Without a valid one, the caller may redirect the request to the sign-in
@@ -122,7 +124,8 @@ impl SignIn {
     /// Returns `None` for requests of programs, and for the sign-in page itself, which the proxy should have let
     /// through.
     ///
-    /// The result has no fragment, because browsers do not send it. They keep it over redirects by themselves.
+    /// The result has no fragment, because browsers do not send it. They keep the fragment across redirects by
+    /// themselves.
     pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
         if !request.can_be_redirected() {
             return None;
@@ -152,7 +155,7 @@ impl SignIn {
         }
     }
 
-    /// Returns the query parameters that say where the person comes back to.
+    /// Returns the query parameters with the address to which the person returns.
     ///
     /// There are none if the proxy did not say the origin. If the address is too long, the person comes back to the
     /// root of the application.

@@ -41,13 +41,13 @@ impl Texts {
         }
     }
 
-    /// Returns the texts in English, in which errors for programs are written, too.
+    /// Returns the texts in English, which is also the language of errors for programs.
     pub fn english() -> &'static Self {
         &LANGUAGES[0]
     }
 
-    /// Returns the texts in the language that a browser prefers, or in English if there is no text in a language that
-    /// it asks for.
+    /// Returns the texts in the language that a browser prefers, or in English if there are no texts in a language that
+    /// it accepts.
     pub fn preferred_by(headers: &HeaderMap) -> &'static Self {
         preferred(&LANGUAGES, headers).unwrap_or(Self::english())
     }
@@ -90,7 +90,7 @@ impl Texts {
 /// Returns the language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), and the first one
 /// among equals.
 ///
-/// A range such as `de-AT` also asks for `de` (RFC 4647, section 3.4), and `*` for the first language.
+/// A range such as `de-AT` also matches `de` (RFC 4647, section 3.4), and `*` matches the first language.
 fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Texts> {
     let lines = headers.get_all(ACCEPT_LANGUAGE).iter();
     let ranges = lines

@@ -56,7 +56,7 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "OTEL_EXPORTER_OTLP_ENDPOINT",
 ];
 
-/// Returns the command line in which each setting is read from the variable that counts.
+/// Returns the command line in which each setting has the name of the variable that it is read from.
 ///
 /// A setting and its `_FILE` are read at the same level: as flags, from variables with the prefix, or from variables
 /// without it.
