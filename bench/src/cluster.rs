@@ -20,7 +20,7 @@ pub(crate) fn start_with(setting: &str) -> Result<Cluster, Failure> {
     Cluster::start(&[SETTINGS, setting]).map_err(explain)
 }
 
-/// Creates and starts a cluster and its standby, for which the commits of the first one wait.
+/// Creates and starts a cluster and its standby. Commits of the cluster wait for the standby.
 pub(crate) fn start_synchronous() -> Result<(Cluster, Cluster), Failure> {
     let primary = Cluster::start(&[SETTINGS, "synchronous_standby_names=standby"]);
     let primary = primary.map_err(explain)?;

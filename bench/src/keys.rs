@@ -17,8 +17,8 @@ use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
 
 const CONNECTIONS: usize = 128;
-/// The kinds of tokens, their names in the report, and the mark for the cost of a request: how many requests with
-/// access tokens may cost as much.
+/// The kinds of tokens, their names in the report, and their marks. A mark is the maximum cost of a request, as a
+/// multiple of the cost with an access token.
 const KINDS: [(TokenKind, &str, f64); 2] = [
     (TokenKind::ApiKey, "key", 1.15),
     (TokenKind::Session, "session", 1.05),
@@ -136,7 +136,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
     if usize::try_from(inserted)? != users.len() {
         return Err(format!("{inserted} keys were inserted, not {}", users.len()).into());
     }
-    // Without this, autovacuum would run during the measurement.
+    // Without a vacuum here, autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) api_key")
         .execute(&mut connection)
         .await?;

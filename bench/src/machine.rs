@@ -22,7 +22,8 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     ]
 }
 
-/// Returns whether autogroup is on. If it is, a nice value applies only within its own session (sched(7)).
+/// Returns `on` or `off` for the autogroup feature of Linux. If it is on, a nice value applies only within its own
+/// session (sched(7)).
 fn autogroup() -> &'static str {
     match fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").as_deref() {
         Ok("1\n") => "on",

@@ -1,7 +1,7 @@
 //! Measures `GET /profile` with many users.
 //!
-//! It shows what a deeper index costs, and what pages cost that are not in PostgreSQL's cache. It also shows what a
-//! larger cache brings, or an index with every column of a decision.
+//! It shows the cost of a deeper index, and of pages that are not in PostgreSQL's cache. It also shows the gain from a
+//! larger cache, and from an index with every column that a decision reads.
 
 use crate::{
     Failure,
@@ -21,7 +21,7 @@ use std::{path::Path, time::Duration};
 /// The sizes of PostgreSQL's cache: the default, and more than the table and its indexes need.
 const SHARED_BUFFERS: [&str; 2] = ["128MB", "1GB"];
 const CONNECTIONS: usize = 128;
-/// The number of users in requests that are to reach nearly every page of the table.
+/// The number of users that the requests are about, which is enough to reach nearly every page of the table.
 const SPREAD_USERS: usize = 100_000;
 /// Creates an index like `user_pkey` that also has the columns that a decision reads.
 const COVERING_INDEX: &str = r#"CREATE UNIQUE INDEX user_covering ON "user" (id)
@@ -29,8 +29,8 @@ const COVERING_INDEX: &str = r#"CREATE UNIQUE INDEX user_covering ON "user" (id)
 
 /// Changes 5 % of the rows, as logins do.
 ///
-/// PostgreSQL reads a page whose rows have changed in spite of the covering index, until autovacuum runs. By default
-/// that is after a fifth of the rows has changed.
+/// Until autovacuum runs, PostgreSQL reads the pages of changed rows in spite of the covering index. By default,
+/// autovacuum runs after a fifth of the rows has changed.
 const LOGINS: &str = r#"UPDATE "user" SET last_login_at = 1 WHERE id % 20 = 0"#;
 
 /// Loads the services with few and with millions of users, and prints decisions per second.
@@ -185,9 +185,9 @@ impl Load<'_> {
         (sum(postgresql), sum(services))
     }
 
-    /// Returns how many pages PostgreSQL has read so far.
+    /// Returns the number of pages that PostgreSQL has read so far.
     ///
-    /// Each call opens a connection, because a connection repeats its first answer for a while.
+    /// Each call opens a connection, because a connection returns its first answer again for a while.
     async fn pages_read(&self) -> Result<i64, Failure> {
         let mut connection = PgConnection::connect(&self.cluster.url("postgres")).await?;
         let sql = "SELECT blks_read FROM pg_stat_database WHERE datname = 'postgres'";

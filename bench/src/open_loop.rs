@@ -10,9 +10,10 @@ use tokio::{sync::mpsc, task::JoinSet};
 pub(crate) struct Completed<T = Option<StatusCode>> {
     /// The outcome, which is by default the status, or `None` if there was no response.
     pub(crate) outcome: T,
-    /// The time since the request was due, which avoids coordinated omission.
+    /// The time from when the request was due until it was completed. Counting from the due time avoids coordinated
+    /// omission.
     pub(crate) latency: Duration,
-    /// When the request was completed, since the start of the load.
+    /// The time at which the request was completed, since the start of the load.
     pub(crate) at: Duration,
 }
 
@@ -52,7 +53,7 @@ where
     Ok(completed)
 }
 
-/// The least time between two wake-ups of the pacemaker. Due times that are closer share a wake-up, because the
+/// The minimum time between two wake-ups of the pacemaker. Due times that are closer share a wake-up, because the
 /// generator shares the CPUs with the services.
 const MIN_SLEEP: Duration = Duration::from_micros(500);
 

@@ -235,7 +235,7 @@ async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let mut connection = PgConnection::connect(url).await?;
     let insert = sqlx::query(sql).bind(FIRST_ID).bind(FIRST_ID + USERS - 1);
     insert.execute(&mut connection).await?;
-    // Without this, autovacuum would run during the measurement.
+    // Without a vacuum here, autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#)
         .execute(&mut connection)
         .await?;

@@ -98,7 +98,7 @@ async fn insert(url: &str) -> Result<(), Failure> {
     if (i64::try_from(inserted)?, COUNT) != (POSTS, usize::try_from(POSTS)?) {
         return Err(format!("{inserted} posts were inserted, not {POSTS}").into());
     }
-    // Without this, autovacuum would run during the measurement.
+    // Without a vacuum here, autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) posts.post")
         .execute(&mut connection)
         .await?;

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-/// The time in which a program must print all its addresses.
+/// The maximum time until a program has printed all its addresses.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running program.

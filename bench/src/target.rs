@@ -24,8 +24,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns the CPU time of each program so far. PostgreSQL comes last; its servers have the process ids
-    /// `postgresql`.
+    /// Returns the CPU time of each program so far. PostgreSQL comes last; `postgresql` has the process ids of its
+    /// servers.
     pub(crate) fn cpu(&self, postgresql: &[u32]) -> Vec<(&'static str, Duration)> {
         let programs = self.programs.iter();
         let mut cpu: Vec<_> = programs

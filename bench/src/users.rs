@@ -136,7 +136,7 @@ async fn insert_range(url: &str, from: usize, to: usize) -> Result<(), Failure> 
     );
     let insert = sqlx::query(sql).bind(hash()?).bind(first).bind(last);
     insert.execute(&mut connection).await?;
-    // Without this, autovacuum would run during the measurement.
+    // Without a vacuum here, autovacuum would run during the measurement.
     sqlx::query(r#"VACUUM (ANALYZE) "user""#)
         .execute(&mut connection)
         .await?;

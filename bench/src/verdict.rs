@@ -9,7 +9,7 @@ pub(crate) enum Mark {
     AtMost(f64),
 }
 
-/// A value with its mark, and so whether it reaches it.
+/// A value and the mark that it should reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     /// The name of the value in the table.

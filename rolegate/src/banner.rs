@@ -1,5 +1,5 @@
 //! The text that rolegate prints at the start below the addresses: where the password of the user admin is, and what to
-//! try first. In a container, the commands are those to type outside.
+//! try first. If rolegate runs in a container, the commands are for a shell outside of it.
 
 use crate::{data_dir::DataDir, settings::Settings};
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
@@ -115,7 +115,7 @@ impl FirstSteps<'_> {
         text
     }
 
-    /// Says where the password of the user admin is.
+    /// Returns the sentence that says where the password of the user admin is.
     fn password_sentence(&self) -> String {
         let inside = match self.container {
             Some(_) => " of this container",

@@ -86,7 +86,7 @@ impl Program for Settings {
         Box::pin(serve::serve(self, shutdown)).await
     }
 
-    /// Checks the steps of `serve` in the same order, and goes on after a failure.
+    /// Checks the steps of `serve` in their order, and continues after a failure.
     async fn check(&self, doctor: &mut Doctor) {
         let data_dir = self.check_data_dir(doctor);
         let generated = data_dir.as_ref().and_then(DataDir::existing_signing_secret);

@@ -38,8 +38,8 @@ pub(crate) struct DataDir {
 impl DataDir {
     /// Creates the folder with mode 0700 if it does not exist, and checks that it is private.
     ///
-    /// The files of rolegate in it must be private, too. Other files are not checked, such as a log or a copy that the
-    /// operator has put there.
+    /// The files of rolegate in it must be private, too. Other files, such as a log or a copy that the operator has put
+    /// there, are not checked.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
         private_folder::open("DATA_DIR", path, &OWN_FILES)?;
         Ok(Self {
@@ -61,7 +61,7 @@ impl DataDir {
         }))
     }
 
-    /// Marks the folder as served, by a lock that is held until the result is dropped.
+    /// Marks the folder as served, with a lock that is held until the result is dropped.
     ///
     /// If another process serves the folder, this only logs a warning, because the processes of a restart may overlap.
     /// On a file system without locks, nothing is marked.
@@ -102,7 +102,7 @@ impl DataDir {
 
     /// Returns the file of the key that encrypts second factors, generated like [`Self::signing_secret`].
     ///
-    /// A later start may generate it, in a folder from a version without second factors.
+    /// In a folder from a version without second factors, a later start generates it.
     pub(crate) fn second_factor_key(&self) -> Result<PathBuf, SettingError> {
         self.generated(SECOND_FACTOR_KEY)
     }

@@ -18,8 +18,8 @@ impl Databases {
         is_file(&self.users) || self.posts.as_ref().is_some_and(is_file)
     }
 
-    /// Reads the settings. Users and posts can share a PostgreSQL database, in separate schemas. They cannot share an
-    /// SQLite file, which is refused.
+    /// Returns the databases that the settings name. Users and posts can share a PostgreSQL database, in separate
+    /// schemas. They cannot share an SQLite file, which is refused.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, SettingError> {
         let users_setting = DatabaseUrl::from_setting(
             "DATABASE_URL",

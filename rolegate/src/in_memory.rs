@@ -1,4 +1,5 @@
-//! Connects the parts within one process: the usual gRPC clients, over memory instead of sockets.
+//! Connects the gateway, auth-service and posts-service within one process, with the usual gRPC clients, but through
+//! memory instead of sockets.
 
 use rolegate_auth_client::{AuthClient, BalancedChannel, Stream};
 use rolegate_grpc_server::InMemoryStreams;

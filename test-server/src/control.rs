@@ -78,7 +78,8 @@ async fn apply(state: &ControlState, body: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Signs in as the user `admin`. The token is new, because a moved clock may have expired earlier ones.
+/// Signs in as the user `admin`, and returns a client. The token is new, because a moved clock may have expired earlier
+/// ones.
 pub(crate) async fn admin(
     auth: &AuthClient,
     password: &SecretString,

@@ -49,7 +49,7 @@ fn try_run() -> Result<(), Failure> {
     let settings = Settings::from_flags()?;
     let runtime = Runtime::new()?;
     let outcome = runtime.block_on(async {
-        // This listens from here on, so that no signal is missed during the start.
+        // Signals are handled from here on, so that none is missed during the start.
         let terminated = termination_signal();
         select! {
             outcome = serve(settings) => outcome,
@@ -64,8 +64,8 @@ fn try_run() -> Result<(), Failure> {
 
 /// Resolves when the parent process has ended, even by SIGKILL, because this process then has another parent.
 ///
-/// The end of stdin would not tell, because stdin may be no pipe. `PR_SET_PDEATHSIG` tells only the end of the thread
-/// that started this process.
+/// The end of stdin does not show this, because stdin may not be a pipe. `PR_SET_PDEATHSIG` reports only the end of the
+/// thread that started this process.
 async fn wait_for_orphanage(parent: Option<Pid>) {
     let mut ticks = interval(Duration::from_millis(100));
     while getppid() == parent {

@@ -54,7 +54,7 @@ fn user(text: &str) -> Result<NewUser, &'static str> {
 }
 
 impl Settings {
-    /// Parses the flags of this process. If they ask for the help or the version, prints it and ends the process.
+    /// Parses the flags of this process. If they request the help or the version, prints it and ends the process.
     pub(crate) fn from_flags() -> Result<Self, Failure> {
         let mut command = Self::command().mut_args(|flag| flag.env(None));
         for address in [

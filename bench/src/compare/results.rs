@@ -24,7 +24,7 @@ pub(crate) struct Results {
     pub(crate) verified_responses: usize,
 }
 
-/// The names of contenders that are compared by other requests than `/profile`.
+/// The names of contenders that are measured with other requests than `/profile`.
 pub(crate) const DECISIONS: &str = "authorize, by auth-client";
 pub(crate) const PGBENCH: &str = "pgbench -S -M prepared";
 pub(crate) const BASIC: &str = "Basic, GET /protected";

@@ -1,6 +1,7 @@
 //! Makes calls with messages that were encoded before the measurement.
 //!
-//! The generator shares the CPUs with the service, so encoding them during the measurement would be measured, too.
+//! The generator shares the CPUs with the service, so the measurement would include the time of encoding messages
+//! during it.
 
 use crate::Failure;
 use http::uri::PathAndQuery;

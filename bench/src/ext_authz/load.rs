@@ -78,7 +78,7 @@ impl Calls {
     }
 }
 
-/// Makes calls at a constant rate. Returns the time of each from when it was due until its answer.
+/// Makes calls at a constant rate. Returns, for each call, the time from when it was due until its answer.
 pub(super) async fn constant_rate(
     channels: &[Channel],
     calls: &Calls,

@@ -1,7 +1,7 @@
 //! Measures floods in a closed loop, in which connections log in as fast as they are answered.
 //!
-//! At the same time, wrk requests `/profile`. For comparison, it also does so beside as many connections that request
-//! `/public`.
+//! At the same time, wrk requests `/profile`. For comparison, wrk also requests `/profile` while as many connections
+//! request `/public`.
 
 use super::{clients::Clients, logins::logins_per_second};
 use crate::{

@@ -25,7 +25,8 @@ impl Connections {
         }
     }
 
-    /// Uses an idle connection or a new one. A failed connection is closed.
+    /// Sends a request on an idle connection or a new one, and returns the response. If the request fails, the
+    /// connection is closed.
     pub(crate) async fn with(
         &self,
         request: impl AsyncFnOnce(&mut Connection) -> Result<Response, Failure>,

@@ -27,11 +27,11 @@ pub(crate) struct Capacity {
     pub(crate) logins: Spread,
     /// The verifications per second of the engine alone, in this process.
     pub(crate) engine: Spread,
-    /// The ratio of both in each round.
+    /// The ratio of logins to verifications in each round.
     pub(crate) ratio: Spread,
 }
 
-/// Measures the capacity of both for `rounds` rounds, in the order A B B A.
+/// Measures both capacities for `rounds` rounds, in the order A B B A.
 pub(crate) async fn capacity(
     clients: &Clients,
     rounds: usize,
@@ -117,7 +117,7 @@ pub(crate) struct Lone {
     pub(crate) ratio: Spread,
 }
 
-/// Measures the latency of both for `rounds` rounds, in the order A B B A.
+/// Measures both latencies for `rounds` rounds, in the order A B B A.
 pub(crate) async fn lone(clients: &Clients, rounds: usize) -> Result<Lone, Failure> {
     let stored = bcrypt::hash(PASSWORD, COST)?;
     let (mut logins, mut hashes) = (Vec::new(), Vec::new());

@@ -20,7 +20,7 @@ pub(crate) struct Results {
     pub(crate) capacity_beside_profiles: f64,
     /// The requests for `/profile` without logins.
     pub(crate) calm: Vec<Completed>,
-    /// The number of CPUs that each program used at that time.
+    /// The number of CPUs that each program used while there were no logins.
     pub(crate) calm_cpu_usage: Vec<(&'static str, f64)>,
     /// The requests for `/profile` during the flood.
     pub(crate) flooded: Vec<Completed>,

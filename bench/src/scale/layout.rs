@@ -3,7 +3,8 @@
 use crate::cores;
 use std::{fmt, iter::successors};
 
-/// The cores of each. If there are too few, some cores are in several sets.
+/// The cores of the services, of PostgreSQL and of the load generator. If there are too few cores, some are in several
+/// sets.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) services: Vec<usize>,
@@ -43,7 +44,8 @@ impl Layout {
         }
     }
 
-    /// Says which programs share cores in this layout, so that they are not measured separately.
+    /// Returns a text that says which programs share cores in this layout, so that readers know what is not measured
+    /// separately.
     pub(super) fn shared(&self) -> &'static str {
         if self.services == self.generator {
             "all share them"

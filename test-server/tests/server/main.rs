@@ -19,7 +19,7 @@ use std::{
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rolegate-test-server");
 
-/// How long a start may take. It is long because this build is not optimized and the machine may be busy;
+/// The maximum time of a start. It is long because this build is not optimized and the machine may be busy;
 /// `tests/long/test-server` holds a release to 50 ms.
 const START_TIME: Duration = Duration::from_secs(5);
 
