@@ -1,6 +1,6 @@
 //! The program posts-service and its commands. Each command reads the settings of `serve`.
 //!
-//! [`migrate`], [`skip_ids`] and [`accept_history`] need only the database, so rolegate offers them too.
+//! [`migrate`], [`skip_ids`] and [`accept_history`] need only the database, so the program rolegate also offers them.
 
 use crate::{
     host::{self, HostOptions},
@@ -57,8 +57,8 @@ impl Program for Settings {
         ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
     }
 
-    /// Readiness follows the store and not auth-service. So callers get an error that names the outage, and not a
-    /// refused connection.
+    /// Readiness depends on the store and not on auth-service. So during an outage of auth-service, callers get an
+    /// error that names the outage instead of a refused connection.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();
         let database = self.database.url()?;
@@ -139,7 +139,7 @@ pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Skips ids of posts after a restore, because the backup does not have the posts that were written since it was made.
+/// Skips ids of posts after a restore, so that no new post gets the id of a post that was created after the backup.
 pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let skipped = store::skip_ids(&store, 0).await;
@@ -151,7 +151,8 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets posts-service follow the users of auth-service from a new snapshot on, whatever history it followed before.
+/// Gives up the history of users that posts-service has followed. It then follows the users that auth-service has now,
+/// beginning with a snapshot.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let accepted = store::deleted_authors::accept_next_history(&store).await;
@@ -164,13 +165,14 @@ pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the store for a command, if the schema is up to date.
+/// Opens the store for a command. Fails if the database does not exist or has an older schema.
 async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     require_current(database).await?;
     store::open(database).await
 }
 
-/// Fails unless the schema is up to date, which a command needs to open the database.
+/// Fails if the database does not exist or has an older schema. Commands check it before they open the database,
+/// because opening a database creates and migrates it.
 pub async fn require_current(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(database.require_current(&store::inspect(database).await?.schema)?)
 }

@@ -1,7 +1,7 @@
 //! Serves the use cases over gRPC. It maps requests to use cases, and maps their results and errors to responses and
 //! statuses.
 //!
-//! It also reserves memory for responses, because posts are long and a client may read slowly.
+//! This module also reserves memory for responses, because posts are long and a client may read slowly.
 
 mod message;
 
@@ -21,12 +21,13 @@ use secrecy::SecretString;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
-/// The largest batch, in bytes, for which memory is reserved without reading the sizes of its posts, which takes a
-/// statement.
+/// The maximum size of a batch, in bytes, for which memory is reserved without first reading the actual sizes of the
+/// posts. It spares most batches one more statement.
 const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
-/// The maximum number of bytes that are reserved for a page. They count the page twice: as posts and as the message.
+/// The maximum number of bytes that are reserved for a page. The page counts twice, because it is in memory both as
+/// posts and as the message.
 const MAX_PAGE: usize = 5 * 1024 * 1024;
-/// The largest response, in bytes, for which nothing stays reserved while it is written.
+/// The maximum size of a response, in bytes, for which no memory stays reserved while it is written to the client.
 const MAX_UNRESERVED: usize = 4 * 1024;
 
 /// Implements `rolegate.posts.v1.PostService` with the use cases.
@@ -37,18 +38,20 @@ pub(crate) struct PostsGrpc {
 }
 
 impl PostsGrpc {
-    /// Serves these use cases. Responses take no more memory than `memory` allows.
+    /// Creates the service for these use cases. Its responses take no more memory than `memory` allows.
     pub(crate) fn new(posts: Posts, memory: MemoryBudget) -> Self {
         Self { posts, memory }
     }
 
-    /// Reserves memory for a response that is not built yet. Fails if none becomes free in time.
+    /// Reserves memory for a response before it is built. Fails with [`PostError::BUSY`] if not enough memory becomes
+    /// free in time.
     async fn reserve(&self, bytes: usize) -> Result<Reservation, PostError> {
         self.memory.reserve(bytes).await.ok_or(PostError::BUSY)
     }
 }
 
-/// Returns a response with this message, whose bytes stay reserved until they are written.
+/// Returns a response with this message. Adjusts the reservation to the size of the message, and keeps it until the
+/// response is written; a small response keeps none.
 async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
     let size = message.encoded_len();
     let mut response = Response::new(message);
@@ -114,7 +117,7 @@ impl PostService for PostsGrpc {
             after,
             author_id,
         } = request.into_inner();
-        // The size 0 stands for the default, and the use case refuses a negative size.
+        // The page size 0 means the default, and the use case refuses a negative one, so both reserve the maximum here.
         let max_posts = match usize::try_from(page_size) {
             Ok(0) | Err(_) => usize::MAX,
             Ok(max_posts) => max_posts,

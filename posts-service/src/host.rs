@@ -1,4 +1,4 @@
-//! Opens the service and its watcher of deleted users, for the program posts-service and for rolegate.
+//! Opens the service and starts its watcher of deleted users, for the programs posts-service and rolegate.
 
 use crate::{
     grpc::PostsGrpc,
@@ -27,10 +27,10 @@ use std::{
 };
 use tonic::service::Routes;
 
-/// How long a response waits for free memory. It is shorter than the time that its caller waits.
+/// The maximum time for which a response waits for free memory. It is shorter than the deadline of its caller.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The methods whose requests contain a post, so that they may be longer than others.
+/// The methods whose requests contain a post and may therefore be longer than other requests.
 const METHODS_WITH_POSTS: [&str; 2] = [
     "/rolegate.posts.v1.PostService/CreatePost",
     "/rolegate.posts.v1.PostService/UpdatePost",
@@ -39,7 +39,7 @@ const METHODS_WITH_POSTS: [&str; 2] = [
 /// The options of the service, which a program sets.
 #[derive(Debug)]
 pub struct HostOptions {
-    /// The peers that are trusted to name the address of a client.
+    /// The networks of the gateways that are trusted to report the address of a client.
     pub trusted_gateways: CidrSet,
     /// The maximum memory that responses with posts may take, in MiB.
     pub response_memory_mib: usize,
@@ -52,8 +52,8 @@ pub struct HostOptions {
 
 /// Opens the database, migrates it, and returns the service.
 ///
-/// Waits for a PostgreSQL that does not accept connections yet. Binds no socket. Until `shutdown`, a task watches
-/// deletions of users.
+/// If PostgreSQL does not accept connections yet, waits for it. Binds no socket. Starts a task that watches deletions
+/// of users until `shutdown`.
 #[must_use]
 pub fn open<'a>(
     database: &'a DatabaseUrl,
@@ -62,7 +62,7 @@ pub fn open<'a>(
     shutdown: &Shutdown,
 ) -> Pin<Box<dyn Future<Output = Result<GrpcServer, Failure>> + 'a>> {
     let lame_duck = shutdown.lame_duck();
-    // The future is boxed so that no other crate compiles the service again.
+    // The future is boxed, so that crates that call this function do not compile the service again.
     Box::pin(async move {
         let store = store::open(database).await?;
         // The metrics of the batched calls to auth-service are registered before the first call.
@@ -75,7 +75,7 @@ pub fn open<'a>(
             options.user_changes_key,
         );
         let posts = Posts::new(Arc::clone(&store), auth.clone());
-        // The gateway uses another name, because rolegate has both budgets in one process.
+        // The name differs from that of the gateway's budget, because rolegate has both budgets in one process.
         let response_memory = options.response_memory_mib * 1024 * 1024;
         let memory = MemoryBudget::new("posts", response_memory, WAIT_TIMEOUT);
         let grpc = |max_message| {
@@ -87,7 +87,7 @@ pub fn open<'a>(
             &grpc(MAX_LONG_MESSAGE),
             &METHODS_WITH_POSTS,
         );
-        // The watcher runs beside the service, whose readiness does not depend on it. When it is dropped, its
+        // The watcher runs beside the service, and readiness does not depend on it. When the watcher is dropped, its
         // unfinished write is rolled back.
         tokio::spawn(async move {
             tokio::select! {

@@ -7,7 +7,7 @@ use rolegate_proto::{
 use rolegate_sql_store::row;
 
 row! {
-    /// A post. It holds only the id of its author: auth-service owns usernames.
+    /// A post. It contains only the id of its author, because auth-service stores the usernames.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct Post {
         /// The id, which is at least 1. The database assigns it and never reuses it.
@@ -18,9 +18,10 @@ row! {
         pub(crate) title: String,
         /// The content exactly as it was sent.
         pub(crate) content: String,
-        /// When the post was created, in milliseconds since 1970-01-01T00:00:00Z.
+        /// The time at which the post was created, in milliseconds since 1970-01-01T00:00:00Z.
         pub(crate) created_at: i64,
-        /// When the post was last updated, in milliseconds since 1970-01-01T00:00:00Z. It increases with every update.
+        /// The time of the last update, in milliseconds since 1970-01-01T00:00:00Z. It increases with every update,
+        /// even if the clock goes back.
         pub(crate) updated_at: i64,
     }
 }
@@ -43,7 +44,7 @@ row! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(crate) struct PostAuthor {
         pub(crate) id: i64,
-        /// When the author was created, in Unix seconds; `None` if it is not known.
+        /// The time at which the author was created, in Unix seconds; `None` if the time is not known.
         pub(crate) created_at: Option<i64>,
     }
 }
@@ -56,7 +57,7 @@ pub(crate) struct PostWithAuthor {
     pub(crate) author: Option<String>,
 }
 
-/// A valid title and content, both exactly as sent.
+/// A valid title and content, both exactly as the client sent them.
 #[derive(Debug)]
 pub(crate) struct PostContent {
     pub(crate) title: String,
@@ -64,12 +65,12 @@ pub(crate) struct PostContent {
 }
 
 impl PostContent {
-    /// Validates the title, then the content. The error is the `detail` text of the API.
+    /// Validates the title, then the content. The error text becomes the `detail` of the HTTP API.
     pub(crate) fn new(title: String, content: String) -> Result<Self, &'static str> {
         if !is_length_valid(&title, MAX_TITLE_CHARS) {
             Err("Title must have 1 to 200 characters.")
         } else if title.chars().any(char::is_control) {
-            // A title is one line, without NUL, line breaks, tabs or escapes.
+            // A title must be one line, without NUL, line breaks, tabs or escapes.
             Err("Title must not contain control characters.")
         } else if title.trim().is_empty() {
             Err("Title must not be all white space.")
@@ -93,8 +94,8 @@ fn is_length_valid(text: &str, max: usize) -> bool {
 
 /// Returns whether an invisible joiner changes how this character is shown.
 ///
-/// Joiners combine emoji, and shape letters of the scripts from Arabic to Sinhala, of Myanmar, Khmer and Mongolian.
-/// Beside other characters, they show nothing.
+/// Joiners combine emoji. They also change the shape of letters in the scripts from Arabic to Sinhala and in Myanmar,
+/// Khmer and Mongolian. Beside other characters, they change nothing that a reader sees.
 fn joins(character: char) -> bool {
     let is_shaped = matches!(
         character,

@@ -1,9 +1,9 @@
-//! The use cases of posts, and all rules for them. They know neither tonic nor SQL.
+//! The use cases of posts, with all rules. This module depends on neither tonic nor SQL.
 //!
-//! - `reads` reads posts, and asks auth-service for the usernames of their authors.
+//! - `reads` reads posts, and requests the usernames of their authors from auth-service.
 //! - `writes` creates, updates and deletes posts, after auth-service has authorized the user.
 //! - `deleted_authors` follows deletions of users, and deletes or detaches their posts.
-//! - `error` has [`PostError`], with which all use cases fail.
+//! - `error` defines [`PostError`], the error of all use cases.
 
 mod deleted_authors;
 mod error;
@@ -22,7 +22,7 @@ use rolegate_sql_store::{BatchLabels, BatchedReads, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
-/// The use cases over one store. Clones share the store and the client of auth-service.
+/// The use cases for the posts of one store. Clones share the store and the client of auth-service.
 #[derive(Clone)]
 pub(crate) struct Posts {
     store: Arc<Database>,
@@ -32,7 +32,7 @@ pub(crate) struct Posts {
 }
 
 impl Posts {
-    /// Makes the use cases for the posts of `store`. `auth` authorizes writes.
+    /// Creates the use cases for the posts of `store`. `auth` authorizes writes, and provides the usernames of authors.
     pub(crate) fn new(store: Arc<Database>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
             BatchLabels {
@@ -40,7 +40,7 @@ impl Posts {
                 key: "id",
             },
             &store,
-            // The reads of posts do not depend on the time, so it is not read.
+            // Nothing uses the time of these reads, so the statement does not read the clock.
             |store, ids| {
                 Box::pin(async {
                     Ok(Timed {
@@ -59,8 +59,8 @@ impl Posts {
     }
 }
 
-/// Returns the client address and the request id to pass on to auth-service. A batch of several requests has no id of
-/// its own.
+/// Returns the client address and the request id to pass on to auth-service. There is no request id in a batch that
+/// serves several requests.
 fn call_context() -> CallContext {
     let request_id = |current: &RequestContext| current.request_id.to_str().ok()?.parse().ok();
     let request_id = RequestContext::with_current(request_id).flatten();

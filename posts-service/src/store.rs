@@ -1,8 +1,8 @@
 //! The database of posts, in PostgreSQL or SQLite. Only this module contains SQL.
 //!
-//! This file has the schema, and the statements that read and write posts. `deleted_authors` has the statements for the
-//! posts of deleted users, and stores how far the history of users was followed. Times are in milliseconds since
-//! 1970-01-01T00:00:00Z.
+//! This file contains the schema, and the statements that read and write posts. `deleted_authors` contains the
+//! statements for the posts of deleted users, and stores how far posts-service has followed the history of users. Times
+//! are in milliseconds since 1970-01-01T00:00:00Z.
 
 pub(crate) mod deleted_authors;
 
@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
 
-/// Selects the post to write. The statement of the write checks both conditions.
+/// Selects the post to update or delete. The statement that writes checks both conditions itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PostSelector {
     pub(crate) id: i64,
-    /// The author whom the post must have; `None` for any.
+    /// The id of the author whom the post must have; `None` accepts any author.
     pub(crate) author_id: Option<i64>,
 }
 
@@ -30,16 +30,18 @@ pub(crate) struct PostSelector {
 pub(crate) struct PostFilter {
     /// The id after which the page begins; 0 begins with the first post.
     pub(crate) after: i64,
-    /// The author of the posts; `None` selects all authors.
+    /// The id of the author whose posts are selected; `None` selects the posts of all authors.
     pub(crate) author_id: Option<i64>,
     /// The maximum number of posts on the page.
     pub(crate) limit: i64,
-    /// The total size of the contents, in bytes. The page ends after the post that reaches it.
+    /// The total size of the contents, in bytes, at which the page ends. The post that reaches this size is still on
+    /// the page.
     pub(crate) content_bytes: i64,
 }
 
-/// The tables of posts-service. In PostgreSQL they are in a schema of their own, because users may be in the same
-/// database. Applied migrations must not change, not even their comments.
+/// The tables of posts-service. In PostgreSQL they have a schema of their own, because the tables of auth-service may
+/// be in the same database. Applied migrations must not change, not even their comments, because their digests are
+/// stored.
 const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
@@ -66,10 +68,11 @@ const TABLES: Tables = Tables {
     ],
 };
 
-/// Selects the last id that was given out, in an SQLite file.
+/// Selects the last id that an SQLite file has assigned to a post.
 pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'post'";
 
-/// How many ids are skipped after a restore. Fewer posts than this are written between two backups.
+/// The number of ids that are skipped after a restore. It is greater than the number of posts that are created between
+/// two backups.
 const SKIPPED_IDS: i64 = 1_000_000;
 
 row! {
@@ -99,8 +102,8 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
 
 /// Prepares the posts of a backup before its file replaces another one.
 ///
-/// Migrates the schema, and skips the ids that were given out since the backup. `replaced` is the last id of the
-/// replaced file.
+/// Migrates the schema, and skips the ids that were assigned since the backup. `replaced` is the last id that was
+/// assigned in the replaced file.
 pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
     let database = open(posts).await?;
     let skipped = skip_ids(&database, replaced).await;
@@ -108,7 +111,8 @@ pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(),
     Ok(skipped?)
 }
 
-/// Skips ids after the last one of this database and after `other`, the last one of another database.
+/// Skips ids, so that new posts get higher ids than any that this database or another one has assigned. `other` is the
+/// last id that the other database has assigned.
 pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction
@@ -117,12 +121,12 @@ pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), Stor
     transaction.commit().await
 }
 
-/// Inspects the database without changing it.
+/// Reads the state of the database and its schema, without changing anything.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES).await
 }
 
-/// Returns the name of the table of posts.
+/// Returns the name of the table of posts, which has a schema in PostgreSQL.
 fn posts(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.post"
@@ -136,7 +140,7 @@ fn statement(database: &Database, sql: &'static str) -> Statement {
     database.statement(sql).push(posts(database))
 }
 
-/// Inserts a post. The database assigns the id.
+/// Inserts a post with the time `now`, and returns it with the id that the database has assigned.
 pub(crate) async fn insert(
     database: &Database,
     author: PostAuthor,
@@ -157,13 +161,14 @@ pub(crate) async fn insert(
     inserted.ok_or_else(StoreError::row_not_found)
 }
 
-/// Returns the posts with these ids, each once, in no particular order. Unknown ids are left out.
+/// Returns the posts with these ids, each once, in no particular order. Ids without a post are ignored.
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
     let select = statement(database, SELECT).push(" WHERE id").push_any(ids);
     database.read(select).await
 }
 
-/// Returns how many bytes the titles and contents of these posts have together.
+/// Returns the total size in bytes of the titles and contents of the posts with these ids. Ids without a post are
+/// ignored.
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
@@ -171,7 +176,8 @@ pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, 
     Ok(size.unwrap_or_default())
 }
 
-/// Returns a page of posts. Reads only the contents of the posts that it returns.
+/// Returns a page of the posts that `filter` selects, by ascending id. The database transfers no contents of other
+/// posts.
 pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
         SELECT *, count(*) OVER () AS found,
@@ -198,14 +204,15 @@ pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<Pos
     Ok(PostPage { posts, has_more })
 }
 
-/// Changes a post and increases its `updated_at`. Returns `None` if no post matches.
+/// Replaces the title and content of the selected post, and increases its `updated_at`. Returns the changed post;
+/// `None` if no post matches.
 pub(crate) async fn update(
     database: &Database,
     selector: PostSelector,
     content: PostContent,
     now: i64,
 ) -> Result<Option<Post>, StoreError> {
-    // The value of `updated_at` grows even if the clock goes back.
+    // The expression increases `updated_at` even if the clock goes back.
     let values = " SET title = $3, content = $4, updated_at =
         CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
     let update = statement(database, "UPDATE ")
@@ -220,7 +227,7 @@ pub(crate) async fn update(
     Ok(database.write(update).await?.pop())
 }
 
-/// Deletes a post and returns its author; `None` if no post matches.
+/// Deletes the selected post, and returns the id of its author; `None` if no post matches.
 pub(crate) async fn delete(
     database: &Database,
     selector: PostSelector,
@@ -233,7 +240,7 @@ pub(crate) async fn delete(
     Ok(database.write(delete).await?.pop())
 }
 
-/// Returns the author of a post; `None` if there is no such post.
+/// Returns the id of the author of a post; `None` if the post does not exist.
 pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64>, StoreError> {
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")

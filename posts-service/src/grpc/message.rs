@@ -1,4 +1,4 @@
-//! Maps posts to messages, and errors of the use cases to statuses.
+//! Converts posts to protobuf messages, and errors of the use cases to gRPC statuses.
 
 use crate::{post::PostWithAuthor, posts::PostError};
 use prost_types::Timestamp;

@@ -1,12 +1,12 @@
 //! Watches the changes of users, and deletes or detaches the posts of deleted users.
 //!
-//! auth-service sends the changes as a stream. It begins after the last revision that was stored, or with a snapshot of
-//! all users, which `snapshot` compares with the authors of posts.
+//! auth-service sends the changes as a stream. The stream begins after the last revision that was stored, or with a
+//! snapshot of all users, which `snapshot` compares with the authors of posts.
 //!
 //! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`:
 //!
-//! - auth-service has another history than the one that was followed so far. An empty or wrong database may be
-//!   connected for a moment.
+//! - auth-service has another history of users than the one that was followed so far. It may be connected to an empty
+//!   or wrong database for a moment.
 //! - A snapshot lacks many of the authors.
 
 mod snapshot;
@@ -30,12 +30,12 @@ use snapshot::{Differences, Refusal, SnapshotReview};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// The shortest interval at which changes other than deletions store the position.
+/// The minimum interval between two changes that store the position, unless they are deletions.
 ///
-/// Deletions, progress and the end of a snapshot always store it. After a restart, auth-service sends the changes after
-/// the stored position again.
+/// Deletions, progress messages and the end of a snapshot always store the position. After a restart, auth-service
+/// sends the changes after the stored position again.
 const MIN_STORE_INTERVAL: Duration = Duration::from_mins(1);
-/// How long posts-service waits before it asks for another snapshot of a history that it has refused.
+/// The time for which posts-service does not request another snapshot after it has refused one.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The watcher of user changes, which deletes or detaches the posts of deleted users. Several processes may watch at
@@ -43,23 +43,24 @@ const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 pub(crate) struct DeletedAuthors {
     store: Arc<Database>,
     policy: PostsOfDeletedUsers,
-    /// The API key, which is read for each connection, so that its file may be replaced.
+    /// The API key with which auth-service is called. It is read again for each connection, so that an operator can
+    /// replace its file.
     key: Option<SecretSource>,
-    /// The position that was stored when the connection began.
+    /// The stored position when the connection began.
     ///
     /// Its `newest_post` limits what a snapshot may delete or detach, because the author of a later post may have been
     /// created after the snapshot.
     position: Position,
-    /// The review of the users that have arrived so far; `None` unless a snapshot is being read.
+    /// The review of the users that have arrived so far; `None` if no snapshot is being read.
     snapshot: Option<SnapshotReview>,
-    /// When this process last stored a position; `None` if it has stored none.
+    /// The time at which this process last stored a position; `None` if it has stored none.
     position_stored_at: Option<Instant>,
     refused_history: Option<RefusedHistory>,
-    /// The text of the last warning, which is not logged again; `None` once a position is stored.
+    /// The text of the last warning, so that the same warning is not logged again; `None` after a position was stored.
     last_warning: Option<String>,
 }
 
-/// A history of users that posts-service does not follow for now.
+/// A history of users that posts-service has refused to follow. It is tried again after [`REFUSAL_INTERVAL`].
 struct RefusedHistory {
     refused_at: Instant,
     refusal: Refusal,
@@ -83,7 +84,7 @@ impl DeletedAuthors {
         }
     }
 
-    /// Detaches or deletes the posts, and logs how many there were.
+    /// Detaches or deletes these posts, as the policy says, and logs their number.
     async fn detach_or_delete(&self, posts: OrphanedPosts) -> Result<(), StoreError> {
         let posts = detach_or_delete_posts(&self.store, self.policy, posts).await?;
         if posts > 0 {
@@ -92,7 +93,7 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Handles a user of a snapshot, or the end of the snapshot.
+    /// Adds a user of the snapshot to the review, or handles the end of the snapshot.
     async fn handle_in_snapshot(
         &mut self,
         event: UserEvent,
@@ -108,8 +109,8 @@ impl DeletedAuthors {
         }
     }
 
-    /// Detaches or deletes the posts of all authors whom the snapshot does not show, unless an operator has to accept
-    /// it first.
+    /// Detaches or deletes the posts of all authors whom the snapshot lacks, and stores its position. Fails without
+    /// changing a post if an operator must accept the history first.
     async fn end_snapshot(
         &mut self,
         progress: WatchProgress,
@@ -135,14 +136,15 @@ impl DeletedAuthors {
         self.store_position(NextPosition {
             revision: progress.revision,
             seal: progress.seal,
-            // The revision may be lower than the stored one, if the users were restored from a backup.
+            // The new revision may be lower than the stored one, if the users were restored from a backup.
             replaces_revision: Some(self.position.revision),
             generation: self.position.generation,
         })
         .await
     }
 
-    /// Returns why the history of a snapshot is not followed until an operator accepts it; `None` if it is followed.
+    /// Returns the reason why an operator must accept the history of a snapshot first; `None` if posts-service may
+    /// follow it.
     fn find_refusal(&self, progress: &WatchProgress, differences: &Differences) -> Option<Refusal> {
         let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
         if is_unidentified {
@@ -151,7 +153,8 @@ impl DeletedAuthors {
         differences.too_many_lost()
     }
 
-    /// Stores a position. [`Self::handle_deletion`] stores the position of a deletion, together with the last posts.
+    /// Stores a position, except that of a deletion, which [`Self::handle_deletion`] stores together with the last
+    /// posts. Fails if an operator has given up the followed history.
     async fn store_position(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
         let history = advance(&self.store, next).await?;
@@ -160,7 +163,8 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Notes that a position was stored. Logs it if it is the first one, or the first one after a warning.
+    /// Updates the state after a position was stored. Logs the position if it is the first one, or the first one after
+    /// a warning.
     fn resume_following(&mut self, revision: i64) {
         if self.position_stored_at.is_none() || self.last_warning.is_some() {
             tracing::info!(revision, "follows the changes of users");
@@ -170,8 +174,8 @@ impl DeletedAuthors {
         self.last_warning = None;
     }
 
-    /// Detaches or deletes the posts of a user who was deleted at this revision. Stores the revision together with the
-    /// last of them.
+    /// Detaches or deletes the posts of a deleted user. Stores the revision of the deletion in the same transaction as
+    /// the last of these posts.
     async fn handle_deletion(&mut self, change: UserChange) -> Result<(), WatchError> {
         let written_by = match change.created_at {
             Some(created_at) => WrittenBy::CreatedAtOrUnknown(created_at),
@@ -192,8 +196,8 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. A progress
-    /// follows the last change, and is always stored.
+    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. The revision of
+    /// a skipped change is not lost, because a progress message follows the last change and is always stored.
     async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
         if let Some(stored_at) = self.position_stored_at
             && stored_at.elapsed() < MIN_STORE_INTERVAL
@@ -204,7 +208,7 @@ impl DeletedAuthors {
         self.store_position(next).await
     }
 
-    /// Returns a position that is stored only if it is ahead of the stored one.
+    /// Makes a position that is stored only if its revision is higher than the stored one.
     fn next_position(&self, revision: i64, seal: Option<String>) -> NextPosition {
         NextPosition {
             revision,
@@ -243,8 +247,8 @@ impl UserWatcher for DeletedAuthors {
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
-        // While the snapshot is incomplete, the review is put back. An error ends the connection, and `connect` decides
-        // about a new review.
+        // `handle_in_snapshot` puts the review back while the snapshot is incomplete. After an error, the review is not
+        // needed, because the connection ends and `connect` begins a new review if necessary.
         if let Some(review) = self.snapshot.take() {
             return self.handle_in_snapshot(event, review).await;
         }
@@ -264,7 +268,7 @@ impl UserWatcher for DeletedAuthors {
             call,
             Some(CallError::Unavailable | CallError::DeadlineExceeded)
         );
-        // The client of auth-service logs its outages, and the store its own.
+        // The client of auth-service and the store log their own outages.
         if is_outage || error.is::<StoreError>() {
             return;
         }

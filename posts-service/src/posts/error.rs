@@ -1,4 +1,4 @@
-//! The errors of the use cases, each with a reason of the contract.
+//! The errors of the use cases, each with one of the reasons that the contract defines.
 
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The error of a use case.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
-    /// The request is refused for a reason of the contract. The text is for callers.
+    /// The request is refused. `text` is the message for the caller.
     #[error("{text}")]
     Refused {
         reason: Reason,
@@ -27,7 +27,7 @@ impl PostError {
     pub(super) const NOT_FOUND: Self = refused(Reason::PostNotFound, "no post has this id");
     /// The post has another author, and the actor is not an admin.
     pub(super) const NOT_OWNER: Self = refused(Reason::RoleInsufficient, "another author's post");
-    /// The memory for responses is full of posts that are not written to their clients yet.
+    /// The memory for responses is used up by posts that are not yet written to their clients.
     pub(crate) const BUSY: Self = refused(Reason::Overloaded, "too many posts are being read");
 
     pub(super) fn invalid(rule: &'static str) -> Self {

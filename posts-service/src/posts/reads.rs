@@ -10,7 +10,7 @@ use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 /// A page of posts.
 pub(crate) struct PostList {
     pub(crate) posts: Vec<PostWithAuthor>,
-    /// The `after` of the next page; `None` on the last page.
+    /// The value of `after` that requests the next page; `None` on the last page.
     pub(crate) next_after: Option<i64>,
 }
 
@@ -22,7 +22,8 @@ impl Posts {
         }
     }
 
-    /// Returns how many bytes the titles and contents of the existing posts among these ids have.
+    /// Returns the total size in bytes of the titles and contents of the posts with these ids. Ids without a post are
+    /// ignored. Fails if there are more ids than a batch may have.
     pub(crate) async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
         if ids.len() > MAX_POST_BATCH {
             return Err(PostError::request("a batch has at most 64 posts"));
@@ -43,10 +44,10 @@ impl Posts {
         self.with_authors(posts).await
     }
 
-    /// Lists the posts after the id `after` by ascending id, 0 for the first page. With `author_id`, lists only the
-    /// posts of this author.
+    /// Returns a page of the posts after the id `after`, by ascending id; 0 requests the first page. If `author_id` is
+    /// given, the page has only the posts of this author.
     ///
-    /// `size` is the `page_size` of the contract.
+    /// `size` is the field `page_size` of the request, in which 0 means the default.
     pub(crate) async fn list(
         &self,
         size: i32,
@@ -73,7 +74,8 @@ impl Posts {
         })
     }
 
-    /// Adds the current username of the author.
+    /// Adds the current username of the author, which auth-service returns, to a post. A post of a deleted author gets
+    /// none.
     pub(super) async fn with_author(&self, post: Post) -> Result<PostWithAuthor, PostError> {
         if post.author_id == DELETED {
             return Ok(PostWithAuthor { author: None, post });
@@ -88,7 +90,7 @@ impl Posts {
         })
     }
 
-    /// Adds the current usernames of all authors with one call.
+    /// Adds the current usernames of the authors to these posts, with one call to auth-service.
     async fn with_authors(&self, posts: Vec<Post>) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.retain(|&id| id != DELETED);

@@ -1,5 +1,5 @@
-//! Creates, updates and deletes posts, for authors and admins. Each change is a line of the audit log, which never
-//! contains a title or content.
+//! Creates, updates and deletes posts on behalf of authors and admins. Each change writes a line to the audit log,
+//! which never contains a title or content.
 
 use super::{PostError, Posts, call_context};
 use crate::{
@@ -73,7 +73,7 @@ impl Posts {
         }
     }
 
-    /// Deletes a post permanently.
+    /// Deletes a post. It cannot be restored.
     pub(crate) async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
         let writer = self.require_writer(actor).await?;
         let selector = writable_by(&writer, id);
@@ -96,14 +96,15 @@ impl Posts {
         }
     }
 
-    /// Returns the user of the token, whose stored role must be author or admin.
+    /// Returns the user of the token `actor`. Fails if auth-service does not accept the token, or if the user's stored
+    /// role is neither author nor admin.
     async fn require_writer(&self, actor: &SecretString) -> Result<User, PostError> {
         let writers = Requirement::Roles(&[Role::AUTHOR, Role::ADMIN]);
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
-    /// Returns why content that breaks `rule` is not stored. A missing post or another author is reported before the
-    /// rule.
+    /// Returns the error for an update whose content breaks `rule`. If the post does not exist or has another author,
+    /// returns that error instead.
     async fn refuse_content(
         &self,
         selector: PostSelector,
@@ -118,11 +119,11 @@ impl Posts {
         })
     }
 
-    /// Returns why a write matched no post. The statement selects by id and author at once, so this tells the two
-    /// reasons apart afterwards.
+    /// Returns the error for a write that matched no post. The statement selects by both id and author, so this
+    /// function reads the author to find out which of them did not match.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
         let author = store::author_of(&self.store, selector.id).await?;
-        // A post of the writer does not count here, because it was created after the statement ran.
+        // A post of the writer is not a match, because it must have been created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
         Ok(if is_other_author {
             PostError::NOT_OWNER
@@ -132,7 +133,7 @@ impl Posts {
     }
 }
 
-/// A change of a post, for the audit log.
+/// A change of a post, with what the audit log says about it.
 struct PostChange {
     event: &'static str,
     writer: User,
@@ -140,7 +141,7 @@ struct PostChange {
     post_id: Option<i64>,
 }
 
-/// The ids of the post that was written, for the audit log.
+/// The ids of a post that was changed, and of its author, for the audit log.
 struct PostIds {
     post_id: i64,
     author_id: i64,
@@ -158,8 +159,9 @@ impl PostIds {
 impl PostChange {
     /// Makes the change and logs it.
     ///
-    /// It runs to its end even if the caller leaves, so that a committed change is also in the audit log. A change
-    /// whose outcome is unknown is logged as such. `written` returns the ids of the post, if the write has found one.
+    /// The change runs to its end even if the caller disconnects, so that every committed change is in the audit log. A
+    /// change whose outcome is unknown is logged as the event `outcome_unknown`. `written` returns the ids of the
+    /// changed post, or `None` if the write matched no post.
     async fn run<T: Send + 'static>(
         self,
         write: impl Future<Output = Result<T, StoreError>> + Send + 'static,

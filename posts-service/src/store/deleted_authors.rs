@@ -1,44 +1,44 @@
-//! The statements that detach or delete the posts of deleted users, and that store how far the history of users was
-//! followed.
+//! The statements that detach or delete the posts of deleted users, and that store how far posts-service has followed
+//! the history of users.
 //!
-//! The stored position keeps a change from counting twice. Otherwise, a user who is deleted and imported again could
-//! lose new posts.
+//! The stored position keeps a deletion from being handled twice. Otherwise, a user who was deleted and imported again
+//! could lose new posts.
 
 use super::{posts, statement};
 use crate::post::{PostAuthor, PostsOfDeletedUsers};
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 
-/// The maximum number of posts that one transaction changes. A hundred of the longest have 20 MB.
+/// The maximum number of posts that one transaction changes. A hundred posts of the maximum length have 20 MB.
 const MAX_BATCH: u32 = 100;
 
 row! {
     /// How far posts-service has followed the history of users.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Position {
-        /// The last revision that was handled; 0 if there is none.
+        /// The last revision that was handled; 0 if none was handled.
         pub(crate) revision: i64,
-        /// The last seal that auth-service has sent.
+        /// The last seal that auth-service has sent; `None` if it has sent none.
         pub(crate) seal: Option<String>,
-        /// True if an operator has accepted the next history, whatever it is.
+        /// True if an operator has accepted whatever history auth-service sends next.
         pub(crate) accepts_any: bool,
-        /// How often an operator has given up the followed history.
+        /// The number of times that an operator has given up the followed history.
         pub(crate) generation: i64,
         /// The id of the newest post; 0 if there are no posts.
         pub(crate) newest_post: i64,
     }
 }
 
-/// Says whether posts-service still follows the history of users that a position belongs to.
+/// The state of the history of users to which a position belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
-    /// It is the history that posts-service follows.
+    /// posts-service follows this history.
     Followed,
-    /// An operator has given this history up meanwhile, so nothing of it is stored any more.
+    /// An operator has given up this history meanwhile, so no more positions in it are stored.
     GivenUp,
 }
 
-/// Selects, among the posts with one author id, those that the deleted user has written. Several users may have had the
-/// same id, one after the other.
+/// Selects the posts that a deleted user has written among all posts with the same author id. Several users may have
+/// had this id, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WrittenBy {
     /// Selects all posts with the id.
@@ -50,29 +50,29 @@ pub(crate) enum WrittenBy {
     CreatedAt(i64),
 }
 
-/// Selects the posts of a deleted user.
+/// Selects the posts of a deleted user, which are deleted or detached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrphanedPosts {
     pub(crate) author_id: i64,
     pub(crate) written_by: WrittenBy,
-    /// The last post that counts. Later posts are left alone.
+    /// The id of the last post that is selected. Later posts stay as they are.
     pub(crate) newest_post: i64,
-    /// The revision of the deletion, which counts only while the stored revision is lower; `None` for a deletion that a
-    /// snapshot shows.
+    /// The revision of the deletion. Posts are selected only while the stored revision is lower. `None` if the user is
+    /// missing from a snapshot, so that no revision of the deletion is known.
     pub(crate) revision: Option<i64>,
-    /// The generation of the followed position. The stored generation is higher once an operator has given up the
-    /// history.
+    /// The generation of the history that is being followed. No posts are selected once an operator has given up this
+    /// history, because the stored generation is higher then.
     pub(crate) generation: i64,
 }
 
 /// Selects a range of the authors of posts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AuthorRange {
-    /// The author ids in the range are greater than this one.
+    /// The id after which the range begins.
     pub(crate) after: i64,
     /// The last author id in the range.
     pub(crate) last: i64,
-    /// The last post that counts. Authors who have written only later posts are left out.
+    /// The id of the last post that is searched. Authors who have written only later posts are left out.
     pub(crate) newest_post: i64,
 }
 
@@ -82,14 +82,14 @@ pub(crate) struct NextPosition {
     pub(crate) revision: i64,
     /// The seal of the revision; `None` keeps the stored seal.
     pub(crate) seal: Option<String>,
-    /// The stored revision that a snapshot may replace, even by a lower one; `None` for a position that must be ahead
-    /// of the stored one.
+    /// The stored revision that a snapshot may replace even with a lower one; `None` for a position that is stored only
+    /// if its revision is higher than the stored one.
     pub(crate) replaces_revision: Option<i64>,
-    /// The generation of the followed position.
+    /// The generation of the history that is being followed.
     pub(crate) generation: i64,
 }
 
-/// Returns the name of the table with the position, which has one row.
+/// Returns the name of the table that stores the position in its only row.
 fn cursor(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.user_cursor"
@@ -121,8 +121,8 @@ pub(crate) async fn author_ids(
     database.read(select).await
 }
 
-/// Returns the authors in this range whose time of creation is known, by ascending id. If several users had an id, the
-/// id comes once for each.
+/// Returns the authors in this range whose time of creation is known, by ascending id. If several users had the same
+/// id, returns it once for each of them.
 pub(crate) async fn authors_with_creation_time(
     database: &Database,
     range: AuthorRange,
@@ -139,7 +139,7 @@ pub(crate) async fn authors_with_creation_time(
     database.read(select).await
 }
 
-/// Detaches or deletes the posts of a deleted user in batches. Returns the number of posts.
+/// Detaches or deletes the posts of a deleted user in batches, as `policy` says. Returns the number of these posts.
 pub(crate) async fn detach_or_delete_posts(
     database: &Database,
     policy: PostsOfDeletedUsers,
@@ -148,8 +148,8 @@ pub(crate) async fn detach_or_delete_posts(
     write_in_batches(database, || detach_or_delete_batch(database, policy, posts)).await
 }
 
-/// Gives the posts of the author `from`, up to `newest_post`, to the author `to`, who has the same id but another time
-/// of creation.
+/// Reassigns the posts of the author `from`, up to the id `newest_post`, to the author `to`, who has the same id but
+/// another time of creation. Returns the number of these posts.
 pub(crate) async fn reassign_posts(
     database: &Database,
     from: PostAuthor,
@@ -173,7 +173,7 @@ pub(crate) async fn reassign_posts(
     write_in_batches(database, reassign).await
 }
 
-/// Repeats a statement until it changes less than a full batch. Returns the number of changed posts.
+/// Repeats a statement until it changes fewer posts than a full batch. Returns the number of changed posts.
 async fn write_in_batches(
     database: &Database,
     statement: impl Fn() -> Statement,
@@ -188,7 +188,8 @@ async fn write_in_batches(
     }
 }
 
-/// Stores a position of a followed history, unless the stored revision is already as high.
+/// Stores a position if its history is still followed and its revision is higher than the stored one, or replaces it as
+/// [`NextPosition::replaces_revision`] says. Returns whether the history is still followed.
 pub(crate) async fn advance(
     database: &Database,
     next: NextPosition,
@@ -196,8 +197,8 @@ pub(crate) async fn advance(
     store_position(database, next, FollowUp::none()).await
 }
 
-/// Stores a position as [`advance`] does. If it is stored, also detaches or deletes the last posts of a user, in the
-/// same transaction.
+/// Stores a position as [`advance`] does. If the position is stored, the same transaction also detaches or deletes a
+/// last batch of posts of a user.
 pub(crate) async fn advance_with_last_posts(
     database: &Database,
     next: NextPosition,
@@ -243,7 +244,7 @@ async fn store_position(
     }
 }
 
-/// Gives up the history that was followed, so that the next one counts, whatever it is.
+/// Gives up the followed history of users, so that posts-service follows whatever history auth-service sends next.
 pub(crate) async fn accept_next_history(database: &Database) -> Result<(), StoreError> {
     let update = database
         .statement("UPDATE ")
@@ -252,7 +253,7 @@ pub(crate) async fn accept_next_history(database: &Database) -> Result<(), Store
     database.execute(update).await.map(drop)
 }
 
-/// Returns the statement that detaches or deletes the first posts of a deleted user.
+/// Returns the statement that detaches or deletes the next batch of posts of a deleted user.
 fn detach_or_delete_batch(
     database: &Database,
     policy: PostsOfDeletedUsers,

@@ -1,4 +1,4 @@
-//! Compares the users of a snapshot with the authors of posts, without changing anything.
+//! Compares the users of a snapshot with the authors of posts. It only reports the differences, and changes nothing.
 
 use crate::{
     post::PostAuthor,
@@ -15,19 +15,20 @@ use std::{
     mem,
 };
 
-/// The number of users of a snapshot after which authors are searched.
+/// The number of users on a page of the snapshot. After each page, the authors in its range of ids are compared with
+/// it.
 pub(super) const PAGE_SIZE: usize = 1000;
-/// A snapshot that lacks more than one in this many authors is refused until an operator accepts it.
+/// If a snapshot lacks more than one in this many authors, it is refused until an operator accepts it.
 const ONE_LOST_IN: usize = 10;
 
-/// Reviews a snapshot while its users arrive.
+/// Compares the users of a snapshot with the authors while the users arrive, and collects the differences.
 #[derive(Debug, Default)]
 pub(super) struct SnapshotReview {
     /// The id of the last user on earlier pages.
     after: i64,
     /// The users on this page by id, each with the time of creation in Unix seconds.
     ///
-    /// The time is 0 if it was not kept, and `None` if auth-service does not send it.
+    /// The time is 0 if auth-service does not know it, and `None` if auth-service does not send it.
     page: BTreeMap<i64, Option<i64>>,
     differences: Differences,
 }
@@ -35,7 +36,7 @@ pub(super) struct SnapshotReview {
 /// The differences between the users of a snapshot and the authors of posts.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
-    /// The posts of authors who do not exist any more.
+    /// The posts of authors who no longer exist.
     pub(super) orphaned_posts: Vec<OrphanedPosts>,
     /// Authors who were imported into an accepted history, and therefore have another time of creation there.
     pub(super) moved: Vec<MovedAuthor>,
@@ -45,14 +46,14 @@ pub(super) struct Differences {
     author_count: usize,
 }
 
-/// An author as the posts have them, and as auth-service has them.
+/// An author whose time of creation differs between the posts and auth-service.
 #[derive(Debug)]
 pub(super) struct MovedAuthor {
     pub(super) author: PostAuthor,
     pub(super) user: PostAuthor,
 }
 
-/// The reason why posts-service changes nothing until an operator confirms that the history of users is right.
+/// The reason why posts-service changes no posts until an operator accepts the history of users.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("auth-service has no user for {lost} of the {authors} authors")]
@@ -62,7 +63,7 @@ pub(super) enum Refusal {
 }
 
 impl Differences {
-    /// Returns a refusal if so many authors are lost that the snapshot may be of a wrong database.
+    /// Returns a refusal if the snapshot lacks so many authors that it may come from a wrong database.
     pub(super) fn too_many_lost(&self) -> Option<Refusal> {
         if self.lost_author_count * ONE_LOST_IN <= self.author_count {
             return None;
@@ -75,8 +76,8 @@ impl Differences {
 }
 
 impl SnapshotReview {
-    /// Adds the next user. A user out of order is an error, because authors who are missing from a snapshot lose their
-    /// posts.
+    /// Adds the next user, and compares the page with the authors when it is full. Fails if the ids are not in
+    /// ascending order, because an author could then seem to be missing and lose the posts.
     pub(super) async fn add(
         &mut self,
         store: &Database,
@@ -94,7 +95,7 @@ impl SnapshotReview {
         Ok(())
     }
 
-    /// Returns the differences of the whole snapshot. A snapshot without users is an error.
+    /// Compares the last page, and returns the differences of the whole snapshot. Fails if the snapshot has no users.
     pub(super) async fn end(
         mut self,
         store: &Database,
@@ -107,7 +108,8 @@ impl SnapshotReview {
         Ok(self.differences)
     }
 
-    /// Compares the authors up to the id `last` with the users on this page.
+    /// Compares the authors after the previous page and up to the id `last` with the users on this page. Adds the
+    /// differences, and begins a new page.
     async fn compare(
         &mut self,
         store: &Database,
@@ -154,7 +156,7 @@ impl SnapshotReview {
                 };
                 self.differences.moved.push(MovedAuthor { author, user });
             } else {
-                // Another user, who was deleted, had the id when the posts were written.
+                // When these posts were written, the id belonged to another user, who was deleted since.
                 lost_ids.insert(author.id);
                 let posts = posts_of(author.id, WrittenBy::CreatedAt(created_at));
                 self.differences.orphaned_posts.push(posts);
