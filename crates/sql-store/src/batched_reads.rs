@@ -13,17 +13,17 @@ use rolegate_telemetry::metrics::observe_size;
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 const LIMITS: Limits = Limits {
-    // This is enough for every caller of a busy replica. The database reads that many rows by key in less than
-    // a millisecond.
+    // 512 keys are enough for all callers of a busy replica, and the database reads 512 rows by key in less
+    // than a millisecond.
     max_batch_size: 512,
-    // One batch at a time makes the largest batches, which cost the database least for each row.
+    // With one batch at a time, batches are as large as possible, which costs the database the least per row.
     max_in_flight: 1,
     stall_timeout: Duration::from_millis(20),
     max_in_flight_stalled: 4,
 };
 
-/// The maximum number of statements that run at the same time for the parts of a batch that failed because of
-/// its data. The limit leaves connections to other statements if a table is full of unreadable rows.
+/// The maximum number of statements that run at the same time while a batch that failed because of its data is
+/// read in parts. The limit leaves connections to other statements if a table is full of unreadable rows.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
 /// The labels of the metric of batch sizes.
@@ -35,13 +35,14 @@ pub struct BatchLabels {
     pub key: &'static str,
 }
 
-/// Reads rows `R` of a store `S` by unique keys `K`.
+/// Reads rows `R` of a store `S` by unique keys `K`, so that concurrent reads share one statement.
 pub struct BatchedReads<S: ?Sized, K, R> {
     batcher: Batcher<K, Result<Timed<Option<R>>, StoreError>>,
     reader: Arc<Reader<S, K, R>>,
 }
 
-/// Reads the rows that exist for these keys, and returns them in any order. It gets each key once.
+/// A function that reads the rows of these keys, and returns them in any order. Keys without a row are left
+/// out. The keys that it gets are distinct.
 pub type ReadByKeys<S, K, R> =
     for<'a> fn(&'a S, &'a [K]) -> BoxFuture<'a, Result<Timed<Vec<R>>, StoreError>>;
 
@@ -57,7 +58,8 @@ struct Part<'k, K, R> {
     outcome: Result<Timed<Vec<R>>, StoreError>,
 }
 
-/// The rows by key, and their time. A key that cannot be read has an error. A key without a row is missing.
+/// The rows by key, and the time of the read. A key that cannot be read maps to its error. A key without a row
+/// is absent.
 pub type RowsByKey<K, R> = Timed<HashMap<K, Result<R, StoreError>>>;
 
 impl<S, K, R> BatchedReads<S, K, R>
@@ -94,7 +96,8 @@ where
         Self { batcher, reader }
     }
 
-    /// Reads the row of this key; `None` if there is none.
+    /// Reads the row of this key with a statement that concurrent reads share. Returns `None` if there is no
+    /// row.
     pub async fn get(&self, key: K) -> Result<Timed<Option<R>>, StoreError> {
         self.batcher.submit(key).await?
     }
@@ -117,7 +120,8 @@ fn remove_duplicates<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
     keys
 }
 
-/// Finds the row of one key among the rows of its batch.
+/// Returns a copy of the row of one key from the rows of its batch. If the whole batch failed, or this key
+/// cannot be read, returns the error.
 fn find_row<K: Eq + Hash, R: Clone>(
     rows: Result<&RowsByKey<K, R>, &StoreError>,
     key: &K,
@@ -151,7 +155,8 @@ where
     /// The keys are read in halves, and those again in halves, until the keys that cause the failure are alone.
     /// Any other error of a part is the error of all its keys.
     async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
-        // The parts are read at different times. The earliest is correct for the rows of all parts.
+        // The parts are read at different times. The result gets the earliest time, because every row was read
+        // then or later.
         let mut rows = Timed {
             at: u64::MAX,
             value: HashMap::with_capacity(keys.len()),

@@ -62,12 +62,13 @@ impl Database {
         }
     }
 
-    /// Begins a statement for this database with this SQL.
+    /// Creates a statement with this SQL in the dialect of this database. Its values are bound afterwards.
     pub fn statement(&self, sql: &'static str) -> Statement {
         Statement::new(sql, self.dialect())
     }
 
-    /// Returns the rows of a `SELECT`. On PostgreSQL only a primary answers.
+    /// Runs a `SELECT` and returns its rows. On PostgreSQL, rows are returned only if the server is the
+    /// primary.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
@@ -98,7 +99,7 @@ impl Database {
         })
     }
 
-    /// Returns the rows of a `SELECT` whose result is only a hint, such as whether to look again.
+    /// Runs a `SELECT` whose result is only a hint, such as whether to look again, and returns its rows.
     ///
     /// This read asks no standby even if reads need a quorum, so its rows may be those of a primary that was
     /// superseded a moment ago.
@@ -116,8 +117,8 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
     if reads == ReadConsistency::Primary {
         return fetch_with(pool, statement, reads).await;
     }
-    // A read with a quorum writes to the WAL, and its commit waits for the standby, possibly without end. So it
-    // runs like a write.
+    // A read with a quorum writes to the WAL, and its commit waits for the standby, possibly forever. So it
+    // takes the same path as a write, which limits how many such commits wait.
     let read = pool.write(move |connection, commit| {
         Box::pin(async move {
             commit.mark_sent()?;

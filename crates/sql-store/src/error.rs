@@ -18,8 +18,8 @@ pub enum StoreError {
     /// The database cannot write now, so this write was not done.
     #[error("the database cannot write: {0}")]
     ReadOnly(Arc<str>),
-    /// The commit was sent and not answered: [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) has passed, or the
-    /// connection or the disk failed. The write may have been done, or may still be done later.
+    /// The commit was sent, but no answer has come: [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) has passed,
+    /// or the connection or the disk failed. The write may have been done, or may still be done later.
     #[error("{problem}; the outcome is unknown")]
     OutcomeUnknown {
         /// The reason why there is no answer.
@@ -36,8 +36,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Makes the error of a statement that always finds a row and has found none. Either there is a bug, or the
-    /// row was deleted by hand.
+    /// Returns the error for a statement that should always find a row, but found none. Either there is a bug,
+    /// or the row was deleted by hand.
     pub fn row_not_found() -> Self {
         Self::Failed(Arc::new(Error::RowNotFound))
     }
@@ -78,7 +78,7 @@ impl StoreError {
         }
     }
 
-    /// Returns the reason that the gRPC contract has for this error.
+    /// Returns the reason by which clients of the gRPC contract recognize this error.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Unavailable(_) | Self::TimedOut => Reason::StoreUnavailable,
@@ -126,17 +126,19 @@ impl From<SubmitError> for StoreError {
     }
 }
 
-/// The reason why a database was not opened. It does not contain the name of the setting, which is added later.
+/// The reason why a database was not opened. It does not contain the name of the setting, which the caller
+/// adds.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenFailure {
-    /// The setting is wrong. The text follows the name of the setting.
+    /// The setting is wrong. The message is printed after the name of the setting.
     #[error("{0}")]
     Setting(String),
-    /// The schema is damaged, or is not one of this service, so migrations cannot fix it. The text follows the
-    /// name of the database.
+    /// The schema is damaged, or belongs to another program, so migrations cannot fix it. The message is
+    /// printed after the name of the database.
     #[error("{0}")]
     Unrecognized(String),
-    /// The setting `DATABASE_READS` does not fit the server. The text follows the name of the setting.
+    /// The setting `DATABASE_READS` does not fit the server. The message is printed after the name of the
+    /// setting.
     #[error("{0}")]
     Reads(&'static str),
     #[error(transparent)]

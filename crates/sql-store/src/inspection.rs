@@ -21,9 +21,10 @@ pub struct Inspection<F = ()> {
     /// The time of the database's clock in Unix seconds. `None` for an SQLite file that has no clock, or whose
     /// clock was not started since the boot of the system.
     pub clock: Option<f64>,
-    /// Says whether the database accepts writes. A standby and a read-only file do not.
+    /// True if the database accepts writes; false for a standby or a read-only file.
     pub accepts_writes: bool,
-    /// The facts that the service has read from its tables. Without tables, they have their defaults.
+    /// The facts that the service has read from its tables. If the tables do not exist, the facts have their
+    /// default values.
     pub facts: F,
 }
 
@@ -43,14 +44,14 @@ impl Facts for () {
 #[derive(Debug)]
 pub struct InspectedTables<'i, 'c> {
     connection: &'i mut Connection<'c>,
-    /// Set if every migration of this release is applied. An older schema may lack tables and columns.
+    /// True if every migration of this release is applied. An older schema may lack tables and columns.
     pub is_up_to_date: bool,
     /// The time of the database in Unix seconds; `None` for an SQLite file without a running clock.
     pub time: Option<i64>,
 }
 
 impl InspectedTables<'_, '_> {
-    /// Begins a statement with this SQL, which both engines must understand.
+    /// Creates a statement with this SQL, which both engines must understand. Its values are bound afterwards.
     pub fn statement(&self, sql: &'static str) -> Statement {
         self.connection.statement(sql)
     }
@@ -64,7 +65,8 @@ impl InspectedTables<'_, '_> {
 impl DatabaseUrl {
     /// Inspects the database within [`STATEMENT_TIMEOUT`], and reads the facts if its tables exist.
     ///
-    /// It does not create an SQLite file. As in [`DatabaseUrl::open`], a schema of another program is an error.
+    /// The inspection does not create an SQLite file. As in [`DatabaseUrl::open`], a schema of another program
+    /// is an error.
     #[must_use]
     pub fn inspect<'a, F: Facts + 'a>(
         &'a self,
@@ -139,7 +141,8 @@ impl DatabaseUrl {
     }
 }
 
-/// Reads the time of the database in Unix seconds, to less than a millisecond.
+/// Reads the clock of the database in Unix seconds, with fractions. Returns `None` for an SQLite file without a
+/// running clock.
 async fn read_clock(connection: &mut Connection<'_>) -> sqlx::Result<Option<f64>> {
     match connection {
         Connection::Postgres(connection) => {

@@ -4,11 +4,12 @@ use crate::{DatabaseUrl, Inspection, Schema};
 use rolegate_program::{doctor::Doctor, failure::Failure};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The difference between two clocks that `doctor` tolerates. It is far more than time synchronization leaves,
-/// and far less than the lifetime of an access token.
+/// The maximum difference between two clocks that `doctor` accepts. It is far more than synchronized clocks
+/// differ by, and far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
-/// Reports on a database that was inspected and not migrated, and on its clock.
+/// Adds the state of an inspected database and of its clock to the report of `doctor`. The database was not
+/// migrated before. Returns the inspection; `None` if it failed.
 #[expect(
     clippy::disallowed_methods,
     reason = "compared with the clock of the database"
@@ -62,7 +63,8 @@ fn check_schema<F>(inspection: &Inspection<F>) -> Result<String, &'static str> {
     })
 }
 
-/// Compares the clock of this machine with the clock of the database.
+/// Compares the clock of this machine with the clock of the database, both in Unix seconds. The error says how
+/// far apart they are.
 fn check_clock(now: f64, database: f64) -> Result<&'static str, String> {
     let skew = now - database;
     if skew.abs() <= MAX_CLOCK_SKEW_SECONDS {

@@ -23,7 +23,7 @@
 //! - `write.rs` follows a write whose commit is not answered, and remembers whether the store can write.
 //! - [`LongTransaction`] is for commands that move many rows.
 //!
-//! [`Store`] and [`register_metrics`] are what the host of a service uses. `uptime.rs` has the time since the
+//! The program that hosts a service uses [`Store`] and [`register_metrics`]. `uptime.rs` has the time since the
 //! boot, on which the clock of an SQLite file is based.
 
 #![cfg_attr(

@@ -1,7 +1,7 @@
 //! Transactions for commands that move many rows, which may take longer than a request may.
 //!
-//! Only an operator waits for such a transaction. It is not a write of the service, so it neither counts for
-//! the health of the store nor needs one of the pool's permits to write.
+//! Only an operator waits for such a transaction. It is not a write of the service, so it does not affect the
+//! health of the store and needs none of the pool's permits to write.
 
 use crate::{
     Database, Engine, Statement, StoreError,
@@ -25,7 +25,7 @@ const UNANSWERED: &str = "the database did not answer the commit";
 /// Begins a transaction whose reads all see the same state.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
-/// Replaces the time limits of the session, which are made for requests, in this transaction only.
+/// Replaces the time limits of the session, which are meant for requests, for the duration of this transaction.
 const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -81,7 +81,7 @@ impl LongTransaction {
         matches!(self.connection, OpenConnection::Postgres(_))
     }
 
-    /// Begins a statement for this database with this SQL.
+    /// Creates a statement with this SQL in the dialect of this database. Its values are bound afterwards.
     pub fn statement(&self, sql: &'static str) -> Statement {
         let dialect = match self.connection {
             OpenConnection::Postgres(_) => Dialect::Postgres,
@@ -124,12 +124,12 @@ impl LongTransaction {
         self.execute(advance).await.map(drop)
     }
 
-    /// Skips at least `count` ids of a table. After a restore, this keeps ids from being used again that the
-    /// lost state of the database had given out.
+    /// Skips at least `count` ids of a table. After a restore, this ensures that no id is assigned again that
+    /// the lost state of the database had assigned.
     ///
-    /// The next id is greater by more than `count` than the last id of this database, and than `at_least`. The
-    /// exact number depends on the time, so that two restores of one backup skip different numbers. On
-    /// PostgreSQL the ids stay skipped even if the transaction is rolled back.
+    /// The next id exceeds both the last id of the table and `at_least` by more than `count`. The exact number
+    /// depends on the time, so that two restores of one backup skip different numbers. On PostgreSQL, the ids
+    /// stay skipped even if the transaction is rolled back.
     pub async fn skip_ids(
         &mut self,
         table: &'static str,
@@ -159,7 +159,7 @@ impl LongTransaction {
         self.execute(add).await.map(drop)
     }
 
-    /// Commits the transaction. Without an answer, the outcome is unknown.
+    /// Commits the transaction. If the database does not answer, returns [`StoreError::OutcomeUnknown`].
     pub async fn commit(self) -> Result<(), StoreError> {
         let committed = match self.connection {
             OpenConnection::Postgres(mut connection) => {
@@ -214,7 +214,7 @@ async fn begin_in_sqlite(pools: &Pools, purpose: Purpose) -> sqlx::Result<OpenCo
     })
 }
 
-/// Runs a statement of `system` within [`LONG_STATEMENT_TIMEOUT`].
+/// Runs a statement in a span that names the database `system`, with the time limit [`LONG_STATEMENT_TIMEOUT`].
 async fn run_long<T>(
     system: &'static str,
     statement: impl Future<Output = sqlx::Result<T>>,

@@ -117,18 +117,18 @@ impl DatabaseUrl {
     }
 }
 
-/// Checks that the file can be written and that its folder can hold another file. The error says why not, which
-/// SQLite does not.
+/// Checks that the file can be opened to write, and that a file can be created in its folder. Unlike an error
+/// of SQLite, the returned error says why the file cannot be opened.
 fn try_file(file: &Path) -> io::Result<()> {
     File::options().read(true).write(true).open(file)?;
     tempfile_in(sqlite::folder(file)).map(drop)
 }
 
-/// Returns whether a later try may succeed.
+/// Returns whether a later attempt to open the database may succeed.
 ///
-/// No later try succeeds if the server does not offer the TLS of the URL, or if the URL leads to a pooler. With
-/// an SQLite file, a later try may succeed only if another process holds a lock on the file, or if the disk
-/// does not answer.
+/// No later attempt succeeds if the server does not offer the TLS that the URL requires, or if the URL leads to
+/// a pooler. With an SQLite file, a later attempt may succeed only if another process holds a lock on the file,
+/// or if the disk does not answer.
 fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {
@@ -142,7 +142,8 @@ fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     }
 }
 
-/// Says what is wrong with the setting; `None` if the machine, the network or the server failed.
+/// Describes what is wrong with the setting. Returns `None` if the setting is not the cause, but the machine,
+/// the network or the server.
 fn find_setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
     match target {
         DatabaseTarget::Postgres(_) if let Some(problem) = pooler_problem(error) => {

@@ -1,7 +1,7 @@
-//! Decides what a PostgreSQL server must prove before its rows count.
+//! Defines what a PostgreSQL server must prove before its rows are accepted.
 
-/// Says which server may answer a read, by the setting `DATABASE_READS`. An SQLite file has no standby, so it
-/// only knows [`ReadConsistency::Primary`].
+/// The servers that may answer a read, by the setting `DATABASE_READS`. An SQLite file has no standby, so it
+/// supports only [`ReadConsistency::Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadConsistency {
     /// Any server that believes it is the primary may answer. A server that was cut off or frozen may believe
@@ -14,8 +14,8 @@ pub enum ReadConsistency {
 }
 
 impl ReadConsistency {
-    /// Returns an expression that is NULL if rows of the same execution count, and otherwise names the
-    /// obstacle.
+    /// Returns an SQL expression for a column beside the rows of a read. It is NULL if the rows may be used,
+    /// and otherwise names the obstacle.
     ///
     /// With a quorum the expression writes to the WAL, so that the implicit commit waits for the standby.
     /// `remote_write` is sufficient, because nothing has to be durable on the standby.

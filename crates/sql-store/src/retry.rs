@@ -1,9 +1,9 @@
-//! Delays between tries, and deadlines of the parts of a try.
+//! Delays between attempts, and time limits for the parts of an attempt.
 
 use sqlx::Error;
 use std::{io, time::Duration};
 
-/// The delays between tries. Each delay is twice as long as the one before, up to a maximum.
+/// The delays between attempts. Each delay is twice as long as the one before, up to a maximum.
 #[derive(Debug)]
 pub struct Backoff {
     next: Duration,
@@ -22,14 +22,14 @@ impl Backoff {
         Self { next: min, max }
     }
 
-    /// Waits before the next try.
+    /// Waits for the current delay, and doubles the delay before the next attempt.
     pub async fn wait(&mut self) {
         tokio::time::sleep(self.next).await;
         self.next = (self.next * 2).min(self.max);
     }
 }
 
-/// Runs a part of a try within `limit`. The error of a timeout begins with `error_prefix`.
+/// Runs a part of an attempt within `limit`. After a timeout, returns an error that begins with `error_prefix`.
 pub(crate) async fn within<T, E: From<Error>>(
     error_prefix: &str,
     limit: Duration,

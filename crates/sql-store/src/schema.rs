@@ -16,7 +16,7 @@ use sqlx::migrate::Migrator;
 pub enum Schema {
     /// The database has no tables yet.
     Missing {
-        /// Set if this database user may create them.
+        /// True if this database user may create the tables.
         can_create: bool,
     },
     /// The schema is what the migrations of this release create.
@@ -40,7 +40,8 @@ impl Schema {
         matches!(self, Self::Current | Self::Newer)
     }
 
-    /// Reads the schema and compares it. An unrecognized schema is an error.
+    /// Reads the schema of a database and compares it with `tables`. A schema that is damaged or belongs to
+    /// another program is an error.
     pub(crate) async fn read(
         connection: &mut Connection<'_>,
         tables: &Tables,
@@ -55,7 +56,7 @@ impl Schema {
     }
 }
 
-/// Finds out how far a database is migrated. `ours` has the migrations of this release.
+/// Compares the migrations that are applied in a database with `ours`, the migrations of this release.
 fn compare(
     tables: &Tables,
     ours: &Migrator,
@@ -82,7 +83,8 @@ fn compare(
     })
 }
 
-/// Returns the reason why this is not a database of the service, or why it is damaged; `None` if it is neither.
+/// Returns the reason why this is not a database of the service, or why it is damaged; `None` if there is no
+/// problem.
 fn find_problem(tables: &Tables, ours: &Migrator, existing: &ExistingTables) -> Option<String> {
     let marker_table = tables.marker_table;
     let applied = &existing.applied;

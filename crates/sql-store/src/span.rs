@@ -1,4 +1,4 @@
-//! Gives statements in progress their timeout and their span.
+//! Runs statements with a timeout and a span.
 
 use crate::StoreError;
 use rolegate_telemetry::traces;
@@ -12,8 +12,8 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The execution of one or more statements on a connection.
 pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
-/// Runs a statement until `deadline`, and classifies its errors. If the request is traced, the statement gets a
-/// span. `system` is the name of the engine in spans.
+/// Runs a statement until `deadline`, and converts its error to a [`StoreError`]. If the request is traced, the
+/// statement gets a span. `system` is the name of the engine in spans.
 pub(crate) async fn run_traced<T>(
     system: &'static str,
     deadline: Instant,

@@ -18,11 +18,10 @@ pub(crate) const CANTOPEN: i32 = 14;
 pub(crate) const AUTH: i32 = 23;
 pub(crate) const NOTADB: i32 = 26;
 
-/// Says what is wrong with a pooler that shares server connections between clients, such as `PgBouncer` in
-/// transaction mode.
+/// The problem of a pooler that shares server connections between clients, such as `PgBouncer` in transaction
+/// mode.
 ///
-/// Such a pooler mixes up what belongs to one session: prepared statements, timeouts, and the lock of
-/// migrations.
+/// Such a pooler mixes up the state of sessions: prepared statements, timeouts, and the lock of migrations.
 pub(crate) const SHARES_SESSIONS: &str = "is behind a connection pooler in transaction or statement mode, such as \
     PgBouncer, which mixes up prepared statements; connect to the server itself, or set \
     pool_mode = session";
@@ -49,7 +48,7 @@ pub(crate) fn sqlite_code(error: &Error) -> Option<i32> {
     Some(error.code()?.parse::<i32>().ok()? & 0xff)
 }
 
-/// Returns the error of the statement at which a migration failed. Other errors are returned unchanged.
+/// Returns the error of the statement that failed in a migration. Other errors are returned unchanged.
 pub(crate) fn cause(error: &Error) -> &Error {
     let Error::Migrate(failure) = error else {
         return error;
@@ -60,7 +59,7 @@ pub(crate) fn cause(error: &Error) -> &Error {
     }
 }
 
-/// Returns whether the same statement may succeed later.
+/// Returns whether the same statement may succeed if it is repeated later.
 pub(crate) fn is_transient(error: &Error) -> bool {
     // The classes are connection (08), authorization (28), resources (53), operator intervention (57, of which
     // 57014 is the statement timeout), and system error (58). The single codes are a standby (25006), a missing
@@ -89,7 +88,7 @@ pub(crate) fn is_transient(error: &Error) -> bool {
     }
 }
 
-/// Returns whether a deadline has passed: either one of this program, or the time limit that the server has for
+/// Returns whether a time limit was exceeded: either one of this program, or the limit that the server has for
 /// a statement.
 pub(crate) fn is_timeout(error: &Error) -> bool {
     match cause(error) {
@@ -98,8 +97,8 @@ pub(crate) fn is_timeout(error: &Error) -> bool {
     }
 }
 
-/// Returns whether the server has rolled the transaction back because of another one, so that it may run again
-/// at once.
+/// Returns whether the server has rolled the transaction back because of a conflict with another transaction,
+/// so that it may run again at once.
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
     postgres_code(error).is_some_and(is_rollback)
 }
@@ -109,7 +108,8 @@ fn is_rollback(code: &str) -> bool {
     matches!(code, "40001" | "40P01")
 }
 
-/// Says what is wrong if the error comes from a pooler. The text follows the name of the database.
+/// Describes the problem if the error comes from a pooler; otherwise returns `None`. The description is printed
+/// after the name of the database.
 pub(crate) fn pooler_problem(error: &Error) -> Option<&'static str> {
     let message = error.as_database_error()?.message();
     match postgres_code(error)? {

@@ -6,8 +6,8 @@
 //!
 //! One connection writes and the others read: in WAL mode, readers never wait for the writer and see every
 //! earlier commit. Statements that write must be read to their end (`fetch_all`, never `fetch_optional`),
-//! because only then has the commit happened and its failure been seen. With `synchronous=FULL`, an
-//! acknowledged write survives a power failure.
+//! because SQLite commits a statement, and reports a failed commit, only after its last row. With
+//! `synchronous=FULL`, an acknowledged write survives a power failure.
 
 pub(crate) mod clock;
 mod copy;
@@ -42,8 +42,8 @@ use std::{path::Path, sync::Arc};
 /// The maximum number of connections that read. Each has a thread of its own.
 const MAX_READERS: u32 = 4;
 
-/// The size to which the write-ahead log shrinks when it starts anew. While a long read keeps it from starting
-/// anew, the log grows.
+/// The size in bytes to which the write-ahead log shrinks when SQLite restarts it. While a long read prevents a
+/// restart, the log grows.
 const MAX_IDLE_LOG_BYTES: &str = "16777216";
 
 /// Opens the file, creates it if it is missing, and migrates its schema.
@@ -83,7 +83,7 @@ pub(crate) async fn open_in_memory(name: &Path, tables: &Tables) -> Result<Pools
     Ok(pools)
 }
 
-/// Says where SQLite keeps a database.
+/// The place where SQLite keeps a database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Storage {
     File,

@@ -68,7 +68,7 @@ enum Values {
 
 impl Statement {
     pub(crate) fn new(start: &str, dialect: Dialect) -> Self {
-        // This is enough for most statements, which are appended piece by piece.
+        // 512 bytes are enough for most statements, whose text is appended piece by piece.
         let mut sql = String::with_capacity(512);
         sql.push_str(start);
         let values = match dialect {
@@ -82,7 +82,7 @@ impl Statement {
         }
     }
 
-    /// Appends this SQL.
+    /// Appends a piece of SQL to the statement.
     pub fn push(mut self, sql: &'static str) -> Self {
         self.sql.push_str(sql);
         self
@@ -113,7 +113,7 @@ impl Statement {
         self.bind(value)
     }
 
-    /// Appends the condition that the column before it is one of these values.
+    /// Appends the condition that the preceding column has one of these values.
     pub fn push_any<'v, V: Serialize>(mut self, values: &'v [V]) -> Self
     where
         &'v V: Value<'v>,
@@ -137,7 +137,7 @@ impl Statement {
         }
     }
 
-    /// Appends the condition that the column before it contains this text. The text is taken literally, except
+    /// Appends the condition that the preceding column contains this text. The text is taken literally, except
     /// that the case of letters does not matter.
     ///
     /// The pattern lists the cases of each letter, because engines and the locales of clusters differ in how
@@ -154,7 +154,8 @@ impl Statement {
         }
     }
 
-    /// Appends a `FROM` clause with these rows, so that `ON CONFLICT` may follow it.
+    /// Appends a `FROM` clause with these rows. It ends in `WHERE true`, without which SQLite could not parse
+    /// an `ON CONFLICT` that follows.
     ///
     /// The fields of a row become columns. `columns` has the name of each, and its type in PostgreSQL.
     pub fn push_rows<R: Serialize>(
@@ -206,7 +207,8 @@ impl Statement {
         }
     }
 
-    /// Returns the text and the values, for PostgreSQL.
+    /// Returns the text and the values, for PostgreSQL. Fails if a value could not be bound, or if the
+    /// statement is for SQLite.
     pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
         self.encoding
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
@@ -216,7 +218,7 @@ impl Statement {
         }
     }
 
-    /// Runs the statement and returns its only row.
+    /// Runs the statement and returns its only row. Fails if there is none.
     pub(crate) async fn fetch_one<R: TableRow>(
         self,
         connection: &mut Connection<'_>,
@@ -247,7 +249,7 @@ impl Statement {
     }
 
     /// Runs a statement that follows another one in a transaction, and returns its rows. The span keeps
-    /// describing the other statement.
+    /// describing the earlier statement.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             let placeholder = format!("${}", self.next_placeholder());

@@ -23,7 +23,8 @@ pub trait Store: Send + Sync + 'static {
 pub struct StoreStatus {
     /// The connection pools of the store.
     pub pools: Vec<PoolStats>,
-    /// Names the database and says why writes fail. `None` if they succeed, or if no write was tried yet.
+    /// The name of the database and the reason why writes fail; `None` if they succeed, or if no write was
+    /// tried yet.
     pub write_problem: Option<Arc<str>>,
 }
 

@@ -51,7 +51,8 @@ impl Tables {
         self.migrator(|migration| migration.sqlite)
     }
 
-    /// Returns the name of this table in statements for PostgreSQL.
+    /// Returns the name of this table in statements for PostgreSQL, with its schema if the service has one of
+    /// its own.
     pub(crate) fn in_postgres(&self, table: &str) -> String {
         match self.schema {
             Some(schema) => format!("{schema}.{table}"),

@@ -1,7 +1,7 @@
 //! The clocks that the clock of an SQLite file is based on.
 //!
 //! `uptime` is the time since the boot of the system; the constants are the SQL by which statements read it.
-//! [`unix_millis`] is the clock of the machine. [`advance_clock`] is how the test server moves the first one
+//! [`unix_millis`] is the clock of the machine. The test server calls [`advance_clock`] to move `uptime`
 //! forward.
 
 use std::{
@@ -13,9 +13,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Stands in the SQL for the placeholder of [`uptime`], until the statement runs.
+/// A mark in the text of a statement. When the statement runs, a placeholder for [`uptime`] replaces it.
 pub(crate) const UPTIME: &str = "$UPTIME";
-/// An SQL expression for the time in Unix seconds.
+/// An SQL expression for the time of the file's clock in Unix seconds.
 pub(crate) const NOW: &str = "(SELECT (zero + $UPTIME) / 1000 FROM clock)";
 
 /// The milliseconds by which the time namespace of this process (`time_namespaces(7)`) moves the time since the

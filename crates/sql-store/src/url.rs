@@ -45,7 +45,7 @@ pub struct DatabaseSettings {
 }
 
 impl DatabaseSettings {
-    /// Returns the database. It is an error if none is set.
+    /// Returns the database that the settings name. Fails if no database is set, or if a setting is invalid.
     pub fn url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
         DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)?
@@ -61,7 +61,7 @@ pub struct DatabaseUrl {
     pub target: DatabaseTarget,
     pub(crate) reads: ReadConsistency,
     pub(crate) sharing: SchemaSharing,
-    /// Set if the target is not a file but SQLite's name for a database in memory.
+    /// True if the target is not a file but SQLite's name for a database in memory.
     pub(crate) is_in_memory: bool,
 }
 
@@ -106,7 +106,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// Reads the setting in the same way, but fails if neither is set.
+    /// Does the same as [`Self::from_setting`], but fails if neither setting is set.
     pub fn required(
         name: &'static str,
         value: Option<SecretString>,
@@ -116,7 +116,7 @@ impl DatabaseUrl {
             .ok_or_else(|| SettingError::new(name, format!("is required, such as {EXAMPLES}")))
     }
 
-    /// Makes the URL of an SQLite file, for a setting that names the file in another way than by a URL.
+    /// Creates the URL of an SQLite file, for a setting whose value is a path and not a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         // SQLite reads a name that begins with `file:` as a URI, which can ask for a database in memory.
         let is_uri = file.as_os_str().as_encoded_bytes().starts_with(b"file:");
@@ -128,10 +128,10 @@ impl DatabaseUrl {
         Self::new(setting, DatabaseTarget::Sqlite(file))
     }
 
-    /// Makes the URL of an SQLite database in memory, which the connections of this process share and which
-    /// ends with the process.
+    /// Creates the URL of an SQLite database in memory. The connections of this process share it, and it is
+    /// lost when the process ends.
     ///
-    /// No setting can ask for it, because a service would lose everything at each restart. Only
+    /// No setting can request it, because a service would lose everything at each restart. Only
     /// `rolegate-test-server` may call this function: clippy refuses other callers, and the tests
     /// `released_programs` look for the name.
     pub fn in_memory(setting: &'static str) -> Self {
@@ -152,8 +152,8 @@ impl DatabaseUrl {
         Ok(Self { reads, ..self })
     }
 
-    /// Allows tables beside those of other programs, if `SHARE_DATABASE` says so. This is refused for an SQLite
-    /// file, which belongs to one service.
+    /// Allows the service to create its tables beside those of other programs, if `SHARE_DATABASE` is on. This
+    /// is refused for an SQLite file, which belongs to one service.
     pub fn with_sharing(self, share_database: bool) -> Result<Self, SettingError> {
         if !share_database {
             return Ok(self);
@@ -186,7 +186,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Returns whether both are the same SQLite file, by any path. The files need not exist.
+    /// Returns whether both URLs lead to the same SQLite file, even by different paths. The file need not
+    /// exist.
     pub fn is_same_file_as(&self, other: &Self) -> bool {
         match (&self.target, &other.target) {
             (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => same_file(one, other),
@@ -194,7 +195,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Makes an error of the setting. `problem` follows its name.
+    /// Creates an error about the setting of this URL. Its message is the name of the setting, followed by
+    /// `problem`.
     pub fn invalid(&self, problem: impl fmt::Display) -> SettingError {
         SettingError::new(self.setting, problem)
     }
@@ -222,7 +224,7 @@ impl DatabaseTarget {
     }
 }
 
-/// Returns whether SQLite may read more than a path out of a path with this character.
+/// Returns whether SQLite may interpret this character as syntax and not as a part of a path.
 fn may_be_syntax(character: char) -> bool {
     matches!(character, ':' | '?' | '%' | '#') || character.is_control()
 }

@@ -23,7 +23,7 @@ use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
-/// The time that the server's answer may take after it has ended a statement at [`STATEMENT_TIMEOUT`].
+/// The time that the server's answer may take after the server has ended a statement at [`STATEMENT_TIMEOUT`].
 const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
 /// A write that continues in a task after its caller has gone.
@@ -35,7 +35,7 @@ pub(crate) struct WriteTask<S, L> {
     pub(crate) commit: Commit,
     /// The future that runs the statements. It calls [`Commit::mark_sent`] before it commits.
     pub(crate) statements: S,
-    /// A future that ends when an unanswered write can no longer get an answer.
+    /// A future that completes when an unanswered write can no longer get an answer.
     pub(crate) connection_lost: L,
 }
 
@@ -45,7 +45,7 @@ where
     S: Future<Output = sqlx::Result<T>> + Send + 'static,
     L: Future<Output = ()> + Send + 'static,
 {
-    /// Runs the write, and answers the caller by the deadline.
+    /// Runs the write, answers the caller by the deadline, and records in `health` whether the store can write.
     pub(crate) async fn run(self, health: &WriteHealth) -> Result<T, StoreError> {
         let caller = Caller {
             commit: self.commit.clone(),
@@ -66,7 +66,8 @@ where
         }
     }
 
-    /// Waits for the answer. A commit that is overdue makes the store read-only until it is answered.
+    /// Waits for the answer of the database. A commit that is overdue makes the store read-only until it is
+    /// answered or its connection is lost.
     async fn finish(self, health: WriteHealth) -> sqlx::Result<T> {
         let mut statements = pin!(self.statements);
         if let Ok(outcome) = timeout_at(self.deadline, &mut statements).await {
@@ -96,8 +97,8 @@ impl Drop for Caller {
     }
 }
 
-/// Tells the caller of a failed write whether the write may have happened, and records why the store cannot
-/// write.
+/// Turns the error of a failed write into one that says whether the write may have happened, and records in
+/// `health` why the store cannot write.
 fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> StoreError {
     match error {
         StoreError::TimedOut if commit.withdraw().is_some() => StoreError::OutcomeUnknown {
@@ -115,7 +116,7 @@ fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> 
             if !commit.was_sent() {
                 return StoreError::ReadOnly(cause.into());
             }
-            // A commit that reached the disk in part may be found there after a power failure.
+            // A commit that reached the disk in part may take effect after a power failure.
             StoreError::OutcomeUnknown {
                 problem: "the disk failed during the commit",
                 source: Some(error),

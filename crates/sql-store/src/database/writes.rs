@@ -5,11 +5,11 @@
 //! | [`Database::write`] | one statement, whose rows are returned |
 //! | [`Database::execute`] | one statement, whose rows are only counted |
 //! | [`Database::write_with`] | a write, and statements that follow from its rows |
-//! | [`Database::write_locked`] | the same after a lock, which orders concurrent writes |
-//! | [`Database::write_if`] | the same after a lock, if the locked rows pass a check |
+//! | [`Database::write_locked`] | a lock, which orders concurrent writes, and then the same as `write_with` |
+//! | [`Database::write_if`] | a lock, a check of the locked rows, and then the same as `write_with` |
 //!
-//! The functions that return rows are generic over the type of the rows, and only decode them. The rest is in
-//! private functions without that type, so that the compiler builds it only once.
+//! The public functions are generic over the type of the rows, and only decode them. Private functions without
+//! that type do the rest, so that the compiler builds this code only once.
 
 use super::{Database, Engine};
 use crate::{
@@ -21,8 +21,8 @@ use crate::{
 use sqlx::Connection as _;
 use std::{marker::PhantomData, sync::Arc};
 
-/// Makes the statements that follow a write in its transaction, if the write returns rows. They are made again
-/// if the transaction is retried.
+/// Makes the statements that follow a write in its transaction, if the write returns rows. If the transaction
+/// is retried, each attempt makes them again.
 pub struct FollowUp<R> {
     make_statements: Arc<MakeStatements>,
     /// The type of the rows of the write.
@@ -33,7 +33,8 @@ pub struct FollowUp<R> {
 type MakeStatements = dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync;
 
 impl<R: TableRow> FollowUp<R> {
-    /// Makes the statements with `statements`, from the rows of the write. An error rolls back the transaction.
+    /// Creates a follow-up whose statements are those that `statements` returns for the rows of the write. If
+    /// it returns an error, the transaction is rolled back.
     pub fn new(
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
@@ -43,7 +44,7 @@ impl<R: TableRow> FollowUp<R> {
         }
     }
 
-    /// Makes no statements.
+    /// Creates a follow-up without statements.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -92,8 +93,8 @@ impl Database {
         Ok(self.write_statement(statement).await?.decode()?)
     }
 
-    /// Runs a statement that writes, and returns the number of its rows. Rows are counted only if the statement
-    /// has a `RETURNING` clause.
+    /// Runs a statement that writes, and returns how many rows its `RETURNING` clause returned: 0 without such
+    /// a clause, even if rows were changed.
     pub async fn execute(&self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.write_statement(statement).await?.len())
     }
@@ -134,8 +135,8 @@ impl Database {
         .await
     }
 
-    /// Does the same as [`Self::write_with`], but first locks the rows that `lock` selects. The lock only
-    /// orders concurrent writes.
+    /// Does the same as [`Self::write_with`], but first locks the rows that `lock` selects, so that concurrent
+    /// writes of these rows run one after the other. The locked rows themselves are not used.
     pub async fn write_locked<R: TableRow>(
         &self,
         lock: Statement,
@@ -162,8 +163,8 @@ impl Database {
         .await
     }
 
-    /// Does the same as [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked. All
-    /// of it is one transaction.
+    /// Does the same as [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked;
+    /// otherwise, writes nothing and returns the error of `check`. Lock, check and write are one transaction.
     pub async fn write_if<L: TableRow, R: TableRow, E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
@@ -200,7 +201,7 @@ impl Database {
         .await?
     }
 
-    /// Runs statements as one transaction. An error rolls it back.
+    /// Runs statements as one transaction and commits it. An error rolls it back.
     ///
     /// PostgreSQL itself may roll the transaction back because of a conflict with another one. It is then
     /// retried until [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`). Writes of
@@ -209,7 +210,7 @@ impl Database {
         &self,
         statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,
     ) -> Result<T, StoreError> {
-        // The statements are shared, because each attempt is a future that holds them.
+        // Each attempt is a future that needs the closure, so the attempts share it.
         let statements = Arc::new(statements);
         match &self.engine {
             Engine::Postgres(pool) => {

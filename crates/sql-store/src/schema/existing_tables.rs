@@ -32,7 +32,8 @@ const SELECT_IN_SQLITE: &str =
 const SHARED_SCHEMA: &str = "the schema has tables of another program; use a database or a schema of its own, or set \
     SHARE_DATABASE=on to create the tables beside them";
 
-/// Says whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
+/// Determines whether a service may create its tables in a schema of PostgreSQL that has tables of other
+/// programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum SchemaSharing {
     /// The service must not create them, because the URL may lead to the database of another application by
@@ -44,7 +45,7 @@ pub(crate) enum SchemaSharing {
 }
 
 crate::row! {
-    /// Holds what the catalog of a database says about the tables of a service.
+    /// The facts about the tables of a service that the catalog of a database contains.
     struct SchemaRow {
         encoding: String,
         has_history: bool,
@@ -110,15 +111,16 @@ impl ExistingTables {
     }
 }
 
-/// Reads the applied migrations, and combines them with what the catalog says.
+/// Reads the applied migrations, and combines them with the row from the catalog. Fails if the encoding is not
+/// UTF-8.
 async fn read_history(
     connection: &mut Connection<'_>,
     row: SchemaRow,
     conflict: Option<&'static str>,
     history: &str,
 ) -> Result<ExistingTables, OpenFailure> {
-    // Other encodings are refused: a name that the encoding cannot hold would fail a statement that it shares
-    // with other names.
+    // Other encodings are refused, because a name that the encoding cannot represent would make a whole batched
+    // statement fail, including the reads of other names.
     if row.encoding != "UTF8" {
         return Err(OpenFailure::Unrecognized(format!(
             "has the encoding {}; create it with ENCODING 'UTF8'",

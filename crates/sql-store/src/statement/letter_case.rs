@@ -17,7 +17,7 @@ pub(super) fn ignore_case(character: char, dialect: Dialect) -> String {
     }
 }
 
-/// Returns the character in all cases, without cases of several characters, such as SS for ß.
+/// Returns the character in upper and lower case. Forms of several characters, such as SS for ß, are left out.
 fn letter_cases(character: char) -> BTreeSet<char> {
     let upper = single(character.to_uppercase()).unwrap_or(character);
     let lower = single(character.to_lowercase()).unwrap_or(character);
