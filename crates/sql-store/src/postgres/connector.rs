@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::timeout};
 
-/// A connection is closed when it reaches this age, or after this time without use.
+/// The maximum age of a connection, and the maximum time that it may stay unused. The pool then closes it.
 pub(super) const MAX_LIFETIME: Duration = Duration::from_mins(10);
 /// A connection that was used within this time is not pinged before its next use.
 const MAX_UNCHECKED_IDLE: Duration = Duration::from_secs(1);
@@ -29,16 +29,17 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct Connector {
     servers: Vec<PgConnectOptions>,
     pub(super) reads: ReadConsistency,
-    /// The index of the server that was the primary last.
+    /// The index of the server that was most recently found to be the primary.
     last_primary: AtomicUsize,
-    /// Set if that server does not answer commits. The next connection then tries the other servers first.
+    /// True if the last primary does not answer commits. The next new connection then tries the other servers
+    /// first.
     is_suspect: AtomicBool,
     pub(super) timeline: Timeline,
-    /// The last time when a ping failed, a server turned out to be a standby, or another server turned out to
-    /// be the primary.
+    /// The latest time at which a ping failed, a server turned out to be a standby, or another server turned
+    /// out to be the primary.
     ///
-    /// Connections that were idle then are probably useless too. They are discarded without a ping, because
-    /// each ping would take its timeout.
+    /// Connections that were idle at that time are probably useless as well. They are discarded without a ping,
+    /// because each ping could take until its timeout.
     last_failure: Mutex<Option<Instant>>,
     /// Notified when a connection has left the pool.
     pub(super) closed: Notify,
@@ -71,16 +72,16 @@ impl Connector {
         }
     }
 
-    /// Prefers another server for new connections, and discards the idle ones.
+    /// Makes the next new connection try the other servers first, and discards the idle connections.
     pub(super) fn suspect_server(&self) {
         self.is_suspect.store(true, SeqCst);
         self.discard_idle();
     }
 
-    /// Looks for a primary that was promoted after the last one.
+    /// Searches for a primary that was promoted after the last known one.
     ///
-    /// It opens a connection of its own to learn the timeline. If there is no new primary, the connections of
-    /// the pool stay usable.
+    /// The search opens a connection of its own, records the timeline of its server, and closes the connection.
+    /// If the server is a new primary, the pool discards its older connections; otherwise, they stay usable.
     pub(super) async fn search_primary(&self) {
         self.is_suspect.store(true, SeqCst);
         if let Ok(Ok(found)) = timeout(STATEMENT_TIMEOUT, self.connect()).await {

@@ -63,8 +63,8 @@ pub(crate) async fn open(
     migrate(&mut connection, options, migration_timeout).await?;
     // A failure does not matter, because the server ends the session in any case.
     let _ = tokio::time::timeout(STATEMENT_TIMEOUT, connection.close()).await;
-    // The server cancels a statement whose caller has timed out, and ends a transaction that waits for its next
-    // statement.
+    // With these timeouts, the server cancels a statement whose caller has timed out, and ends a transaction
+    // that gets no further statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let pooled = with_timeouts(&servers, timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
     let connector = Connector::new(pooled, options.reads);
@@ -111,15 +111,15 @@ async fn migrate(
     Ok(())
 }
 
-/// Takes the advisory lock of sqlx's migrator before the schema is read. Otherwise this instance could read a
-/// schema that another instance has migrated halfway. The lock ends with the connection.
+/// Takes the advisory lock of sqlx's migrator before the schema is read. Otherwise, this instance could read a
+/// schema that another instance is still migrating. The server releases the lock when the connection closes.
 async fn lock_schema(connection: &mut PgConnection) -> Result<(), Error> {
     let lock = async { connection.lock().await.map_err(Error::from) };
     let limit = LOCK_TIMEOUT + STATEMENT_TIMEOUT;
     within("cannot lock the schema: ", limit, lock).await
 }
 
-/// Returns copies of the servers whose sessions begin with these timeouts.
+/// Returns copies of the connection options. Their sessions start with these timeouts.
 fn with_timeouts<const N: usize>(
     servers: &[PgConnectOptions],
     timeouts: [(&str, Duration); N],

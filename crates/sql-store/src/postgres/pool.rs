@@ -1,8 +1,8 @@
 //! The connection pool of PostgreSQL, used instead of sqlx's own.
 //!
-//! sqlx's pool pings every connection that is returned, without a timeout. This costs one more round trip for
-//! each statement. And a server that vanishes without closing its connections occupies the pool until TCP gives
-//! up, after a quarter of an hour.
+//! sqlx's pool pings every connection that is returned, without a timeout. The ping costs one more round trip
+//! for each statement. And a server that vanishes without closing its connections occupies the pool until TCP
+//! gives up, after a quarter of an hour.
 //!
 //! This pool passes a connection on after a successful statement, and pings an idle one within a timeout before
 //! its next use. It closes a connection whose statement was abandoned, or whose server is a standby.
@@ -31,23 +31,24 @@ const MAX_CONNECTIONS: usize = 10;
 /// Tells the operator what to look for while a commit has no answer.
 const HINT: &str = "if standbys are synchronous, look for a lost one";
 
-/// The connections to one database. Statements get connections in the order in which they ask for them. Clones
-/// share the connections.
+/// The connections to one database. Statements get connections in the order of their requests. Clones share the
+/// connections.
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
-    /// The permits that limit writes to half of the connections. A write keeps its permit until it is answered.
+    /// The permits that limit writes to half of the connections. A write keeps its permit until the server
+    /// answers it.
     write_permits: Arc<Semaphore>,
-    /// The time when a write last looked for a new primary. The lock is held by the write that looks for one or
-    /// that asks the server about its commit.
+    /// The time of the last search for a new primary. A write holds the lock while it searches, or while it
+    /// asks the server about its commit.
     last_search: Arc<Mutex<Option<Instant>>>,
     health: WriteHealth,
 }
 
-/// A connection for one statement, which is closed if it is dropped before [`Pool::release`].
+/// A connection for one statement. If it is dropped before [`Pool::release`], it is closed.
 ///
-/// It must be closed because its state is then unknown: sqlx 0.9 forgets a transaction whose BEGIN was not
-/// awaited, and every later statement would be part of that transaction.
+/// It must be closed, because its state is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited,
+/// and every later statement would be part of that transaction.
 struct PooledConnection {
     /// `None` once the connection is released.
     object: Option<Object<Connector>>,
@@ -115,7 +116,7 @@ impl Pool {
         outcome
     }
 
-    /// Takes a connection to the primary out of the pool, to which it does not return.
+    /// Removes a connection to the primary from the pool for good, and returns it.
     pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
         Ok(Object::take(self.get().await?).connection)
     }
@@ -127,8 +128,8 @@ impl Pool {
         })
     }
 
-    /// Returns a connection whose statement has ended to the pool, unless the connection is too old. In that
-    /// case it is closed, and so are the connections that have been idle for as long.
+    /// Returns a connection to the pool after its statement has ended. A connection that has reached
+    /// [`MAX_LIFETIME`] is closed instead, together with those that have been idle for as long.
     fn release(&self, mut pooled: PooledConnection) {
         if Object::metrics(pooled.object()).age() < MAX_LIFETIME {
             drop(pooled.object.take());
@@ -154,8 +155,8 @@ impl Pool {
         }
     }
 
-    /// Waits for running statements, except for commits that the server does not answer, and closes every
-    /// connection.
+    /// Closes every connection. Running statements may finish within [`STATEMENT_TIMEOUT`]; commits that the
+    /// server does not answer by then are left behind.
     pub async fn close(&self) {
         let idle = self.connections.retain(|_, _| false).removed;
         self.connections.close();

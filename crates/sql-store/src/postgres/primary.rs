@@ -21,7 +21,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The reason why the rows of a server do not count.
+/// The reason why the rows of a server are not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Obstacle {
     /// The server is a standby, so its rows may be outdated.
@@ -43,9 +43,10 @@ pub(super) enum Obstacle {
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     highest: AtomicI64,
-    /// Notified when a higher timeline was seen.
+    /// Notified when a server has reported a higher timeline.
     raised: Notify,
-    /// Set once the log says that a server does not report its timeline.
+    /// Filled once the log has mentioned a server that does not report its timeline, so that it is logged only
+    /// once.
     unknown_logged: OnceLock<()>,
 }
 
@@ -85,7 +86,7 @@ impl Timeline {
         });
     }
 
-    /// Checks that the server of an open connection is still the primary. `timeline` is what the server
+    /// Checks that the server of an open connection is still the primary. `timeline` is the one that the server
     /// reported when the connection was opened.
     pub(super) async fn require_still_primary(
         &self,
@@ -98,7 +99,8 @@ impl Timeline {
         }
     }
 
-    /// Remembers the timeline of a server. Fails if a higher one was seen.
+    /// Records the timeline of a server. If it is the highest so far, wakes the writes that wait for a
+    /// promotion. Fails if a higher one was seen before.
     fn observe(&self, timeline: i64) -> Result<(), Obstacle> {
         let highest = self.highest.fetch_max(timeline, Ordering::SeqCst);
         if timeline < highest {
@@ -110,15 +112,17 @@ impl Timeline {
         Ok(())
     }
 
-    /// Returns whether a higher timeline than this one was seen.
+    /// Returns whether this process has seen a higher timeline than this one.
     pub(super) fn is_superseded(&self, timeline: Option<i64>) -> bool {
         timeline.is_some_and(|timeline| timeline < self.highest.load(Ordering::Relaxed))
     }
 
-    /// Waits until a higher timeline than this one was seen.
+    /// Waits until this process has seen a higher timeline than this one, and returns both as an obstacle.
+    /// Waits forever if `timeline` is `None`.
     pub(super) async fn wait_until_superseded(&self, timeline: Option<i64>) -> Obstacle {
         loop {
-            // This is created before the load, because a notification between the two would otherwise be lost.
+            // This is created before the load, because a notification between the load and its creation would
+            // otherwise be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
             if let Some(timeline) = timeline
@@ -131,7 +135,8 @@ impl Timeline {
     }
 }
 
-/// Returns whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
+/// Returns whether the server cannot report its timeline, because the functions of the WAL are not supported
+/// (0A000, 55000), missing (42883) or forbidden (42501).
 fn tells_no_timeline(error: &Error) -> bool {
     matches!(
         postgres_code(error),
@@ -150,7 +155,8 @@ async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> 
     }
 }
 
-/// Returns the rows of a `SELECT`, with the time. Fails with an [`Obstacle`] if the rows do not count.
+/// Runs a `SELECT` and returns its rows, with the time of the read. Fails with an [`Obstacle`] if the rows are
+/// not accepted.
 pub(crate) async fn fetch_from_primary(
     statement: Statement,
     connection: &mut PgConnection,
@@ -165,8 +171,8 @@ pub(crate) async fn fetch_from_primary(
 /// Adds two columns to a statement: the obstacle if there is one, and the time.
 ///
 /// The result has at least one row: if `select` has none, it is a row whose other columns are NULL. `now()` is
-/// the time before the snapshot, so nothing that was read is older than it. `OFFSET 0` makes the server
-/// evaluate both columns once and not for each row.
+/// earlier than the snapshot, so no row that was read is older than it. `OFFSET 0` makes the server evaluate
+/// both columns once and not for each row.
 fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     format!(
         "SELECT r.*, server.obstacle, server.seconds FROM (
@@ -176,7 +182,8 @@ fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     )
 }
 
-/// Returns the rows of a statement of [`with_obstacle`], unless it names an obstacle.
+/// Takes the rows and the time from the result of a statement that [`with_obstacle`] has built. Fails if the
+/// result names an obstacle.
 fn check_rows(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
     // The columns are read by position, because the columns of the statement itself may have any name.
@@ -204,13 +211,13 @@ impl From<Obstacle> for Error {
     }
 }
 
-/// Returns the reason why the rows of the server did not count; `None` for other errors.
+/// Returns the obstacle if it is the cause of the error; `None` for other errors.
 pub(super) fn find_obstacle(error: &Error) -> Option<Obstacle> {
     let Error::Io(error) = error else { return None };
     error.get_ref()?.downcast_ref().copied()
 }
 
-/// Returns whether the server is a standby, or may have become one.
+/// Returns whether the error says that the server is a standby, or a superseded primary.
 pub(super) fn is_standby(error: &Error) -> bool {
     matches!(
         find_obstacle(error),

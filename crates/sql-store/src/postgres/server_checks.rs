@@ -6,8 +6,9 @@ use crate::{
 };
 use sqlx::{Connection, PgConnection, Row as _};
 
-/// Returns one of two connections to a suitable server. It fails if the two do not keep a server process each,
-/// or if the server lacks what reads with a quorum need.
+/// Checks the server of two connections, closes the second and returns the first. Fails if a pooler does not
+/// give each connection a server process of its own, or if the server lacks the settings that reads with a
+/// quorum need.
 pub(super) async fn require_suitable_server(
     mut connection: PgConnection,
     mut other: PgConnection,
@@ -23,7 +24,7 @@ pub(super) async fn require_suitable_server(
     Ok(connection)
 }
 
-/// Fails if a pooler shares the sessions of the two connections with other clients.
+/// Fails if a pooler shares the server sessions of the two connections with other clients.
 async fn require_own_sessions(
     connection: &mut PgConnection,
     other: &mut PgConnection,
@@ -40,8 +41,8 @@ async fn require_own_sessions(
     Ok(())
 }
 
-/// Reads the id of the server process. The statement is sent as text, because a prepared one would fail behind
-/// a pooler.
+/// Reads the id of the server process with this SQL. The statement is sent as text, because a prepared one
+/// would fail behind a pooler.
 async fn fetch_pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
     sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
 }
@@ -53,7 +54,7 @@ crate::row! {
     }
 }
 
-/// Succeeds if writes of this connection wait for a synchronous standby.
+/// Fails unless writes of this connection wait for a synchronous standby.
 async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
     let sql = "SELECT current_setting('synchronous_standby_names') <> '' AS has_standbys,
         current_setting('synchronous_commit') NOT IN ('off', 'local') AS waits_for_standby";

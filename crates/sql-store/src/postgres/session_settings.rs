@@ -1,4 +1,4 @@
-//! Sets the settings of a session on which the programs rely.
+//! Sets those settings of a session that the programs rely on.
 //!
 //! `ALTER ROLE … SET`, `ALTER DATABASE … SET` and the server's configuration file can each change the defaults
 //! of these settings, perhaps for the sake of another application. `default_transaction_read_only` is
@@ -13,9 +13,10 @@ use sqlx::PgConnection;
 ///
 /// - Transactions lock rows and then read what others have committed meanwhile. This needs `READ COMMITTED`: at
 ///   a higher level such transactions fail with SQLSTATE 40001.
-/// - The programs give each statement a deadline, which leaves room for statements that are known to take long,
-///   and the pool ends connections. So timeouts that were set on the server are turned off.
-/// - `session_replication_role` could switch off foreign keys, which delete the keys of a deleted user.
+/// - The programs limit the time of each statement themselves, with a higher limit for statements that take
+///   long, and the pool closes idle connections. So timeouts that were set on the server are turned off.
+/// - `session_replication_role` could switch off foreign keys, through which the server deletes the keys of a
+///   deleted user.
 /// - `synchronous_commit` makes sure that a confirmed change is stored. If an operator has turned it off for
 ///   the whole server, that decision is respected.
 const REQUIRE: &str = "SELECT set_config(s.name, required.setting, false)

@@ -15,14 +15,14 @@ use std::{
     },
 };
 
-/// Says what opening an SQLite file does with its clock.
+/// Determines what happens to the clock of an SQLite file when the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileClock {
     /// The clock is not used: the tables have none, or the caller never asks for the time.
     Unused,
-    /// The clock continues as it is. Commands do this, because a service may be using the file.
+    /// The clock continues unchanged. Commands use this, because a service may be using the file.
     Keep,
-    /// The clock is set forward to the time of this machine, as a service does when it starts.
+    /// The clock is set forward to the time of this machine. A service uses this when it starts.
     Advance,
 }
 
@@ -36,7 +36,7 @@ pub(super) static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
 });
 
 crate::row! {
-    /// The row of the table. All its times are 0 before the first start.
+    /// The row of the table `clock`. Its times are 0 before the clock is started for the first time.
     #[derive(Default)]
     pub(super) struct ClockRow {
         pub(super) boot: Option<String>,
@@ -45,12 +45,12 @@ crate::row! {
     }
 }
 
-/// A copy of the row, from which this process tells the time without a statement.
+/// A copy of the row, with which this process computes the time without a statement.
 #[derive(Debug, Default)]
 pub(super) struct CachedClock {
     zero: AtomicI64,
     latest: AtomicI64,
-    /// Set while a task of this process writes `latest`, and during the pause that follows.
+    /// True while a task of this process writes `latest`, and during the pause that follows.
     pub(super) is_writing: AtomicBool,
 }
 
@@ -73,8 +73,8 @@ impl CachedClock {
 /// Reads a time in Unix milliseconds that the clock of this file has not passed; `None` if the file has no
 /// clock.
 ///
-/// Within the boot that wrote the row, this is the time of the clock itself. `latest` is ahead of it and is
-/// used only after another boot. Otherwise each restore would move the clock further ahead.
+/// Until the system boots again, this is the time of the clock itself. `latest` is ahead of that time and is
+/// used only after another boot. If it were used always, each restore would move the clock further ahead.
 pub(super) async fn read_latest(connection: &mut SqliteConnection) -> sqlx::Result<Option<i64>> {
     if !has_clock(connection).await? {
         return Ok(None);

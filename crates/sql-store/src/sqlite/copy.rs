@@ -1,4 +1,4 @@
-//! Copies SQLite files, also while programs write to them.
+//! Copies SQLite files, even while programs write to them.
 //!
 //! A copy is made and checked in a temporary folder beside its destination, and then moved there in one step.
 
@@ -25,7 +25,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 const FOLDER_PREFIX: &str = ".rolegate-copy-";
 const FOLDER_SUFFIX: &str = ".partial";
 
-/// Turns an error of SQLite or the file system into a failure that names the file.
+/// Returns a function that turns an error of SQLite or the file system into a failure that names the file.
 pub(super) fn at<E: Display>(file: &Path) -> impl Fn(E) -> Failure {
     move |error| format!("{}: {error}", file.display()).into()
 }
@@ -36,8 +36,8 @@ fn damaged(file: &Path, problem: &str) -> Failure {
 
 /// A checked copy of a database, with mode 0600, in a temporary folder.
 ///
-/// The copy is removed when this value is dropped. If the process is killed first, the next copy in the same
-/// place removes it.
+/// The copy is removed when this value is dropped. If the process is killed before that, the next copy into the
+/// same folder removes it.
 #[derive(Debug)]
 pub struct DatabaseCopy {
     file: NamedTempFile,
@@ -45,8 +45,8 @@ pub struct DatabaseCopy {
 }
 
 impl DatabaseCopy {
-    /// Copies the current state of `source` into a temporary folder beside `destination`. Programs may write to
-    /// `source` meanwhile.
+    /// Copies the current state of `source` into a temporary folder beside `destination`, and checks both.
+    /// Programs may write to `source` meanwhile.
     pub async fn create(source: &Path, destination: &Path) -> Result<Self, Failure> {
         let beside = folder(destination);
         remove_abandoned(beside).map_err(at(destination))?;
@@ -57,7 +57,7 @@ impl DatabaseCopy {
             at(destination)(error)
         })?;
         vacuum_into(source, path).await?;
-        // The check of the integrity accepts an empty file, so this must be checked separately.
+        // The integrity check accepts an empty file, so the size is checked separately.
         if copy.as_file().metadata().map_err(at(destination))?.len() == 0 {
             return Err(damaged(destination, "nothing was copied"));
         }
@@ -71,16 +71,16 @@ impl DatabaseCopy {
         })
     }
 
-    /// Returns the copy as a database that can be opened before it is moved. `setting` is the setting that
-    /// names the copied file.
+    /// Returns the copy as a database that can be opened before it is moved. Errors about the copy name
+    /// `setting`.
     pub fn url(&self, setting: &'static str) -> DatabaseUrl {
         DatabaseUrl::from_file(setting, self.file.path().to_owned())
     }
 
     /// Moves the write-ahead log of the copy into the copy, and fails if that is not possible.
     ///
-    /// This is needed if the copy was changed after it was made, because only the copy itself takes the place
-    /// of a file.
+    /// This is needed if the copy was changed after it was made, because only its main file is moved to the
+    /// destination, without the log.
     pub(super) async fn fold_log(&self) -> sqlx::Result<()> {
         let options = SqliteConnectOptions::new()
             .filename(self.file.path())
@@ -100,7 +100,7 @@ impl DatabaseCopy {
         sync_folder(destination).map_err(at(destination))
     }
 
-    /// Moves the copy to `destination`, and replaces a file of that name.
+    /// Moves the copy to `destination`, and replaces a file of that name if there is one.
     pub(super) fn persist(self, destination: &Path) -> Result<(), Failure> {
         self.file.as_file().sync_all().map_err(at(destination))?;
         self.file
@@ -133,7 +133,8 @@ async fn check_integrity(connection: &mut SqliteConnection, file: &Path) -> Resu
     Err(damaged(file, &problem))
 }
 
-/// Makes the name of a file durable, because the name is stored in the folder and not in the file.
+/// Makes the name of a file durable. The name is stored in the folder and not in the file, so the folder is
+/// synced.
 fn sync_folder(file: &Path) -> io::Result<()> {
     File::open(folder(file))?.sync_all()
 }

@@ -15,8 +15,8 @@ use tokio::time::timeout;
 /// The time between two log lines while another process holds the lock.
 const LOCK_NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Returns whether the file exists. The error says why a file cannot exist at this path; its text follows the
-/// name of a setting.
+/// Returns whether the file exists. The error says why a file cannot exist at this path, and is printed after
+/// the name of a setting.
 pub fn file_exists(file: &Path) -> Result<bool, String> {
     let path = file.display();
     match file.metadata() {
@@ -37,7 +37,8 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
     }
 }
 
-/// Waits for the exclusive right to prepare the file.
+/// Waits for the exclusive right to prepare the file, and returns the lock file that carries it. While it
+/// waits, it logs a warning at intervals.
 ///
 /// The lock is needed because neither the switch to WAL nor sqlx's migrator is safe in two processes at once.
 /// The system releases the lock when the process that holds it ends.
@@ -47,7 +48,7 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
         lock.lock()?;
         Ok(lock)
     });
-    // One wait lasts throughout the loop, because it keeps its place in the queue of the system.
+    // The same wait continues throughout the loop, so that it keeps its place in the queue of the system.
     let locked = loop {
         match timeout(LOCK_NOTICE_INTERVAL, &mut waiting).await {
             Ok(locked) => break locked.map_err(io::Error::other).flatten(),
@@ -60,7 +61,7 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     locked.map_err(|error| OpenFailure::Failed(error.into()))
 }
 
-/// Opens one connection that only reads, and does not create the file.
+/// Opens a connection that only reads. If the file is missing, this fails and does not create it.
 pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnection> {
     SqliteConnectOptions::new()
         .filename(file)

@@ -13,14 +13,14 @@ use std::{
 const RESTORE: &str = "put it back, or stop this program, restore a backup and start again";
 const RESTART: &str = "stop this program, which moves the log into the database, and start again";
 
-/// The database, its log and its index, and whether they are still where they were opened.
+/// The files of an open database, and whether they are still at the paths where they were opened.
 ///
 /// SQLite continues to use files that were deleted or replaced, and what it writes there is lost. While a
 /// connection is open, the system does not reuse the inodes of its files, so an inode identifies a file.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
     files: OnceLock<Files>,
-    /// Set if the last check failed.
+    /// True if the last check found that a file was deleted or replaced.
     is_lost: AtomicBool,
 }
 
@@ -40,7 +40,8 @@ struct OpenFile {
 }
 
 impl OpenFiles {
-    /// Remembers the files. The log and the index exist while a connection is open.
+    /// Records the database, its log and its index, so that later checks recognize them. It must be called
+    /// while a connection is open, because otherwise the log and the index do not exist.
     pub(super) fn remember(&self, database: &Path) -> io::Result<()> {
         let target = database.canonicalize()?;
         let _ = self.files.set(Files {
@@ -51,7 +52,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Fails while one of the files is not at its path.
+    /// Fails if one of the files is no longer at its path, and remembers the outcome for
+    /// [`Self::ensure_not_known_replaced`].
     pub(crate) fn ensure_not_replaced(&self) -> sqlx::Result<()> {
         let Some(files) = self.files.get() else {
             return Ok(());
@@ -70,8 +72,8 @@ impl OpenFiles {
         }
     }
 
-    /// Fails if the last check failed. Reads use it, because it makes no system call as long as the last check
-    /// succeeded.
+    /// Repeats the check if the last one failed, and otherwise succeeds. Reads use it, because it makes no
+    /// system call as long as the last check succeeded.
     pub(super) fn ensure_not_known_replaced(&self) -> sqlx::Result<()> {
         if self.is_lost.load(Relaxed) {
             self.ensure_not_replaced()

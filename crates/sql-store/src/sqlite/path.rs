@@ -41,7 +41,8 @@ impl FileId {
     }
 }
 
-/// Returns whether two paths lead to the same file, also through links and through links to folders.
+/// Returns whether two paths lead to the same file, even through links to files or folders. The file need not
+/// exist.
 pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     match (FileId::find(one), FileId::find(other)) {
         (Ok(one), Ok(other)) => one == other,
@@ -50,8 +51,8 @@ pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Returns the canonical form of a path, of which only the first part needs to exist. A dangling link resolves
-/// to the file that opening it would create.
+/// Returns the canonical form of a path, even if its last parts do not exist. A dangling link resolves to the
+/// file that opening it would create.
 fn resolve(path: &Path, links: usize) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 /// wrote after its first read.
 pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 
-/// The time between two attempts to write while writes fail. After the cause has ended, it takes at most this
-/// long until writes are accepted again.
+/// The time between two attempts to write while writes fail. After the cause is gone, writes are accepted again
+/// within this time.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// An open file, which several processes of one machine may share.
@@ -42,10 +42,11 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Runs statements as one transaction, within [`STATEMENT_TIMEOUT`].
+    /// Runs statements as one transaction, within [`STATEMENT_TIMEOUT`]. If the file cannot be written, starts
+    /// a task that probes the file until a write succeeds.
     ///
-    /// A timeout or a dropped future rolls the transaction back, unless the commit has begun. This is why the
-    /// statements need a transaction: a single statement outside one would still run when its turn comes.
+    /// A timeout or a dropped future rolls the transaction back, unless the commit has begun. So even a single
+    /// statement needs a transaction: without one, it would still run when its turn comes.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
@@ -72,8 +73,8 @@ impl Pools {
             // From here on, a timeout means that the outcome is unknown.
             commit_of_task.mark_sent()?;
             transaction.commit().await?;
-            // If the file was deleted or replaced meanwhile, this write is in a file that no other program can
-            // open, so it fails.
+            // If the file was deleted or replaced meanwhile, this write went to a file that no other program
+            // can open, so the write fails.
             files.ensure_not_replaced()?;
             Ok(value)
         };
@@ -88,7 +89,7 @@ impl Pools {
         task.run(&self.health).await
     }
 
-    /// Returns the rows of a `SELECT`.
+    /// Runs a `SELECT` on a connection that only reads, and returns its rows.
     pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
         let read = async {
             self.files.ensure_not_known_replaced()?;
@@ -109,7 +110,7 @@ impl Pools {
         }
     }
 
-    /// Waits for running statements and closes every connection.
+    /// Waits for running statements and closes every connection, unless the file was deleted or replaced.
     pub(crate) async fn close(&self) {
         if self.files.is_database_lost() {
             // Closing the last connection would delete the write-ahead log of the database that is now at the
@@ -135,8 +136,8 @@ fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
     }
 }
 
-/// Probes a file that could not be written, until a write succeeds. It ends with the first such write, whether
-/// of the probe or of another caller, or when the pool is closed.
+/// Probes a file that could not be written. It ends after the first successful write, whether of the probe or
+/// of another caller, or when the pool is closed.
 async fn probe(pools: Pools) {
     while pools.health.problem().is_some() && !pools.writer.is_closed() {
         tokio::time::sleep(PROBE_INTERVAL).await;

@@ -1,5 +1,5 @@
-//! Replaces files that no program uses with copies, for a restore. After an error, the file that was to be
-//! replaced has the content that it had.
+//! Replaces a database file that no program uses with a copy, for a restore. If this fails, the file keeps its
+//! content.
 
 use super::{
     clock,
@@ -56,7 +56,8 @@ impl Replacement {
         Ok(Self { file, _lock: lock })
     }
 
-    /// Copies `source` into the folder of the file.
+    /// Copies `source` into a temporary folder beside the file, and checks the copy. [`Self::finish`] then puts
+    /// it in place of the file.
     pub async fn prepare(&self, source: &Path) -> Result<DatabaseCopy, Failure> {
         DatabaseCopy::create(source, &self.file).await
     }
@@ -70,8 +71,8 @@ impl Replacement {
         latest.ok().flatten()
     }
 
-    /// Reads a number from the file, such as the last id that it has given out. Returns 0 if there is none, or
-    /// if the file cannot be read.
+    /// Reads a number from the file with this SQL, such as the last id that was assigned. Returns 0 if there is
+    /// none, or if the file cannot be read.
     pub async fn read_number(&self, sql: &'static str) -> i64 {
         let Ok(mut old) = connect_read_only(&self.file).await else {
             return 0;
@@ -81,7 +82,8 @@ impl Replacement {
         number.unwrap_or_default()
     }
 
-    /// Replaces the file in one step, or creates it. After a crash, either the old or the new file is there.
+    /// Replaces the file with the copy in one step, or creates the file. After a crash, the path leads to
+    /// either the old or the new file.
     pub async fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
         let file = &self.file;
         copy.fold_log().await.map_err(at(file))?;
@@ -98,7 +100,7 @@ impl Replacement {
     }
 }
 
-/// Moves the write-ahead log into the file. A damaged file is not changed.
+/// Moves the write-ahead log into the file. If the file is damaged, logs a warning and leaves it unchanged.
 async fn fold_log(file: &Path) -> Result<(), Failure> {
     let options = SqliteConnectOptions::new()
         .filename(file)

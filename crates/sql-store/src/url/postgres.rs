@@ -30,7 +30,7 @@ const INVALID: &str =
 const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the password (/ is %2F, ? is %3F, # \
     is %23, @ is %40), or the name of the database";
 
-/// Says what is valid, and never contains the text of the URL.
+/// A message that says what is valid. It never contains the text of the URL, which may contain a password.
 type Problem = Cow<'static, str>;
 
 pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
@@ -49,9 +49,9 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
 
 /// Returns whether the password seems to continue after the host, because it is not percent-encoded.
 ///
-/// A part of such a password becomes the name of a host or a database, and would be printed as such. A fragment
-/// has no meaning in a database URL. And `@` is rarer in the name of a database or a parameter than in a
-/// password.
+/// A part of such a password becomes the name of a host or a database, and would be printed as such. A `#` is a
+/// sign of it, because a fragment has no meaning in a database URL. So is an `@`, which is rarer in the name of
+/// a database or a parameter than in a password.
 fn has_unencoded_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -116,7 +116,7 @@ fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
         // sqlx would check the certificate for the address, or not use the address at all.
         return Err("hostaddr beside a host is not supported; name one of the two".into());
     }
-    // sqlx does not know this parameter, and would log a warning.
+    // sqlx does not know `target_session_attrs`, and would log a warning.
     uri.parameters
         .retain(|(name, _)| name != TARGET_SESSION_ATTRS);
     check_tls(&mut uri.parameters)
@@ -137,8 +137,8 @@ fn names_host(uri: &Uri) -> bool {
     has_host || uri.parameters.iter().any(|(name, _)| name == "host")
 }
 
-/// Says what to write instead of a parameter that libpq or a provider knows. The name of any other parameter
-/// may be a part of a password, so it is not printed.
+/// Returns the problem of an unsupported parameter. For a parameter that libpq or a provider knows, it says
+/// what to write instead. The name of any other parameter may be a part of a password, so it is not printed.
 fn unknown_parameter(name: &str) -> Problem {
     let instead = match name {
         "connect_timeout" => "each server has five seconds for a connection; remove it",
@@ -211,8 +211,8 @@ fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the options of sqlx for one server. All parts are passed as parameters, because sqlx takes
-/// parameters as they are.
+/// Returns the options of sqlx for one server. All parts are passed as parameters, because sqlx uses the values
+/// of parameters unchanged.
 fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Problem> {
     let port = server.port.map(|port| port.to_string());
     let parts = [

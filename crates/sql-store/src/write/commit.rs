@@ -5,7 +5,7 @@ use sqlx::Error;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Says whether the commit of a write may be sent, or was sent. Clones share the state.
+/// The state of the commit of a write, which its caller and its task share by clones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commit {
     stage: Arc<Mutex<Stage>>,
@@ -32,8 +32,8 @@ impl Commit {
         Ok(())
     }
 
-    /// Records that the server has rolled the write back. Returns whether the write may run again, which it may
-    /// only while its caller waits.
+    /// Records that the server has rolled the write back. Returns whether the write may run again: only if it
+    /// was not withdrawn.
     pub(crate) fn roll_back(&self) -> bool {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {

@@ -4,7 +4,7 @@ use crate::StoreError;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Says whether a store can write. Clones share the state.
+/// Tracks whether a store can write. Clones share the state.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteHealth {
     store: Arc<str>,
@@ -18,7 +18,7 @@ struct State {
     problem: Option<Arc<str>>,
     /// The number of commits without an answer.
     overdue: usize,
-    /// Set while a task tries at intervals whether the store can write again.
+    /// True while a task tests at intervals whether the store can write again.
     has_probe: bool,
 }
 
@@ -37,15 +37,15 @@ impl WriteHealth {
         }
     }
 
-    /// Names the database and says why writes fail. Returns `None` if they succeed, or if no write was tried
-    /// yet.
+    /// Returns the name of the database and the reason why writes fail. Returns `None` if they succeed, or if
+    /// no write was tried yet.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
         let problem = state.problem.as_ref()?;
         Some(format!("{}: {problem}", self.store).into())
     }
 
-    /// Records that a write failed. Only the first cause is logged.
+    /// Records that a write failed. The cause is logged unless an earlier one is still recorded.
     pub(crate) fn fail(&self, cause: &str) {
         let is_first = self.state.send_if_modified(|state| {
             if state.problem.is_some() {
@@ -59,7 +59,8 @@ impl WriteHealth {
         }
     }
 
-    /// Records that a write succeeded. The store stays read-only while another commit has no answer.
+    /// Records that a write succeeded, and logs it if writes failed before. The store stays read-only while
+    /// another commit has no answer.
     pub(crate) fn recover(&self) {
         let recovered = self.state.send_if_modified(|state| {
             let recovers = state.overdue == 0 && state.problem.take().is_some();
@@ -71,8 +72,8 @@ impl WriteHealth {
         }
     }
 
-    /// Records that a commit has no answer. Until the result is dropped, further writes are refused, because
-    /// each of them would occupy a connection as well.
+    /// Records that a commit has no answer. Until the returned value is dropped, further writes are refused,
+    /// because each of them would occupy a connection as well.
     pub(crate) fn commit_overdue(&self) -> OverdueCommit {
         self.state.send_modify(|state| state.overdue += 1);
         self.fail(&format!("no answer to a commit; {}", self.hint));

@@ -4,10 +4,10 @@
 //! is tried beside it, and the first connection to a primary wins. The server that was the primary last is
 //! tried first.
 //!
-//! Once another server has been found to be the primary, connections to the old one no longer count, including
-//! those that are still being opened. The reason is a primary that was frozen: it may come back without knowing
-//! its successor. Its timeline reveals it: a server whose timeline is lower than the highest one seen counts as
-//! a standby.
+//! Once another server has been found to be the primary, connections to the old one are no longer used, not
+//! even those that are still being opened. Otherwise, a primary that was frozen and does not know of its
+//! successor could answer later. Its timeline reveals it: a server whose timeline is lower than the highest one
+//! seen is treated as a standby.
 
 use super::{Connector, PrimaryConnection};
 use crate::{
@@ -23,13 +23,13 @@ use tokio::time::timeout;
 /// The time limit of opening a connection, including the TLS handshake and the login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// If a server has not answered after this time, the next one is tried too.
+/// The time after which the next server is tried as well, if a server has not answered.
 const NEXT_SERVER_DELAY: Duration = Duration::from_millis(200);
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// Says how often each server is tried.
+/// Determines whether a search tries each server once or several times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tries {
     Once,
@@ -38,14 +38,14 @@ enum Tries {
 }
 
 impl Connector {
-    /// Tries each server once. If all fail, the error of a standby is preferred over others. A TLS mismatch is
-    /// returned only if every server has one.
+    /// Connects to the primary, and tries each server only once. If all servers fail, the error of a standby is
+    /// preferred over others. A TLS mismatch is returned only if every server has one.
     pub(in crate::postgres) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
         Ok(self.find_primary(0, Tries::Once).await?.connection)
     }
 
-    /// Connects to the primary, and keeps trying while a server starts, does not answer, or is a standby, which
-    /// may be promoted. The timeout of the statement ends the attempts.
+    /// Connects to the primary, and keeps trying while a server is starting, does not answer, or is a standby,
+    /// which may be promoted. The attempts end when the timeout of the statement drops this future.
     ///
     /// Discards idle connections if the primary is another server than before.
     pub(super) async fn connect(&self) -> sqlx::Result<PrimaryConnection> {

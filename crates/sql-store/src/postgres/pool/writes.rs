@@ -1,4 +1,4 @@
-//! Runs writes, whose commits may wait without end: while a synchronous standby is lost, the server answers no
+//! Runs writes, whose commits may wait forever: while a synchronous standby is lost, the server answers no
 //! commit.
 //!
 //! A write holds one of a limited number of permits, and continues in a task after its caller has timed out
@@ -30,8 +30,8 @@ use tokio::{
 /// The interval at which the server is asked about a commit without an answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time that a commit may stay unanswered before one write looks for a new primary, and the pause before
-/// the next one does.
+/// The time that a commit may stay unanswered before a write looks for a new primary, and the minimum time
+/// between two such searches.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Asks whether a server process has been busy with one statement for so long that it may be waiting for a
@@ -47,7 +47,7 @@ const MAX_ROLLBACK_DELAY: Duration = Duration::from_millis(200);
 const NOT_CONNECTED: i32 = 0;
 
 impl Pool {
-    /// Runs a statement or a transaction that writes, within [`STATEMENT_TIMEOUT`]. It must call
+    /// Runs a statement or a transaction that writes, within [`STATEMENT_TIMEOUT`]. `statement` must call
     /// [`Commit::mark_sent`] before its commit. Writes hold at most half of the connections.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
@@ -89,8 +89,9 @@ impl Pool {
         task.run(&self.health).await
     }
 
-    /// Does the same as [`Self::write`], but runs the write again while the server rolls it back because of
-    /// another transaction. A write that was rolled back has changed nothing.
+    /// Does the same as [`Self::write`], but repeats the write while the server rolls it back because of a
+    /// conflict with another transaction. This is safe, because a write that was rolled back has changed
+    /// nothing.
     pub(crate) async fn write_with_retries<T: Send + 'static>(
         &self,
         statement: impl for<'c> Fn(&'c mut PgConnection, Commit) -> QueryFuture<'c, T>
@@ -134,7 +135,7 @@ impl Pool {
     }
 }
 
-/// Ends when another server was promoted after the one with this timeline.
+/// Waits until another server is promoted after the one with this timeline. Returns the error for the write.
 ///
 /// An old primary that is still alive answers no commit and does not say why. So while this commit is
 /// unanswered, one write at a time looks for a successor.
@@ -154,14 +155,14 @@ async fn wait_until_superseded(pool: Pool, timeline: Option<i64>, commit: Commit
     }
 }
 
-/// Ends when the server has no process with this id, or the process is idle. The connection is then dead, or
+/// Waits until the server has no process with this id, or the process is idle. The connection is then dead, or
 /// leads to a server that is no longer the primary.
 ///
-/// It asks on new connections, because an old primary may be alive and not know its successor.
+/// Each check uses a new connection, because an old primary may be alive and not know its successor.
 async fn wait_until_lost(pool: Pool, pid: Arc<AtomicI32>) {
     loop {
         sleep(CHECK_INTERVAL).await;
-        // Writes ask one after the other. Otherwise, without a primary, every waiting write would keep
+        // Writes check one after the other. Otherwise, without a primary, every waiting write would keep
         // connecting to all servers.
         let _search = pool.last_search.lock().await;
         pool.connector().suspect_server();

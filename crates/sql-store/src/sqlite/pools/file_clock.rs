@@ -14,15 +14,17 @@ const RESERVED_MILLIS: i64 = 20_000;
 /// The pause between two writes of `latest`.
 const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// When a service starts, it leaves a clock as it is that is behind the clock of the system by less than this.
+/// A service that starts advances the clock only if it is behind the clock of the system by at least this many
+/// milliseconds.
 const MIN_ADVANCE_MILLIS: i64 = 1000;
 
-/// When a service starts, it logs a warning if the clock is ahead of the clock of the system by more than this.
-/// A crash leaves the clock ahead by less.
+/// A service that starts logs a warning if the clock is ahead of the clock of the system by more than this many
+/// milliseconds. A crash leaves the clock ahead by less.
 const MAX_AHEAD_MILLIS: i64 = 60_000;
 
 impl Pools {
-    /// Returns the time in Unix seconds. Fails if the clock was not started.
+    /// Returns the time in Unix seconds. Fails if the clock was not started. When half of the reserved time is
+    /// used, a task starts that writes a new `latest`.
     pub(crate) fn now(&self) -> Result<u64, StoreError> {
         let clock = self.clock.get().ok_or_else(|| {
             let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
@@ -75,7 +77,7 @@ impl Pools {
     }
 
     /// Writes the time at which the uptime was zero. If several processes start at once, each of them writes
-    /// it, and the latest time is kept.
+    /// it, and the greatest value is kept.
     async fn write_zero(&self, zero: i64) -> sqlx::Result<()> {
         let sql = "INSERT INTO clock (id, boot, zero) VALUES (1, $1, $2)
             ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = CASE
@@ -89,8 +91,9 @@ impl Pools {
         Ok(())
     }
 
-    /// Writes the time that the clock may reach, and reads whether another process has advanced the clock. A
-    /// failure is logged where it happens, and a later read tries again.
+    /// Writes `latest`, which the clock may then reach, and updates the cached clock, which another process may
+    /// have advanced. A failure is not handled here: [`Pools::write`] records it, and a later call of
+    /// [`Pools::now`] tries again.
     async fn reserve(&self) {
         let sql =
             "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING boot, zero, latest";

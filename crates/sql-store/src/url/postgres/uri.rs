@@ -91,7 +91,7 @@ fn parse_parameter(text: &str) -> Option<(String, String)> {
     Some((decode(name)?, decode(value)?))
 }
 
-/// Decodes a part. Returns `Some(None)` if the part is empty.
+/// Decodes a part of the URI. Returns `Some(None)` if the part is empty, and `None` if it is invalid.
 #[expect(clippy::option_option, reason = "an empty part is not a wrong one")]
 fn decode_part(text: &str) -> Option<Option<String>> {
     let decoded = decode(text)?;

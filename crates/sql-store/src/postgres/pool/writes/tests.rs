@@ -31,7 +31,7 @@ async fn open() -> (postgres_cluster::Database, Database) {
     (database, store)
 }
 
-/// Makes the next insertions fail.
+/// Makes the next `failures` insertions of a negative number fail with this SQLSTATE.
 async fn plan(store: &Database, code: &str, failures: i64) {
     let forget = store.statement("DELETE FROM state RETURNING failures");
     store.write::<i64>(forget).await.expect("forgotten");
