@@ -18,7 +18,7 @@ pub enum SubmitError {
     QueueFull,
 }
 
-/// Batches requests `R` with answers `A`. Clones share the batches.
+/// Sends requests `R` in batches, and returns their answers `A`. Clones share the batches.
 pub struct Batcher<R, A> {
     dispatcher: Arc<Dispatcher<R, A>>,
 }
@@ -26,15 +26,16 @@ pub struct Batcher<R, A> {
 /// Starts the tasks that send batches, and holds the requests that wait for one.
 struct Dispatcher<R, A> {
     send: Box<dyn Fn(Vec<R>) -> BoxFuture<'static, Vec<A>> + Send + Sync>,
-    /// The lock does not poison, because no panic under it could leave the queue half changed.
+    /// The lock does not poison. This is safe, because no panic while it is held could leave the queue half
+    /// changed.
     queue: Mutex<Queue<R, A>>,
 }
 
 impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     /// Creates a batcher that sends its batches with `send`.
     ///
-    /// `send` receives a batch, never an empty one, and returns the answers in the order of the requests. It
-    /// runs in the span of the request if the batch has only one. Otherwise it runs in a new span, which is a
+    /// `send` receives a batch, never an empty one, and returns the answers in the order of the requests. For a
+    /// batch of one request, it runs in the span of that request. Otherwise it runs in a new span, which is a
     /// child of the first traced request and linked to the others.
     pub fn new<F>(limits: Limits, send: impl Fn(Vec<R>) -> F + Send + Sync + 'static) -> Self
     where
@@ -74,8 +75,8 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
 }
 
 impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
-    /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if the requests
-    /// depend on batches that are in flight.
+    /// Starts a worker for the requests that wait, if there is capacity. If the requests depend on batches that
+    /// are in flight, also starts the task that watches these batches.
     fn dispatch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<R, A>>) {
         let starts_watch = queue.claim_watch();
         let starts_worker = queue.has_capacity();
@@ -124,7 +125,7 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
                 .unwrap_or_default();
             let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // This fails if the caller was cancelled, which is fine.
+                // This fails if the caller was cancelled, and then nobody needs the answer.
                 let _ = reply.send(answer);
             }
             // Callers that were just answered often submit again at once. Yielding lets them do so before the

@@ -10,7 +10,7 @@ use tracing::{Span, info_span};
 /// hundred bytes.
 pub(crate) const MAX_WAITING: usize = 32_768;
 
-/// Limits the size of batches, and how many may be in flight.
+/// Limits the size of batches, and the number of batches in flight.
 ///
 /// Few batches in flight make large batches, which cost less for each request. But a stalled batch must not
 /// delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
@@ -20,7 +20,7 @@ pub struct Limits {
     pub max_batch_size: usize,
     /// The maximum number of batches in flight while answers arrive; at least 1.
     pub max_in_flight: usize,
-    /// A batch without an answer after this time counts as stalled.
+    /// The time without an answer after which a batch counts as stalled.
     pub stall_timeout: Duration,
     /// The maximum number of batches in flight while all of them are stalled; at least `max_in_flight`.
     pub max_in_flight_stalled: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Queue<R, A> {
     pub(crate) workers: usize,
     /// The time at which each batch in flight was sent.
     sent: Vec<Instant>,
-    /// Set while a task watches for stalled batches.
+    /// True while a task watches for stalled batches.
     is_watched: bool,
 }
 
@@ -61,7 +61,8 @@ impl<R, A> Queue<R, A> {
         }
     }
 
-    /// Returns whether one more worker may start.
+    /// Returns whether one more worker may start. Beyond `max_in_flight`, it may start only while all batches
+    /// are stalled.
     pub(crate) fn has_capacity(&self) -> bool {
         let all_stalled = self.sent.len() == self.workers && !self.any_progressing();
         self.workers < self.limits.max_in_flight.max(1)
@@ -76,9 +77,10 @@ impl<R, A> Queue<R, A> {
         is_claimed
     }
 
-    /// Returns how long the watch must sleep, or `None` once no request waits, which ends the watch.
+    /// Returns the time that the watch must sleep. Returns `None` once no request waits, which ends the watch.
+    /// Cancelled requests are removed first.
     ///
-    /// The watch outlives the workers that it starts, because they may stall too.
+    /// The watch outlives the workers that it starts, because they may stall as well.
     pub(crate) fn continue_watch(&mut self) -> Option<Duration> {
         self.drop_cancelled();
         self.is_watched = !self.waiting.is_empty();
@@ -96,8 +98,8 @@ impl<R, A> Queue<R, A> {
         Some(if left.is_zero() { stall_timeout } else { left })
     }
 
-    /// Takes the next batch for a worker, leaving out cancelled requests. `last_sent` is the time at which this
-    /// worker sent its previous batch.
+    /// Takes the next batch for a worker, without cancelled requests, or returns `None` if the worker must end.
+    /// `last_sent` is the time at which this worker sent its previous batch.
     ///
     /// If no request waits, the worker ends under the same lock, so that the next request starts another
     /// worker. The worker also ends if it was started beside stalled batches and other batches progress again.
@@ -137,7 +139,7 @@ impl<R, A> Queue<R, A> {
     }
 }
 
-/// Returns the span of a batch. A span has one parent, so the batch belongs to the first traced request and is
+/// Creates the span of a batch. A span has one parent, so the batch belongs to the first traced request and is
 /// linked to the others.
 fn batch_span<R, A>(members: &[PendingRequest<R, A>]) -> Span {
     let mut traced = members

@@ -10,7 +10,7 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
-/// The maximum size of a PEM file, which is far more than a chain of certificates needs.
+/// The maximum size of a PEM file in KiB, which is far more than a chain of certificates needs.
 const MAX_PEM_KIB: u64 = 1024;
 
 /// A certificate and its private key.
@@ -31,7 +31,8 @@ pub struct FileError {
     pub(crate) problem: String,
 }
 
-/// Reads a file of at most this size. Anything else is a mistake, such as a wrong path or a device.
+/// Reads a file of at most `max_kib` KiB. A larger file, or anything but a file, is refused, because the path
+/// is then a mistake.
 pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
@@ -46,7 +47,7 @@ pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Explains why a file cannot be read, in a text that continues its path.
+/// Explains why a file cannot be read. The message is printed after the path of the file.
 #[must_use]
 pub fn explain_read_error(error: &io::Error) -> String {
     match error.kind() {
@@ -64,7 +65,7 @@ pub(crate) struct PemFile {
 }
 
 impl PemFile {
-    /// Creates the entry for the file that the setting `PREFIX_NAME` names.
+    /// Creates the description of the file that the setting `PREFIX_NAME` names.
     pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
         let separator = if prefix.is_empty() { "" } else { "_" };
         Self {
@@ -123,7 +124,7 @@ pub(crate) struct LoadedIdentity {
 }
 
 impl IdentityFiles {
-    /// Creates the entries for the files that the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE` name.
+    /// Creates the descriptions of the files that the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE` name.
     pub(crate) fn new(prefix: &str, Identity { certificate, key }: Identity) -> Self {
         Self {
             certificate: PemFile::new(prefix, "CERT_FILE", certificate),
@@ -138,7 +139,7 @@ impl IdentityFiles {
         Ok(LoadedIdentity { chain, key })
     }
 
-    /// Names the file that made rustls refuse certificate and key.
+    /// Returns an error that names the file because of which rustls refused the certificate and the key.
     pub(crate) fn explain_refusal(&self, error: &rustls::Error) -> FileError {
         match error {
             rustls::Error::InconsistentKeys(_) => {

@@ -1,4 +1,4 @@
-//! Loads TLS from PEM files, with rustls and ring. It speaks only TLS 1.3.
+//! Loads TLS from PEM files, with rustls and ring. Only TLS 1.3 is supported.
 //!
 //! `tls.rs` builds the two sides. [`ServerTls`] accepts connections, and requires client certificates if it
 //! has a client CA. [`ClientTls`] opens connections, and trusts the CAs of one file and no others. Both are a
@@ -6,8 +6,8 @@
 //! certificate with which they began. [`tls_problem`] says why TLS failed.
 //!
 //! `files.rs` reads the files. [`Identity`] is a certificate with its key, and [`FileError`] describes a file
-//! that cannot be used. [`read_file`] and [`explain_read_error`] read a file of limited size and say why it
-//! cannot be read; other crates use them too.
+//! that cannot be used. Other crates also use [`read_file`], which reads a file of limited size, and
+//! [`explain_read_error`], which says why a file cannot be read.
 
 mod files;
 mod reloadable;

@@ -1,4 +1,5 @@
-//! Builds TLS for clients and servers: which versions and protocols they speak, and why a connection fails.
+//! Builds the TLS configurations of clients and servers, opens connections with them, and explains why a
+//! connection failed.
 
 use crate::{
     files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile},
@@ -19,7 +20,7 @@ use tokio_rustls::{
     },
 };
 
-/// The versions to offer. Peers are programs of Rolegate, generated gRPC clients and current proxies, and
+/// The TLS versions to offer. Peers are programs of Rolegate, generated gRPC clients and current proxies, and
 /// none of them needs an older version.
 const VERSIONS: &[&SupportedProtocolVersion] = &[&TLS13];
 /// The ALPN id of HTTP/1.1 (RFC 7301).
@@ -31,12 +32,12 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Opens TLS connections.
+/// The TLS configuration of a client, which opens connections.
 pub type ClientTls = Reloadable<ClientConfig>;
 
 impl ClientTls {
     /// Loads a configuration that trusts the CAs of this PEM file, and presents `identity` to servers that
-    /// ask for a certificate.
+    /// request a certificate.
     pub fn load(ca_bundle: PathBuf, identity: Option<Identity>) -> Result<Self, FileError> {
         Self::load_settings("", ca_bundle, identity)
     }
@@ -57,8 +58,9 @@ impl ClientTls {
         Self::new(source, move || client_config(&ca_bundle, identity.as_ref()))
     }
 
-    /// Performs the handshake. The certificate of the server must be valid for `host`, which is a DNS name or
-    /// an IP address without brackets.
+    /// Performs the handshake and returns the encrypted stream. The certificate of the server must be valid for
+    /// `host`, which is a DNS name or an IP address without brackets. Fails if the server does not speak
+    /// HTTP/2.
     pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         host: &str,
@@ -102,16 +104,16 @@ fn client_config(
 /// The files of a listener, as its settings name them.
 #[derive(Clone, Debug, Default)]
 pub struct ServerFiles {
-    /// The certificate of the listener.
+    /// The PEM file with the certificate of the listener.
     pub certificate: Option<PathBuf>,
-    /// The private key of the certificate.
+    /// The PEM file with the private key of the certificate.
     pub key: Option<PathBuf>,
-    /// The CAs, one of which must have signed the certificate of each client; `None` if clients need no
-    /// certificate.
+    /// The PEM file with the CAs, one of which must have signed the certificate of each client; `None` if
+    /// clients need no certificate.
     pub client_ca: Option<PathBuf>,
 }
 
-/// Accepts TLS connections.
+/// The TLS configuration of a listener, which accepts connections.
 pub type ServerTls = Reloadable<ServerConfig>;
 
 impl ServerTls {
@@ -185,8 +187,8 @@ fn server_config(
     Ok(config)
 }
 
-/// Returns what rustls says about a stream that failed, or `None` if TLS is not the reason. The text has no
-/// time of day, so that repeated failures have the same text.
+/// Returns the message of rustls about a stream that failed, or `None` if TLS is not the cause. The message
+/// contains no time of day, so that repeated failures have the same message.
 #[must_use]
 pub fn tls_problem(error: &io::Error) -> Option<String> {
     let invalid = |problem| Error::InvalidCertificate(problem).to_string();

@@ -1,5 +1,5 @@
-//! Counts events that a client or an outage can repeat, and logs the counts once a second. One line for each
-//! event would let a client fill the disk.
+//! Counts events that a client or an outage can repeat, and logs the counts once a second. With one line for
+//! each event, a client could fill the disk.
 
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, time::Duration};
@@ -16,14 +16,15 @@ type Counts = BTreeMap<String, u64>;
 /// Counts events by kind, such as a route with its status, and logs the counts.
 #[derive(Debug)]
 pub struct EventLog {
-    /// Logs the counts of one second, such as `/login OVERLOADED 12, /login TOO_MANY_ATTEMPTS 3`.
+    /// The function that logs the counts of a second, for example `/login OVERLOADED 12, /login
+    /// TOO_MANY_ATTEMPTS 3`.
     log: fn(&str),
     /// The counts since the last line. `None` while no task reports them: until the first event, and again
     /// after a second without one.
     counts: Mutex<Option<Counts>>,
 }
 
-/// Says what happens to the first event of a series.
+/// Determines whether the first event of a series is counted, or logged by the caller.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FirstEvent {
     Counted,
@@ -39,7 +40,7 @@ impl EventLog {
         }
     }
 
-    /// Counts an event of this kind.
+    /// Counts an event of this kind. The next line of the log contains the count.
     pub fn count(&'static self, kind: String) {
         self.add(kind, FirstEvent::Counted);
     }
@@ -50,7 +51,8 @@ impl EventLog {
         self.add(kind, FirstEvent::LoggedByCaller)
     }
 
-    /// Returns whether the event is the first of its kind.
+    /// Adds an event to the series of its kind, and returns whether it begins that series. If nothing was
+    /// counted before, starts the task that logs the counts. Outside a runtime, nothing is counted.
     fn add(&'static self, kind: String, first: FirstEvent) -> bool {
         let Ok(runtime) = Handle::try_current() else {
             return true;
@@ -81,7 +83,8 @@ impl EventLog {
         }
     }
 
-    /// Takes the counts as text. If a kind has no count, its series ends.
+    /// Returns the counts as text, and sets them to zero. The series of a kind without events since the last
+    /// line ends.
     fn take(&self) -> String {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();

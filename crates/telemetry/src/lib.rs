@@ -4,13 +4,13 @@
 //! a layer that exports spans ([`traces`]). [`Telemetry::shutdown`] exports the last spans.
 //!
 //! - [`logs`] writes structured lines to stderr. `logs/format.rs` adds the ids of the request and the trace to
-//!   each.
+//!   each line.
 //! - [`audit`] writes the lines of the audit log, which no log level silences.
 //! - [`request_context`] holds the request that a task works on, so that its log lines carry the request id.
-//! - [`event_log`] counts events that would repeat a line, and logs the counts once a second.
-//! - [`log_limiter`] allows a line that would repeat only once for each key and period.
-//! - [`metrics`] registers metrics and writes them in Prometheus' text format. They are scraped, so they need
-//!   no start.
+//! - [`event_log`] counts events that would otherwise repeat a log line, and logs the counts once a second.
+//! - [`log_limiter`] allows a line to be repeated only after a period, separately for each key.
+//! - [`metrics`] registers metrics and writes them in Prometheus' text format. They are scraped, so nothing has
+//!   to be started.
 //!
 //! The record of changes in the database is not here: auth-service writes it.
 
@@ -82,8 +82,8 @@ impl Telemetry {
         Ok(Self { traces })
     }
 
-    /// Exports the remaining spans, within 2 s. It blocks the thread, and the runtime must still run on other
-    /// threads.
+    /// Exports the remaining spans, within 2 s. The call blocks its thread, and the runtime must still run on
+    /// other threads.
     pub fn shutdown(self) {
         if let Some(traces) = self.traces
             && let Err(error) = traces.shutdown_with_timeout(EXPORT_TIMEOUT)

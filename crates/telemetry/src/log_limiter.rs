@@ -13,13 +13,13 @@ use tokio::time::Instant;
 pub struct LogLimiter<K> {
     /// The maximum number of keys that are remembered.
     capacity: usize,
-    /// After this time, the line of a key may be written again.
+    /// The time after which the line of a key may be written again.
     period: Duration,
     when_full: WhenFull,
     lines: Mutex<Lines<K>>,
 }
 
-/// Says what happens to a new key when the limiter remembers as many keys as it may.
+/// Determines what happens to a new key when the limiter remembers the maximum number of keys.
 #[derive(Debug)]
 enum WhenFull {
     /// The line of the new key is not written.
@@ -32,7 +32,7 @@ enum WhenFull {
 #[derive(Debug)]
 struct Lines<K> {
     keys: BTreeSet<K>,
-    /// The lines of the same keys, oldest first.
+    /// The lines of `keys`, oldest first.
     by_time: VecDeque<Line<K>>,
 }
 
@@ -49,7 +49,7 @@ impl<K: Clone + Ord> LogLimiter<K> {
         Self::new(capacity, period, WhenFull::Silence)
     }
 
-    /// Allows any number of lines, and remembers `capacity` keys. If there are more, the oldest key is
+    /// Allows any number of lines, and remembers `capacity` keys. If there are more keys, the oldest is
     /// forgotten, so its line may be repeated within the period. Use it for lines that must not be lost.
     pub const fn evicting_when_full(capacity: usize, period: Duration) -> Self {
         Self::new(capacity, period, WhenFull::EvictOldest)

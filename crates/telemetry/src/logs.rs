@@ -1,8 +1,8 @@
 //! Structured logs on stderr. Stdout is left to what a program prints for its user.
 //!
-//! `layers` builds two layers, and `format.rs` writes the lines of both. The first has the lines that pass
-//! [`LogFilter`], which is the setting `RUST_LOG`. The second has the lines of the target `audit`, which are
-//! written whatever `RUST_LOG` is.
+//! `layers` builds two layers, and `format.rs` writes the lines of both. The first layer writes the lines that
+//! pass [`LogFilter`], which is the setting `RUST_LOG`. The second one writes the lines of the target `audit`,
+//! whatever `RUST_LOG` is.
 
 mod format;
 
@@ -37,7 +37,7 @@ pub fn error_chain(error: &dyn Error) -> String {
     }
 }
 
-/// A valid `RUST_LOG`.
+/// The filter of a valid `RUST_LOG`.
 ///
 /// A bare level such as `trace` applies only to the targets of this project. Libraries log request headers and
 /// query arguments at trace, so they stay at info unless `RUST_LOG` names them.
@@ -91,7 +91,8 @@ where
             .with_writer(io::stderr)
             .event_format(LineFormatter { format })
     };
-    // The hints disable other levels at their call sites. This saves time, because libraries trace every frame.
+    // With these hints, tracing disables other levels at their call sites. This saves time, because libraries
+    // trace every frame.
     let not_audit = filter_fn(|item| item.is_event() && item.target() != AUDIT)
         .with_max_level_hint(LevelFilter::TRACE);
     let ordinary = filter.directives().unwrap_or_default().and(not_audit);

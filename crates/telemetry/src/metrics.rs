@@ -1,9 +1,9 @@
 //! Registers metrics in the default registry of the process, and writes them in Prometheus' text format
 //! (version 0.0.4).
 //!
-//! Each metric is registered once, in a `LazyLock` beside the code that counts. The program touches it before
-//! it serves, so that the first scrape finds the metric at zero. Labels never hold text that a client chose.
-//! [`process`] has the metrics that every program has.
+//! Each metric is registered once, in a `LazyLock` beside the code that counts. The program initializes it
+//! before it serves, so that the first scrape finds the metric at zero. Labels never hold text that a client
+//! chose. [`process`] has the metrics that every program has.
 
 pub mod process;
 
@@ -25,8 +25,8 @@ pub const LATENCY_BUCKETS: &[f64] = &[
 /// The upper bounds of the buckets of batch sizes.
 pub const SIZE_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Says why a registration cannot fail: names are literals of this workspace, and each is registered in one
-/// place.
+/// The reason why a registration cannot fail: names are literals of this workspace, and each is registered in
+/// one place.
 const REGISTERED: &str = "the name of a metric is valid and unique";
 
 type Collector = Box<dyn Fn() + Send + Sync>;
@@ -34,43 +34,43 @@ type Collector = Box<dyn Fn() + Send + Sync>;
 /// The functions that run before each scrape, by name.
 static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
 
-/// Registers a counter; its name ends in `_total`.
+/// Registers a counter and returns it. Its name must end in `_total`.
 pub fn counter(name: &str, help: &str) -> IntCounter {
     register_int_counter!(name, help).expect(REGISTERED)
 }
 
-/// Registers a counter with labels.
+/// Registers a counter with labels and returns it. Its name must end in `_total`.
 pub fn counter_vec(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
     register_int_counter_vec!(name, help, labels).expect(REGISTERED)
 }
 
-/// Registers a gauge.
+/// Registers a gauge and returns it.
 pub fn gauge(name: &str, help: &str) -> IntGauge {
     register_int_gauge!(name, help).expect(REGISTERED)
 }
 
-/// Registers a gauge with labels.
+/// Registers a gauge with labels and returns it.
 pub fn gauge_vec(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
     register_int_gauge_vec!(name, help, labels).expect(REGISTERED)
 }
 
-/// Registers a histogram.
+/// Registers a histogram and returns it. `buckets` are the upper bounds.
 pub fn histogram(name: &str, help: &str, buckets: &[f64]) -> Histogram {
     register_histogram!(name, help, buckets.to_vec()).expect(REGISTERED)
 }
 
-/// Registers a histogram with labels.
+/// Registers a histogram with labels and returns it. `buckets` are the upper bounds.
 pub fn histogram_vec(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
     register_histogram_vec!(name, help, labels, buckets.to_vec()).expect(REGISTERED)
 }
 
-/// Observes the size of a batch.
+/// Adds the size of a batch to a histogram.
 #[expect(clippy::cast_precision_loss, reason = "no batch is larger than 2^52")]
 pub fn observe_size(histogram: &Histogram, size: usize) {
     histogram.observe(size as f64);
 }
 
-/// Sets a gauge to a count.
+/// Sets a gauge to a count, which is cut to the maximum of the gauge.
 pub fn set_count(gauge: &IntGauge, count: usize) {
     gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }
@@ -81,13 +81,13 @@ pub fn advance_to(counter: &IntCounter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
 
-/// Runs `collect` before each scrape, to update metrics whose values are kept elsewhere. It replaces the
-/// collector of the same name.
+/// Registers `collect` to run before each scrape, so that it can update metrics whose values are kept
+/// elsewhere. It replaces an earlier function of the same name.
 pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
     COLLECTORS.lock().insert(name.into(), Box::new(collect));
 }
 
-/// Writes all metrics, as `text/plain; version=0.0.4`.
+/// Runs the registered functions and returns all metrics, as `text/plain; version=0.0.4`.
 pub fn text() -> String {
     for collect in COLLECTORS.lock().values() {
         collect();

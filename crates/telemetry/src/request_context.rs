@@ -31,7 +31,8 @@ impl RequestContext {
         CURRENT.scope(self, work)
     }
 
-    /// Reads the context of the current task, if it has one.
+    /// Passes the context of the current task to `read`, and returns the result; `None` if the task has no
+    /// context.
     pub fn with_current<T>(read: impl FnOnce(&Self) -> T) -> Option<T> {
         CURRENT.try_with(read).ok()
     }
@@ -60,8 +61,8 @@ impl RequestContext {
         }
     }
 
-    /// Runs `work` to completion even if the caller drops this future, so that a committed change is also
-    /// audited.
+    /// Runs `work` to completion even if the caller drops this future, so that a change that was committed is
+    /// always audited.
     pub async fn run_to_completion<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> T {
@@ -74,7 +75,8 @@ impl RequestContext {
         }
     }
 
-    /// Runs `work` with the current context. Use it for a task that outlives the request.
+    /// Returns a future that runs `work` with the current context, even in another task. Use it for a task that
+    /// outlives the request.
     pub fn propagate<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let current = Self::with_current(Clone::clone);
         async move {

@@ -62,7 +62,7 @@ pub(crate) fn otlp_provider(
     Ok(provider)
 }
 
-/// Renames a span that was already entered, for which recording `otel.name` would come too late.
+/// Renames a span that was already entered. Recording `otel.name` would have no effect any more.
 pub fn rename(span: &Span, name: String) {
     span.context().span().update_name(name);
 }
@@ -143,10 +143,10 @@ pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     let _ = span.set_parent(parent);
 }
 
-/// Reads the headers of a trace.
+/// Returns the headers of the trace context by name, each with a single value.
 ///
 /// Several `tracestate` headers form one list (W3C Trace Context, section 3.3.1.5). Two `traceparent` headers
-/// are invalid (section 3.2), and so is the list of both.
+/// are invalid (section 3.2). Joining them yields a value that is invalid as well.
 fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
     let list = |name: &str| {
         let values = headers

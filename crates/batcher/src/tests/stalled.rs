@@ -25,7 +25,7 @@ async fn stalled_batch_delays_others_no_longer_than_the_stall_timeout() {
     tokio::time::advance(STALL_TIMEOUT).await;
     settle().await;
     assert_eq!(store.sent(), [vec!["stalled"], vec!["a", "b"]]);
-    // While answers come, the extra place is not used for a second batch.
+    // While answers arrive, the extra slot is not used for a second batch.
     let next = store.read("c");
     settle().await;
     assert_eq!(store.sent().len(), 2);

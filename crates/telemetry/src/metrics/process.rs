@@ -6,8 +6,8 @@ use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// Registers the metrics of the process and `rolegate_build_info`. It must be called only once in a process. An
-/// info metric is always 1 by convention.
+/// Registers the metrics of the process and `rolegate_build_info`, which is always 1, as info metrics are by
+/// convention. It must be called only once in a process.
 pub fn register(program: &str, version: &str) {
     register_usage();
     let help = "Always 1; program and version are in the labels.";
@@ -101,7 +101,7 @@ impl Usage {
     }
 }
 
-/// Reads when the system was booted, in seconds since 1970.
+/// Reads the time at which the system was booted, in Unix seconds.
 fn boot_time() -> Option<i64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     text.lines()

@@ -17,8 +17,8 @@ const EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARGUMENT: &str = "OTEL_TRACES_SAMPLER_ARG";
 
-/// Finds the URL of the collector; `None` if no traces are exported. It is the URL of the setting, unless
-/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` names another for traces.
+/// Returns the URL of the collector; `None` if no traces are exported. It is the URL of the setting, unless
+/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` names another one for traces.
 pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, StartError> {
     // A value that is not UTF-8 is converted and then refused. It must not count as unset.
     collector_in(setting, |name| {
@@ -27,7 +27,7 @@ pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, St
     })
 }
 
-/// Finds the URL of the collector. `variable` returns the value of a variable, and empty text if the variable
+/// Does the work of [`collector`]. `variable` returns the value of a variable, and empty text if the variable
 /// is not set.
 fn collector_in(
     setting: Option<&Endpoint>,
