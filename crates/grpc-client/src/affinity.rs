@@ -44,8 +44,8 @@ impl Affinity {
     }
 }
 
-/// Mixes bits by the output function of `SplitMix64` (Steele, Lea and Flood, 2014), so that every bit depends
-/// on every bit.
+/// Mixes bits by the output function of `SplitMix64` (Steele, Lea and Flood, 2014), so that every bit of the
+/// result depends on every bit of the input.
 const fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,9 +1,9 @@
 //! Sends each call to a replica of a service.
 //!
-//! The replicas are those behind a DNS name, which is resolved again and again, so that replicas may come and
-//! go. A call goes to the serving replica with the fewest calls in flight, or to the replica of its key
-//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another
-//! replica. If no replica is reachable, a call fails early, before its deadline.
+//! The replicas are those behind a DNS name, which is resolved at intervals, so that replicas may come and go.
+//! A call goes to the serving replica with the fewest calls in flight, or to the replica of its key
+//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another replica.
+//! If no replica is reachable, a call fails early, before its deadline.
 
 use crate::{
     affinity::Affinity,
@@ -33,8 +33,8 @@ use tonic::{Status, body::Body};
 use tower::Service;
 use tracing::Instrument as _;
 
-/// How long a call that may change something waits for its response before the health of its replica is
-/// checked. A read-only call waits at most this long before it is sent once more.
+/// The time after which the health of a replica is checked, if a call that may change something has no
+/// response. A read-only call is sent once more after at most this time.
 const SLOW_CALL_TIMEOUT: Duration = MAX_HEDGE_DELAY;
 
 /// The transport of a generated client. Clones share the connections, which close with the last clone.
@@ -62,7 +62,7 @@ type CallResult = Result<Response<Body>, Status>;
 impl BalancedChannel {
     /// Connects in the background to every replica behind `address`, such as `http://auth-service:50051`
     /// without TLS or `https://auth-service:50051` with TLS. With TLS, the certificate of every replica must
-    /// be valid for that host. This needs a tokio runtime.
+    /// be valid for that host. The caller must be inside a tokio runtime.
     pub fn connect_lazy(
         service: ServiceInfo,
         address: &str,
@@ -72,7 +72,8 @@ impl BalancedChannel {
         Ok(Self::discover(service, Arc::new(target)))
     }
 
-    /// Connects to a single replica over the streams that `connector` opens. This needs a tokio runtime.
+    /// Connects to a single replica over the streams that `connector` opens. The caller must be inside a tokio
+    /// runtime.
     pub fn with_connector<F>(
         service: ServiceInfo,
         connector: impl Fn() -> F + Send + Sync + 'static,
@@ -108,7 +109,8 @@ impl BalancedChannel {
     }
 
     /// Returns this channel for calls about `key`, such as a username. The calls of all clients about one key
-    /// go to the same replica. If that replica is lost, they all go to the next one in the order of the key.
+    /// go to the same replica. If that replica is lost, they all go to the next one in the order of replicas
+    /// that the key determines.
     #[must_use]
     pub fn for_key(&self, key: &str) -> Self {
         Self {
@@ -117,7 +119,8 @@ impl BalancedChannel {
         }
     }
 
-    /// Returns the hash of the address of the replica that calls about `key` go to now; `None` while none is up.
+    /// Returns the replica to which calls about `key` go now, as the hash of its address; `None` while none is
+    /// up.
     pub(crate) fn replica_for(&self, key: &str) -> Option<Affinity> {
         self.shared.picker.replica_for(Affinity::from_key(key))
     }
@@ -144,8 +147,8 @@ impl BalancedChannel {
     /// replica is notified and checks its health. A replica that does not answer this check gets no more
     /// calls until it does.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
-        // This clone counts the call a second time until the response arrives. That happens at every replica,
-        // so their loads stay comparable.
+        // The load of a replica is the number of clones of its `calls`. This clone counts the call twice until
+        // the response arrives. That happens at every replica, so the loads stay comparable.
         let in_flight = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
         if let Ok(response) = timeout(SLOW_CALL_TIMEOUT, &mut response).await {
@@ -163,7 +166,7 @@ impl BalancedChannel {
         let (head, message) = request.into_parts();
         let message = message.collect().await?.to_bytes();
         let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
-        // This clone counts the call a second time until the response arrives, as in `send_watched`.
+        // This clone counts the call twice until the response arrives, as in `send_watched`.
         let in_flight = Arc::clone(&replica.calls);
         let started = Instant::now();
         let mut first = pin!(self.send_to(replica, copy()));
@@ -197,12 +200,12 @@ impl BalancedChannel {
             .instrument(span.clone())
             .await;
         client_span::finish(&span, &response);
-        // The load of a replica is the number of clones of its `calls`. The closure owns this one, so the call counts
-        // as in flight until its response is read or dropped.
+        // The closure owns this clone of `calls`, so the call counts as in flight until its response is read or
+        // dropped.
         let in_flight = replica.calls;
         Ok(response?.map(|body| {
             Body::new(body.map_frame(move |frame| {
-                // This use only makes the closure own the value.
+                // This reference makes the closure own `in_flight`.
                 let _ = &in_flight;
                 frame
             }))

@@ -17,13 +17,13 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-/// How long a call in flight delays the next one. If it takes longer, for example because its replica hangs,
-/// the next call is sent anyway.
+/// The maximum time that a call in flight delays the next call. If it takes longer, for example because its
+/// replica hangs, the next call is sent anyway.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 const MAX_IN_FLIGHT_STALLED: usize = 16;
 
-/// The maximum number of batchers, which is needed because replicas come and go. A batcher that is dropped
-/// here still answers the requests that wait for it.
+/// The maximum number of batchers. Without this limit, the set would grow as replicas come and go. A batcher
+/// that is removed from the set still answers the requests that wait for it.
 const MAX_BATCHERS: usize = 64;
 
 /// Batches requests `R`, which change nothing, into calls.
@@ -54,7 +54,8 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     {
         let limits = Limits {
             max_batch_size,
-            // One call at a time makes the largest batches, and thus the least work for each request.
+            // With one call at a time, batches are as large as possible, so that each request costs the least
+            // work.
             max_in_flight: 1,
             stall_timeout: STALL_TIMEOUT,
             max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
@@ -67,7 +68,8 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
         Self { batcher }
     }
 
-    /// Sends a request with the next call and returns its answer.
+    /// Sends a request with the next call and returns its answer. Fails if there is none within
+    /// [`READ_TIMEOUT`].
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
         let deadline = Instant::now() + READ_TIMEOUT;
         let member = Member {
@@ -83,7 +85,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     }
 }
 
-/// A call for a batch. It lasts until the latest deadline of the requests and carries their ids.
+/// A call for a batch. Its deadline is the latest one of the requests, and it carries their ids.
 #[derive(Debug)]
 pub struct BatchCall {
     deadline: Instant,
@@ -108,7 +110,8 @@ impl BatchCall {
         }
     }
 
-    /// Calls a method of a generated client, and repeats the call while the service is unavailable.
+    /// Calls a method of a generated client. If the service is unavailable, repeats the call a few times before
+    /// the deadline.
     pub async fn send<C: Clone, M: Clone, A>(
         &self,
         client: &C,
@@ -119,7 +122,7 @@ impl BatchCall {
         retry_until(self.deadline, client, request, method).await
     }
 
-    /// Creates a request with the ids in its metadata.
+    /// Creates a request with the ids of the batch in its metadata.
     pub fn request<M>(&self, message: M) -> Request<M> {
         let mut request = Request::new(message);
         if let Some(ids) = &self.request_ids {
@@ -129,7 +132,7 @@ impl BatchCall {
     }
 }
 
-/// One batcher for each replica, so that a replica that hangs does not delay the requests to others.
+/// A batcher for each replica, so that a replica that hangs does not delay the requests to others.
 #[derive(Debug)]
 pub struct ReplicaBatchers<R, A> {
     channel: BalancedChannel,
@@ -138,8 +141,9 @@ pub struct ReplicaBatchers<R, A> {
 }
 
 impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
-    /// Creates the set; `start` creates each batcher. All requests of a batch go to the replica of the first
-    /// request's key. The other requests have the same replica, unless it is lost meanwhile.
+    /// Creates an empty set. `start` creates the batcher of a replica. All requests of a batch go to the
+    /// replica of the first request's key. The other requests have the same replica, unless it is lost
+    /// meanwhile.
     pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
         Self {
             channel,
@@ -148,7 +152,8 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
         }
     }
 
-    /// Returns the batcher of the replica of this key, or `None` while no replica is up.
+    /// Returns the batcher of the replica of this key, and creates it if it is missing. Returns `None` while no
+    /// replica is up.
     pub fn batcher_for(&self, key: &str) -> Option<CallBatcher<R, A>> {
         let replica = self.channel.replica_for(key)?;
         let mut by_replica = self.by_replica.lock();

@@ -18,8 +18,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 /// [`RequestId::new_random`].
 const MAX_REQUEST_IDS_LEN: usize = 9 * 1024;
 
-/// Marks values that differ in each call. If they were indexed, they would evict reusable headers from the
-/// HPACK tables of both ends (RFC 7541, section 6.2.3).
+/// Marks header values that differ in each call. If they were indexed, they would evict reusable headers from
+/// the HPACK tables of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
 /// The request that a call serves. It is empty for a call that serves none.
@@ -72,8 +72,8 @@ pub fn authenticated_request<M>(
     Ok(request)
 }
 
-/// Joins, with commas, the ids of requests that share a call, or returns `None` if there are none. Ids that
-/// do not fit are left out, because a peer rejects a call whose headers are too large.
+/// Joins the ids of requests that share a call with commas; returns `None` if there are none. Ids that do not
+/// fit are left out, because a peer rejects a call whose headers are too large.
 pub(crate) fn join_request_ids(
     ids: impl Iterator<Item = RequestId>,
 ) -> Option<MetadataValue<Ascii>> {

@@ -51,8 +51,8 @@ fn inject_context(span: &Span, headers: &mut HeaderMap) {
     }
 }
 
-/// Records the status of a call. Services send errors as `grpc-status` in the head of the response. For the
-/// caller, a call without a response is UNAVAILABLE.
+/// Records the status of a call in its span. Services send errors as `grpc-status` in the head of the response.
+/// For the caller, a call without a response is UNAVAILABLE.
 pub(crate) fn finish<B>(span: &Span, result: &Result<Response<B>, Status>) {
     if span.is_disabled() {
         return;

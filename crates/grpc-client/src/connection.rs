@@ -30,7 +30,7 @@ use tokio::{
 };
 use tonic::{Status, body::Body};
 
-/// How often a connection is pinged, to detect a peer that died without closing it.
+/// The interval at which a connection is pinged, to detect a peer that died without closing it.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// The flow-control window of each stream, in bytes.
@@ -38,8 +38,8 @@ const STREAM_WINDOW: u32 = 1024 * 1024;
 /// The flow-control window of a connection, in bytes. It is larger than that of a stream, so that responses
 /// that are read slowly do not hold up other calls.
 const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
-/// The maximum number of streams until the replica announces its own limit. RFC 9113, section 6.5.2,
-/// recommends at least this many.
+/// The maximum number of streams until the replica announces a limit of its own. RFC 9113, section 6.5.2,
+/// recommends that limits are not lower than this.
 const INITIAL_MAX_STREAMS: usize = 100;
 /// The maximum size of the headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 16 * 1024;
@@ -49,7 +49,8 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A connection that accepts calls. Clones share it, and it closes with the last clone and the last call.
+/// A connection that accepts calls. Clones share it. It closes when the last clone is dropped and the last call
+/// has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Bytes>,
@@ -58,11 +59,11 @@ pub(crate) struct Connection {
 
 /// Streams that have ended and are not dropped yet.
 ///
-/// Dropping a stream wakes the task of the connection, and with it a second thread, just when the caller is
-/// to run. The next call drops them instead, because it wakes that task anyway.
+/// Dropping a stream wakes the task of the connection, and with it a second thread, just when the caller should
+/// run. So the next call drops them, because it wakes that task anyway.
 type EndedStreams = Arc<Mutex<Vec<RecvStream>>>;
 
-/// The maximum number of ended streams to keep. Beyond it, a stream is dropped as soon as it ends.
+/// The maximum number of ended streams to keep. Beyond this number, a stream is dropped as soon as it ends.
 const MAX_ENDED_STREAMS: usize = 64;
 
 /// A connection that was just opened.
@@ -73,7 +74,8 @@ pub(crate) struct NewConnection {
     pub(crate) failure: oneshot::Receiver<io::Error>,
 }
 
-/// Performs the HTTP/2 handshake on a stream.
+/// Performs the HTTP/2 handshake on a stream, and starts the task that drives the connection and pings the
+/// replica.
 pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     let (sender, mut connection) = Builder::new()
         .enable_push(false)
@@ -107,7 +109,7 @@ pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     })
 }
 
-/// Ends when the replica does not answer a ping in time.
+/// Pings the replica at intervals, and returns when it does not answer a ping in time.
 async fn wait_for_missed_ping(pings: Option<PingPong>) {
     let Some(mut pings) = pings else {
         return std::future::pending().await;
@@ -133,7 +135,7 @@ impl Connection {
         matches!(polled, Poll::Ready(Err(_)))
     }
 
-    /// Sends a request of one message, and waits for the headers of the response.
+    /// Sends a request of one message, and returns the response as soon as its headers have arrived.
     pub(crate) async fn send(mut self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (head, body) = request.into_parts();
         let message = body.collect().await?.to_bytes();
@@ -143,7 +145,8 @@ impl Connection {
             .send_request(Request::from_parts(head, ()), false)
             .map_err(to_status)?;
         stream.send_data(message, true).map_err(to_status)?;
-        // The sender is not kept while the response is read, because it would keep the connection open.
+        // Only this list moves into the response. The sender does not, because it would keep the connection open
+        // while the response is read.
         let ended_streams = self.ended_streams;
         drop(mem::take(&mut *ended_streams.lock()));
         let response = response.await.map_err(to_status)?;
@@ -160,7 +163,7 @@ impl Connection {
 /// The body of a response.
 struct ResponseBody {
     stream: Option<RecvStream>,
-    /// Whether more data may come before the trailers.
+    /// True until all data was read, after which only trailers may follow.
     has_data: bool,
     ended_streams: EndedStreams,
 }

@@ -10,7 +10,7 @@ pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout of calls that hash a password, which takes a third of a second and may wait in a queue first.
 pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How far the timers of client and service may differ.
+/// The maximum difference between the timers of client and service.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
 /// The granularity of the timeouts that are announced to services.
@@ -32,7 +32,8 @@ pub async fn call<C: Clone, M, A>(
 }
 
 /// Opens a stream of responses, which has no deadline. Only the response that begins the stream must arrive
-/// in time. The service does not receive this timeout, because a proxy would end the stream after it.
+/// within [`READ_TIMEOUT`]. The service does not receive this timeout, because a proxy would end the stream
+/// when it expires.
 pub async fn open_stream<C: Clone, M, A>(
     client: &C,
     request: Request<M>,
@@ -70,8 +71,8 @@ fn announced_timeout(timeout: Duration) -> Duration {
     TIMEOUT_GRANULARITY.saturating_mul(u32::try_from(multiple).unwrap_or(u32::MAX))
 }
 
-/// Calls a method that changes nothing. If it is not answered in time, it may be sent once more, to another
-/// replica.
+/// Calls a method that changes nothing. If the call is not answered in time, it may be sent once more, to
+/// another replica.
 pub async fn read<C: Clone, M, A>(
     timeout: Duration,
     client: &C,
@@ -82,7 +83,8 @@ pub async fn read<C: Clone, M, A>(
     call(timeout, client, request, method).await
 }
 
-/// Calls a method like [`read`], and repeats the call while the service is unavailable, until `deadline`.
+/// Calls a method like [`read`]. If the service is unavailable, repeats the call a few times after short
+/// delays. `deadline` applies to all attempts together.
 pub async fn retry_until<C: Clone, M, A>(
     deadline: Instant,
     client: &C,

@@ -45,7 +45,7 @@ pub(crate) trait Discover: Send + Sync + 'static {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
 
-    /// Returns the scheme and the authority of requests.
+    /// Returns the scheme and the authority that requests carry.
     fn origin(&self) -> Uri;
 }
 
@@ -114,7 +114,8 @@ impl ServiceUrl {
     }
 }
 
-/// A host name or an IP address. The name is resolved again for each list of addresses.
+/// The host name or IP address of a service URL. The name is resolved again whenever the addresses are
+/// requested.
 #[derive(Debug)]
 pub(crate) struct DnsTarget {
     url: ServiceUrl,
@@ -151,7 +152,7 @@ impl Discover for DnsTarget {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
-        // Small messages would otherwise wait for the acknowledgement of earlier ones.
+        // Without this, small messages would wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true)?;
         Ok(match &self.tls {
             Some(tls) => Box::new(tls.connect(&self.url.host, stream).await?),

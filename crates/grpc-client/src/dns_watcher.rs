@@ -13,18 +13,18 @@ use tokio::{
 };
 
 pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long a resolution may take. A resolver needs five seconds to fall back from a silent name server to
+/// The maximum time of a resolution. A resolver needs five seconds to fall back from a silent name server to
 /// the next one, for each search domain. With a shorter timeout, no answer might ever arrive.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Keeps `set` current. It has an entry for each replica that the name resolves to, whose monitor reports the
-/// state.
+/// Keeps `set` current until this future is dropped. It resolves the name at intervals, starts a monitor for
+/// each new address, and removes the replicas of addresses that are no longer returned.
 pub(crate) async fn watch(
     service: ServiceInfo,
     discovery: Arc<dyn Discover>,
     set: Arc<ReplicaSet>,
 ) {
-    // Each monitor ends when its entry is dropped.
+    // Removing an entry from this map stops its monitor.
     let mut monitors: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
     loop {
         let resolution = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
@@ -39,7 +39,7 @@ pub(crate) async fn watch(
         };
         set.change(|entries| {
             monitors.retain(|&address, monitor| {
-                // A monitor ends only by a panic. Another one is started.
+                // A monitor ends only if it panics. It is removed here, and the loop below starts another one.
                 let is_running = monitor.try_join_next().is_none();
                 let is_current = is_running && addresses.contains(&address);
                 if !is_current {

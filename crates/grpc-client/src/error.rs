@@ -1,12 +1,12 @@
-//! Defines why a call failed.
+//! Defines the errors of calls.
 
 use rolegate_proto::{ERROR_DOMAIN, Reason};
 use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// A failed call. Only [`CallError::Refused`] is an answer of the service. Every other case decides nothing,
-/// and must never be treated as a refusal.
+/// A failed call. Only [`CallError::Refused`] is an answer of the service. In every other case, its decision is
+/// unknown, so the error must never be treated as a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The service answered with an error.
@@ -32,7 +32,7 @@ pub struct ServiceError {
     /// The text for people. It names the broken rule if [`Reason::http_detail`] is `None`, for example with
     /// [`Reason::UsernameInvalid`].
     pub message: String,
-    /// How long to wait before another attempt, if the service sent it.
+    /// The time to wait before another attempt; `None` if the service sent none.
     pub retry_after: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ impl CallError {
     }
 
     /// Interprets a status. tonic reports both a timeout of either side and a broken connection as CANCELLED;
-    /// `is_overdue` tells them apart.
+    /// `is_overdue` distinguishes them.
     #[must_use]
     pub fn from_status(status: &Status, is_overdue: bool) -> Self {
         let error_info = status.get_details_error_info();

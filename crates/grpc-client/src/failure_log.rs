@@ -18,8 +18,8 @@ pub(crate) struct ReplicaName {
     pub(crate) address: SocketAddr,
 }
 
-/// The causes that are not logged again until their replica was reached. All channels of this process share
-/// them.
+/// The causes that were logged for each replica. They are not logged again until the replica was reached. All
+/// channels of this process share them.
 static LOGGED: Mutex<BTreeMap<ReplicaName, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Logs why a replica cannot be reached, once for each cause.

@@ -9,21 +9,21 @@ use std::{
 use tokio::select;
 use tonic::Status;
 
-/// The delay of a hedge, as a multiple of the running p99.
+/// The factor by which the delay of a hedge exceeds the running p99.
 const DELAY_FACTOR: u64 = 5;
-/// The lowest estimate, in nanoseconds. For shorter delays, timers are too coarse.
+/// The minimum estimate of the p99, in nanoseconds. For shorter delays, timers are too coarse.
 const MIN_P99: u64 = 1_000_000;
-/// The longest delay of a hedge. A call that is not answered for this long is sent once more, however slow
-/// the service is.
+/// The maximum delay of a hedge. A call that is not answered for this long is sent once more, however slow the
+/// service is.
 pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
-/// The highest estimate, in nanoseconds. A channel begins with it.
+/// The maximum estimate of the p99, in nanoseconds. A channel begins with it.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
 
-/// How many calls pay for one hedge, so that hedges add at most 5 % to the calls.
+/// The number of calls that pay for one hedge, so that hedges add at most 5 % to the calls.
 const CALLS_PER_HEDGE: u32 = 20;
 /// The budget that a channel begins with, because a replica can freeze before it was called 20 times.
 const INITIAL_BUDGET: u32 = 10 * CALLS_PER_HEDGE;
-/// The budget that a channel can save for the moment when many calls miss their time at once.
+/// The maximum budget that a channel can save for the moment when many calls miss their time at once.
 const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 
 /// Marks a request, in its extensions, that changes nothing and may be sent twice.
@@ -50,7 +50,7 @@ impl Default for HedgePolicy {
 }
 
 impl HedgePolicy {
-    /// Returns how long a call waits for its response before it is sent once more.
+    /// Returns the time that a call waits for its response before it is sent once more.
     pub(crate) fn delay(&self) -> Duration {
         Duration::from_nanos(self.p99.load(Relaxed) * DELAY_FACTOR)
     }

@@ -11,7 +11,7 @@
 //! The caller's side of a call is in these files:
 //!
 //! - `deadline`: [`call`], [`read`] and [`retry_until`] enforce deadlines, and may repeat calls that change
-//!   nothing. [`open_stream`] opens a stream without an end.
+//!   nothing. [`open_stream`] opens a stream without a deadline.
 //! - `batch_call`: with a [`CallBatcher`], concurrent requests share calls ([`BatchCall`]).
 //!   [`ReplicaBatchers`] has a batcher for each replica.
 //! - `call_context`: [`CallContext`] and [`authenticated_request`] fill the metadata of a call.

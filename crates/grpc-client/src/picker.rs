@@ -16,14 +16,13 @@ use std::{
 use tokio::time::timeout;
 use tonic::Status;
 
-/// How long a call waits for one more attempt to reconnect if no replica is up. A replica that refuses the
-/// connection ends the wait earlier.
+/// The maximum time that a call waits for one more attempt to reconnect if no replica is up.
 pub(crate) const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct Pick {
     pub(crate) replica: Replica,
-    /// Whether there is another replica, to which the call could be sent if this one does not answer.
+    /// True if there is another replica, to which the call could be sent if this one does not answer.
     pub(crate) has_others: bool,
 }
 
@@ -42,7 +41,8 @@ impl Picker {
         }
     }
 
-    /// Picks the replica for a call, which is about a key if `affinity` is set.
+    /// Picks the replica for a call, which is about a key if `affinity` is set. Waits a moment if no replica is
+    /// up, and then fails with UNAVAILABLE.
     pub(crate) async fn pick(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         match self.try_pick(affinity) {
             Some(pick) => Ok(pick),
@@ -83,8 +83,8 @@ impl Picker {
         })
     }
 
-    /// Picks a replica for a call that was not answered in time. It is another one than the replica to which
-    /// these `calls` belong.
+    /// Picks another replica for a call that was not answered in time: any but the one that these `calls`
+    /// belong to.
     pub(crate) fn pick_other(&self, calls: &Arc<Calls>) -> Option<Replica> {
         let candidates = self.set.available.borrow().clone()?;
         let others = |replicas: &[Replica]| -> Vec<Replica> {

@@ -11,14 +11,14 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, time::timeout};
 use tonic_health::pb::health_check_response::ServingStatus;
 
-/// How long a resolution may take. It is shorter than that of a running program, because `doctor` is to
-/// report a name server that does not answer.
+/// The maximum time of a resolution. It is shorter than in a running program, because `doctor` should report a
+/// name server that does not answer.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of attempts. A connection may break because the replica is restarting, so one attempt
 /// is not enough.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Resolves `url`, connects to each replica and reports its health, in one line for each replica.
+/// Resolves `url`, connects to each replica and reports its health to `doctor`, in one line for each replica.
 pub(crate) async fn probe(
     doctor: &mut Doctor,
     step: &str,
@@ -82,9 +82,9 @@ async fn ask_health(
     Err(error.describe(is_encrypted))
 }
 
-/// Receives the alert by which a server refuses a client's certificate after the client has finished its
-/// handshake. If a write fails before the alert is read, HTTP/2 reports only the failed write. A stream that
-/// never writes receives the alert.
+/// Returns the alert by which a server refuses a client's certificate after the client has finished its
+/// handshake. HTTP/2 may miss the alert: if a write fails first, it reports only the failed write. So this
+/// function opens another stream and never writes to it.
 async fn receive_tls_alert(address: SocketAddr, target: &Arc<dyn Discover>) -> Option<io::Error> {
     let read = async { target.connect(address).await?.read_u8().await };
     match timeout(HEALTH_TIMEOUT, read).await {

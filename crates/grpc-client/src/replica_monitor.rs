@@ -20,19 +20,19 @@ use tonic_health::pb::{
 };
 use tower::service_fn;
 
-/// The time to connect to a replica and to receive its first health status.
+/// The maximum time to connect to a replica and to receive its first health status.
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a replica with a slow call may take to report its health. It may be busy with that call.
+/// The time that a replica with a slow call has to report its health. The replica may be busy with that call.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The minimum delay between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 /// The first delay between attempts while no call waits. It doubles up to [`MAX_BACKOFF`].
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-/// How long to wait for the error of a connection whose first call failed.
+/// The maximum time to wait for the error of a connection whose first call failed.
 const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long a replica that refuses connections is not logged. Programs are started together, and some end at
-/// once with a line about a setting.
+/// The time for which refused connections to a replica are not logged. Programs are often started together, and
+/// a program that ends at once because of a wrong setting should log only that.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ReplicaMonitor {
@@ -40,8 +40,8 @@ pub(crate) struct ReplicaMonitor {
     address: SocketAddr,
     discovery: Arc<dyn Discover>,
     pub(crate) calls: Arc<Calls>,
-    /// Receives each change of state. While the replica is down, a call that finds no replica ends, through
-    /// the set, the delay before the next attempt.
+    /// The set to which each change of state is reported. While the replica is down, a call that finds no
+    /// replica notifies the monitor through the set, which ends the delay before the next attempt.
     set: Arc<ReplicaSet>,
 }
 
@@ -73,8 +73,9 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Reports each change of state, until this future is dropped. The health comes from `grpc.health.v1`,
-    /// whose `Watch` stream sends every change and ends with the connection.
+    /// Connects to the replica, again and again if needed, and reports each change of its state until this
+    /// future is dropped. The health comes from `grpc.health.v1`, whose `Watch` stream sends every change and
+    /// ends with the connection.
     pub(crate) async fn run(self) {
         let mut backoff = MIN_BACKOFF;
         let mut down_since = Instant::now();
@@ -94,8 +95,8 @@ impl ReplicaMonitor {
                         tracing::info!(address = %self.address, "connected to {program}");
                     }
                     self.follow_health(&connection, health).await;
-                    // The replica stops, or the connection broke. Only a new connection tells which of the
-                    // two. It takes milliseconds, and calls without another replica wait for it instead of
+                    // Either the replica is stopping, or the connection broke, and only a new connection shows
+                    // which. It takes milliseconds, and calls without another replica wait for it instead of
                     // failing on this one. Calls in flight may still complete.
                     self.report(ReplicaState::Down);
                     down_since = Instant::now();
@@ -163,7 +164,7 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Opens a health stream, which begins with the current status.
+    /// Opens a health stream, and returns it with its first message, which is the current status.
     async fn watch_health(&self, connection: &Connection) -> Result<HealthWatch, Status> {
         let connection = connection.clone();
         let transport = service_fn(move |request: Request<Body>| connection.clone().send(request));
@@ -204,8 +205,8 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Requests the health again, and returns it as soon as it arrives. Until then the replica counts as
-    /// unresponsive: after `grace`, or at once if there is none.
+    /// Requests the health again, and returns it as soon as it arrives. If it has not arrived after `grace`,
+    /// the replica counts as unresponsive until then. Without `grace`, it counts as unresponsive at once.
     async fn ask_health_anew(
         &self,
         connection: &Connection,

@@ -9,10 +9,10 @@ use tokio::sync::{Notify, watch};
 /// [`Arc`], so the number of clones is the load of the replica.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Notified when a call was not answered in time.
+    /// Notified when a read-only call was not answered in time.
     pub(crate) missed: Notify,
-    /// Notified when a call is slow that may have a reason to be: a password can wait several seconds for its
-    /// turn.
+    /// Notified when a call that may change something is slow. It may have a reason to be slow: a password can
+    /// wait several seconds for its turn.
     pub(crate) slow: Notify,
 }
 

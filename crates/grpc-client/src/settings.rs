@@ -23,7 +23,7 @@ pub struct ClientTlsFiles {
 }
 
 impl ClientTlsFiles {
-    /// Returns the name of the first setting that is set.
+    /// Returns the name of the first of these settings that is set; `None` if none is set.
     #[must_use]
     pub fn first_set(&self) -> Option<String> {
         let files = [
@@ -35,9 +35,9 @@ impl ClientTlsFiles {
         Some(self.setting(name))
     }
 
-    /// Returns a channel to the service at `url`, and its TLS, which can be reloaded, or `None` for plain
-    /// text. Settings that contradict each other are an error, because secrets would be sent in plain text or
-    /// to any peer. This needs a tokio runtime.
+    /// Returns a channel to the service at `url`, and its TLS configuration, which can be reloaded; `None` for
+    /// plain text. Settings that contradict each other are an error, because secrets would be sent in plain
+    /// text or to any peer. The caller must be inside a tokio runtime.
     pub fn connect_lazy(
         self,
         service: ServiceInfo,

@@ -29,7 +29,7 @@ pub(super) fn replica() -> DuplexStream {
     near
 }
 
-/// Starts a replica like [`replica`]. Aborting the handle cuts the connection.
+/// Starts a replica like [`replica`]. Aborting the returned handle cuts the connection.
 pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
     let (near, mut middle) = duplex(64 * 1024);
     let mut replica = replica();
@@ -48,7 +48,8 @@ pub(super) async fn serving() -> ReplicaState {
     }
 }
 
-/// Starts a replica like [`replica`]. While the value is true, the connection carries no data.
+/// Starts a replica like [`replica`]. While the value of the returned sender is true, the connection carries no
+/// data.
 pub(super) fn freezable_replica() -> (DuplexStream, watch::Sender<bool>) {
     let (near, mut middle) = duplex(64 * 1024);
     let mut replica = replica();

@@ -23,7 +23,8 @@ use tokio::{
 };
 use tonic::{Code, Request, Status};
 
-/// Adds a replica that freezes while the value is true, and waits until it serves.
+/// Adds a replica and waits until it serves. The replica is frozen while the value of the returned sender is
+/// true.
 pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
@@ -49,7 +50,7 @@ pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sen
     freeze
 }
 
-/// Sends a decision. The fake replicas answer it with UNIMPLEMENTED.
+/// Sends a read-only call and returns its status. The fake replicas answer it with UNIMPLEMENTED.
 async fn decide(channel: &BalancedChannel) -> Code {
     let mut request = Request::new(AuthorizeRequest::default());
     request.extensions_mut().insert(ReadOnly);
