@@ -13,8 +13,8 @@ pub fn token(metadata: &MetadataMap) -> &str {
     bearer_token(value.as_bytes()).unwrap_or_default()
 }
 
-/// Returns what [`token`] returns, for calls that allow anonymous actors. It is `None` only if there is no
-/// `authorization`.
+/// Does the same as [`token`], for calls that allow anonymous actors. Returns `None` only if there is no
+/// `authorization`; anything invalid yields the empty token.
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
     if metadata.contains_key(AUTHORIZATION) {
         Some(token(metadata))

@@ -85,7 +85,8 @@ fn is_grpc(value: &HeaderValue) -> bool {
     types.iter().any(|it| essence.eq_ignore_ascii_case(it))
 }
 
-/// Returns how long the caller waits, or `None` if the caller does not say.
+/// Returns the time that the caller waits, which is `grpc-timeout`, or `None` without this header. Fails if the
+/// header is malformed or given twice.
 pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
     match at_most_once(headers, &GRPC_TIMEOUT) {
         Err(_repeated) => Err(MalformedHead::GrpcTimeout),

@@ -25,8 +25,8 @@ pub(crate) use call::register_metrics;
 /// This name is parsed once instead of with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// Observes the calls to the services of a server. It is a hand-written tower service, because axum's
-/// middleware would allocate four more times for each call.
+/// Wraps the services of a server, and adds metrics, a span and the request context to each call. It is a
+/// hand-written tower service, because axum's middleware would allocate memory four more times for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallObserver<S> {
     pub(crate) services: S,
@@ -94,7 +94,8 @@ fn start_span<B>(request: &Request<B>, caller: &Caller) -> Span {
     span
 }
 
-/// Returns the reported id, or several ids separated by commas; `None` if one of them is malformed.
+/// Returns the request id that the caller sent, or several ids separated by commas; `None` if one of them is
+/// malformed.
 fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut values = headers.get_all(REQUEST_ID).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

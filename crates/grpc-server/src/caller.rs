@@ -23,7 +23,7 @@ const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDR
 
 #[derive(Debug)]
 pub(crate) struct Caller {
-    /// Whether the caller is trusted, as in [`is_trusted_caller`]. Unknown peers are not.
+    /// True if the caller is trusted, as in [`is_trusted_caller`]. Unknown peers are not trusted.
     pub(crate) is_trusted: bool,
     /// The address of the end user. It is the one that a trusted caller reports, and otherwise the address of
     /// the caller.
@@ -64,7 +64,7 @@ pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String>
     }
 }
 
-/// Parses a name for [`named_caller`].
+/// Parses the DNS name of a caller for [`named_caller`]. The error is a message about a setting.
 pub fn certificate_name(text: &str) -> Result<String, &'static str> {
     let name = ServerName::try_from(text).map_err(|_| "must be a DNS name")?;
     Ok(name.to_str().into_owned())

@@ -23,10 +23,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
-/// The maximum number of connections of a listener. Handshakes in progress count too.
+/// The maximum number of connections of a listener, including those whose handshake is in progress.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;
 
-/// The time from the accept to the end of the HTTP/2 preface, including the TLS handshake.
+/// The maximum time from the accept to the end of the HTTP/2 preface, including the TLS handshake.
 pub(crate) const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The length of the HTTP/2 connection preface in bytes (RFC 9113, section 3.4). After the preface, the
@@ -128,7 +128,8 @@ impl Connection {
     }
 }
 
-/// Accepts connections until `stopping` completes, and prepares them for tonic.
+/// Accepts connections until `stopping` completes, performs their TLS handshakes, and returns them as a stream
+/// for tonic.
 pub(crate) fn accept(
     mut listener: Listener,
     preface_timeout: Duration,

@@ -6,8 +6,8 @@ use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
-/// Returns the status for `reason`, with the text of `error` and `google.rpc.ErrorInfo`. The cause of a
-/// server error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
+/// Returns the status for `reason`, with the text of `error` and `google.rpc.ErrorInfo`, and logs the error.
+/// The cause of a server error appears only in the log. `retry_after` becomes `google.rpc.RetryInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),

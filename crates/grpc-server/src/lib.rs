@@ -1,4 +1,4 @@
-//! Hosts a gRPC service: with health, reflection, limits and telemetry.
+//! Hosts a gRPC service, with health, reflection, limits and telemetry.
 //!
 //! A [`GrpcServer`] (`server.rs`) serves one service and closes its store at the end. `connection` accepts
 //! TCP connections and streams within the process. The layer in `call_layer` is around every call. It refuses

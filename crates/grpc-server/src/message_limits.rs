@@ -1,5 +1,5 @@
-//! Limits the size of request messages. tonic has one limit for each service, so methods with long messages
-//! get another one here.
+//! Limits the size of request messages. tonic has one limit for each service, so this module routes methods
+//! with long messages to a second instance of their service, which has a higher limit.
 
 use axum::{body::Body as AxumBody, response::IntoResponse};
 use http::Request;
@@ -15,8 +15,8 @@ pub const MAX_MESSAGE: usize = 66 * 1024;
 /// longest lists of roles, and for the longest HTTP body with a post.
 pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
 
-/// Adds `service` to these routes a second time, with another limit, for the methods at these paths, such as
-/// `/rolegate.auth.v1.AuthService/BatchAuthorize`.
+/// Routes the methods at these paths, such as `/rolegate.auth.v1.AuthService/BatchAuthorize`, to `service`. It
+/// is the service that the routes already contain, but with another limit.
 pub fn with_methods<S>(mut routes: Routes, service: &S, paths: &[&str]) -> Routes
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,

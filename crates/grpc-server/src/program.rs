@@ -23,12 +23,12 @@ pub struct HostSettings {
     pub common: CommonSettings,
 }
 
-/// The parameters of a program: what it serves, and where.
+/// A gRPC service that runs as a program of its own, with its addresses and its TLS.
 #[derive(Debug)]
 pub struct ServiceProgram {
     /// The first line that the program prints.
     pub headline: String,
-    /// The name of the service, for that line.
+    /// The name of the service in the first line.
     pub service: &'static str,
     /// The name of the setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
     pub grpc_setting: &'static str,
@@ -44,8 +44,8 @@ pub struct ServiceProgram {
 
 impl ServiceProgram {
     /// Opens the service and serves it until `shutdown`. On SIGHUP, it reloads the certificate and calls
-    /// `reload`. The probes are served before the store is open and until it is closed, because a program
-    /// that waits for its database or drains is alive.
+    /// `reload`. The probes are served before the store is open and until it is closed, because a program is
+    /// alive even while it waits for its database or drains.
     pub async fn run<T>(
         self,
         open: impl Future<Output = Result<T, Failure>>,

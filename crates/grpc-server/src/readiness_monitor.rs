@@ -16,13 +16,12 @@ pub(crate) struct ReadinessMonitor<'a> {
 }
 
 impl ReadinessMonitor<'_> {
-    /// Updates readiness and gRPC health from the store until `shutdown` begins. From then on, neither says
-    /// that the server is ready. When `drained` stops, which is after the last caller has finished, the
-    /// watchers of health are released.
+    /// Updates readiness and gRPC health from the store until `shutdown` begins. From then on, both report that
+    /// the server is not ready. `drained` stops after the last caller has finished, and the streams of health
+    /// watchers are then ended.
     pub(crate) async fn run(self, shutdown: &Shutdown, drained: &Shutdown) {
         tokio::select! {
-            // This ends the wait for a store that answers late, which would otherwise keep this server in
-            // use.
+            // This also ends a ping that the store has not answered, which would otherwise delay the shutdown.
             () = shutdown.lame_duck() => {}
             () = self.follow_store() => {}
         }

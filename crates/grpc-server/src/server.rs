@@ -38,8 +38,8 @@ pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 pub struct InMemoryCallers {
     /// The connections of these callers.
     pub streams: InMemoryStreams,
-    /// Stops the server for these callers: after the last of their calls, and not before the shutdown of the
-    /// whole server.
+    /// The shutdown of the server for these callers. It stops after the last of their calls, and not before the
+    /// shutdown of the whole server.
     pub shutdown: Shutdown,
 }
 
@@ -60,7 +60,7 @@ pub struct GrpcServer {
     health: ServiceHealth,
     trusted: Arc<CidrSet>,
     store: Arc<dyn Store>,
-    /// Stops when the server does, to end streams that would not end by themselves.
+    /// Stops when the server does, so that streams end that would not end by themselves.
     pub end_of_streams: Shutdown,
     /// A function that is called after the last call and before the store is closed, to write what is still
     /// pending.
@@ -192,8 +192,8 @@ impl GrpcServer {
     }
 }
 
-/// Adds reflection of these descriptors to the routes. It is served in two versions, because a client asks
-/// for the one that was current when it was built.
+/// Adds reflection of these descriptors to the routes. It is served in two versions, because a client requests
+/// the version that was current when the client was built.
 fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
     let reflection = || {
         tonic_reflection::server::Builder::configure()
@@ -218,7 +218,7 @@ fn limited_server() -> Server {
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         // This is more than the limit of metadata. Above it, HTTP/2 itself answers 431, which gRPC clients
-        // take for UNKNOWN.
+        // treat as UNKNOWN.
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
         // This closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))

@@ -1,8 +1,8 @@
 //! Limits the memory of messages that have begun to arrive and are not complete.
 //!
-//! tonic keeps in memory what has arrived of a message. Each message has a limit, but a connection carries
-//! 256 of them at a time, and a server has thousands of connections. The first bytes of a call are not
-//! counted, so that plain decisions never depend on what other clients send.
+//! tonic keeps the arrived part of a message in memory. Each message has a limit, but a connection carries 256
+//! of them at a time, and a server has thousands of connections. The first bytes of a call are not counted, so
+//! that plain decisions never depend on what other clients send.
 
 use crate::error_status::error_status;
 use http_body::{Body, Frame, SizeHint};
@@ -49,7 +49,7 @@ impl Default for ConnectionQuota {
     }
 }
 
-/// The quotas that limit a call, in addition to that of all connections.
+/// The quotas that limit a call, in addition to the quota of all connections.
 #[derive(Debug)]
 pub(crate) struct MessageQuota {
     pub(crate) connection: ConnectionQuota,

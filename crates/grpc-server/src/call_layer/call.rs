@@ -41,8 +41,8 @@ fn split_path(path: &str) -> Option<(&str, &str)> {
 /// A call in progress. It is counted when it is dropped.
 pub(super) struct Call {
     path: String,
-    /// Whether the path names a method of this server. Other paths do not become labels, because clients
-    /// could create any number of them.
+    /// True if the path names a method of this server. Other paths do not become labels, because clients could
+    /// create any number of them.
     is_known: bool,
     started: Instant,
     code: Option<Code>,
@@ -84,7 +84,7 @@ impl Call {
         response
     }
 
-    /// Stores the code of the response for the metrics, and records it in the span.
+    /// Stores the code of the response for the metrics, records it in the span, and returns it.
     fn record<A>(&mut self, response: &Response<A>) -> Code {
         let code = status(response.headers());
         self.code = Some(code);
