@@ -18,9 +18,10 @@ use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
 /// Computes bcrypt on its own threads.
 ///
-/// The returned futures block no thread and do not borrow the engine. A future submits its job when it is
-/// first polled, and the job is then queued or refused. Dropping a future cancels the job and frees its
-/// lane within about a millisecond. Dropping the engine ends its threads and loses unfinished jobs.
+/// The returned futures block no thread and do not borrow the engine. A future submits its job when it is first
+/// polled, and the job is then queued or refused. Dropping a future cancels the job and frees its lane within
+/// about a millisecond. Dropping the engine ends its threads, and the callers of unfinished jobs get
+/// [`EngineError::Lost`].
 ///
 /// ```
 /// # use rolegate_bcrypt_lanes::{Cost, Engine, Settings, ClientKey, Verdict};
@@ -68,8 +69,8 @@ impl ThreadMeasurement {
 }
 
 impl Engine {
-    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, and clamps the settings to valid values.
-    /// Returns an error if a thread cannot be created.
+    /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, and measures their speed. Settings are clamped to
+    /// valid values. Returns an error if a thread cannot be created.
     pub fn start(settings: Settings) -> io::Result<Self> {
         let settings = Settings {
             threads: settings.threads.max(1),
@@ -128,7 +129,7 @@ impl Engine {
         self.priority.as_ref().copied()
     }
 
-    /// Returns a snapshot of the statistics.
+    /// Returns the current statistics, or the previous snapshot if a worker holds the lock for long.
     pub fn stats(&self) -> Stats {
         self.pool.stats()
     }
@@ -150,7 +151,7 @@ impl Engine {
 
     /// Checks whether a job of this cost would be admitted now, which takes microseconds.
     ///
-    /// Callers use it to spare other work, such as a query, for a job that would be refused. `Ok` reserves
+    /// Callers use it to avoid other work, such as a query, for a job that would be refused. `Ok` reserves
     /// nothing: the job itself may still be refused.
     pub async fn check_admission(
         &self,

@@ -42,7 +42,7 @@ pub(crate) type Reply = Result<Timed<HashOutcome>, EngineError>;
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
-    /// The iterations of the hash, which are 2^cost.
+    /// The number of iterations of the hash, which is 2^cost.
     pub(crate) iterations: u64,
     /// The minimum number of iterations of a failed verification, so that timing does not reveal that the
     /// stored hash has a lower cost.
@@ -62,13 +62,13 @@ pub(crate) struct AdmissionRequest {
     pub(crate) client: ClientKey,
     /// The work of the job in iterations.
     pub(crate) work: u64,
-    /// When the job should be finished, which is some time before its deadline.
+    /// The time at which the job should be finished, somewhat before its deadline.
     pub(crate) due: Instant,
 }
 
 impl AdmissionRequest {
-    /// Sets `due` to four fifths of the time until the deadline. The last fifth is a reserve, because the
-    /// machine may slow down after admission.
+    /// Creates a request that is due after four fifths of the time until the deadline. The last fifth is a
+    /// reserve, because the machine may slow down after admission.
     pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
         Self {
@@ -80,8 +80,8 @@ impl AdmissionRequest {
 }
 
 impl Job {
-    /// Returns a job that hashes with a salt of zeros, and the receiver of its result. Callers set another salt
-    /// and what to expect.
+    /// Returns a job that hashes with a salt of zeros, and the receiver of its result. Callers set the real
+    /// salt and, for a verification, the expected digest.
     pub(crate) fn new(
         password: &[u8],
         iterations: u64,
@@ -108,7 +108,8 @@ impl Job {
         AdmissionRequest::new(self.client, self.work(), self.submitted, self.deadline)
     }
 
-    /// Returns the maximum number of iterations, which queueing and estimates count with.
+    /// Returns the maximum number of iterations that the job can take. The queue and the estimates use this
+    /// number.
     pub(crate) fn work(&self) -> u64 {
         self.iterations.max(self.iterations_if_wrong)
     }
@@ -124,7 +125,7 @@ impl Job {
         !self.reply.is_canceled() && now < self.deadline
     }
 
-    /// Completes a job without computing it, and counts it as expired, or as dropped if its caller has left.
+    /// Completes a job without computing it. It counts as expired, or as dropped if its caller has left.
     pub(crate) fn discard(self, counters: &mut Stats) {
         match self.reply.send(Err(EngineError::DeadlinePassed)) {
             Ok(()) => counters.expired += 1,

@@ -1,4 +1,4 @@
-//! The lanes of one worker: puts jobs into them, advances them together, and completes what has finished.
+//! The lanes of one worker: puts jobs into them, advances them together, and completes the finished ones.
 
 use std::time::Instant;
 
@@ -26,8 +26,8 @@ struct RunningJob {
     started: Instant,
     /// The remaining iterations.
     left: u64,
-    /// Set when a verification has failed. The lane then continues until it has done
-    /// [`Job::iterations_if_wrong`], and its further output is ignored.
+    /// The digest of a verification that has failed; `None` before that. The lane then continues until it has
+    /// done [`Job::iterations_if_wrong`], and its further output is ignored.
     failed: Option<Digest>,
 }
 
@@ -87,7 +87,8 @@ impl LaneGroup {
         iterations
     }
 
-    /// Removes finished, canceled and expired jobs, and completes them. Returns their numbers.
+    /// Removes finished, canceled and expired jobs, and completes them. Returns how many jobs ended in each of
+    /// these ways.
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
@@ -109,8 +110,8 @@ impl LaneGroup {
         ended
     }
 
-    /// Returns the result of the job in this lane, or `None` if it has work left. A job whose digest does not
-    /// match gets the rest of its work here.
+    /// Returns the result of the job in this lane, or `None` if it has work left. If the digest does not match,
+    /// the lane may first have to do the remaining work of a failed verification.
     fn finish(&mut self, index: usize) -> Option<HashOutcome> {
         let running = &mut self.running[index];
         if running.left > 0 {

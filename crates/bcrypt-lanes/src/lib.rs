@@ -1,8 +1,8 @@
 //! bcrypt for servers: independent hashes interleaved on one core.
 //!
-//! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service
-//! computes many hashes at once, so this crate interleaves up to six of them on each core. A place for
-//! one of them is a *lane*. The throughput is about four times that of hashing sequentially.
+//! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service computes many
+//! hashes at once, so this crate interleaves up to six of them on each core. The slot for one hash is a *lane*.
+//! The throughput is about four times that of hashing sequentially.
 //!
 //! A password passes these modules, from the outside in:
 //!

@@ -41,10 +41,10 @@ pub enum EngineError {
     /// was computed.
     #[error("too many passwords are waiting, try again in {retry_after:?}")]
     Refused {
-        /// After this time, the same request would be admitted if no others arrive. It is at least one
+        /// The time after which the same request would be admitted if no others arrive. It is at least one
         /// millisecond.
         retry_after: Duration,
-        /// Tells whether the client's own jobs are the reason, or the jobs of all clients.
+        /// The reason of the refusal: the client's own jobs, or the jobs of all clients.
         cause: RefusalCause,
     },
     /// The deadline has passed while the job was queued or computed.
@@ -61,14 +61,14 @@ pub enum EngineError {
 /// The cause of a refusal, which tells whether other clients may still be admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
-    /// The client has other work here, which takes its share. A client that has none may still be admitted.
+    /// The client's own pending work uses up its share. A client without pending work may still be admitted.
     OwnShare,
-    /// The client has no other work that counts here, so there is no room for any client.
+    /// The client has no pending work, so there is no capacity for any client.
     NoCapacity,
 }
 
 impl RefusalCause {
-    /// Returns the cause for a client that already has this much work here.
+    /// Returns the cause for a client that already has this much pending work.
     pub const fn for_own_work(own_work: u64) -> Self {
         if own_work == 0 {
             Self::NoCapacity
@@ -81,23 +81,23 @@ impl RefusalCause {
 /// A snapshot of an engine's statistics. Counters start at zero with the engine, and only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// The jobs that wait for a lane now.
+    /// The number of jobs that wait for a lane now.
     pub queued: usize,
-    /// The lanes that are in use now.
+    /// The number of lanes that are in use now.
     pub lanes_busy: usize,
-    /// The lanes of all threads.
+    /// The number of lanes of all threads.
     pub lanes_total: usize,
-    /// Counts completed jobs.
+    /// The number of completed jobs.
     pub completed: u64,
-    /// Counts jobs that were refused: at submission, by
+    /// The number of jobs that were refused: at submission, by
     /// [`Engine::check_admission`](crate::Engine::check_admission), or because another client's job displaced
     /// them.
     pub refused: u64,
-    /// Counts jobs whose deadline passed.
+    /// The number of jobs whose deadline passed.
     pub expired: u64,
-    /// Counts jobs whose future was dropped.
+    /// The number of jobs whose future was dropped.
     pub dropped: u64,
-    /// Counts worker panics. A worker that panics loses the jobs in its lanes and restarts.
+    /// The number of worker panics. A worker that panics loses the jobs in its lanes and restarts.
     pub panics: u64,
     /// The estimated throughput of all lanes together, in iterations per second. A hash of cost c takes 2^c iterations.
     pub iterations_per_second: u64,

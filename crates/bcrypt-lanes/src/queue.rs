@@ -26,7 +26,7 @@ pub(crate) struct Queue {
     earliest_deadline: Option<Instant>,
 }
 
-/// The place of a job in the queue. The derived order compares the fields from the first to the last.
+/// The position of a job in the queue. The derived order compares the fields from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Tag {
     finish: u64,
@@ -37,9 +37,9 @@ struct Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueuePosition {
     finish: u64,
-    /// The iterations of all jobs before it in the queue.
+    /// The number of iterations of all jobs before this position.
     pub(crate) iterations_ahead: u64,
-    /// The iterations that its client has queued already.
+    /// The number of iterations that the same client has already queued.
     pub(crate) own_iterations: u64,
 }
 
@@ -59,7 +59,7 @@ impl Queue {
         self.len() >= self.limit
     }
 
-    /// Returns the iterations of all jobs together.
+    /// Returns the number of iterations of all queued jobs together.
     pub(crate) fn work(&self) -> u64 {
         self.jobs.values().map(Job::work).sum()
     }
@@ -128,7 +128,7 @@ impl Queue {
         Some(*tag)
     }
 
-    /// Queues a job. If the queue is full, returns the job that has no place in it.
+    /// Queues a job. If the queue is full, returns the job that does not fit.
     ///
     /// This is the newest job of the client with the most jobs, or the given job if no client has at least two
     /// more than its own.

@@ -16,10 +16,10 @@ use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
 use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
 
-/// The shortest time after which a refused client is told to retry, so that it does not retry at once.
+/// The minimum time after which a refused client is told to retry, so that it does not retry at once.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
-/// A client floods if it holds at least one lane out of this many.
+/// A client floods if it occupies at least one in this many of all lanes.
 const FLOOD_SHARE: usize = 4;
 /// A queue is short if it has at most this many jobs for each lane. Newcomers may go ahead only of a short queue.
 const MAX_SHORT_QUEUE: usize = 4;
@@ -32,7 +32,7 @@ pub(crate) struct Scheduler {
     lanes_per_worker: usize,
     /// The load of each worker, indexed by the number of the worker.
     loads: Vec<Load>,
-    /// How many lanes each client occupies. A client that occupies none has no entry.
+    /// The number of lanes that each client occupies. A client that occupies none has no entry.
     lanes_by_client: HashMap<ClientKey, usize>,
     /// The counters of the statistics; [`Self::stats`] computes the rest.
     counters: Stats,
@@ -71,15 +71,15 @@ impl Scheduler {
 
     /// Queues a job, or completes one with [`EngineError::Refused`].
     ///
-    /// The given job is refused if it would not be finished when it is due, or if the queue is full. Another client's
-    /// job is refused if it has to make room for the given one.
+    /// The given job is refused if it would not be finished when it is due, or if the queue is full. Another
+    /// client's job is refused if the given one displaces it.
     pub(crate) fn submit(&mut self, job: Job, now: Instant) {
         if self.stopping {
             return;
         }
         let (refused_job, error) = match self.find_position(job.admission_request(), now) {
             Ok(position) => {
-                // If the queue is full, either another client's job or this one has no place.
+                // If the queue is full, either another client's job or this one does not fit.
                 let Some(without_place) = self.queue.push(job, position) else {
                     return;
                 };
@@ -120,7 +120,7 @@ impl Scheduler {
         if self.overrun(request, position, now).is_none() && !self.queue.is_full() {
             return Ok(position);
         }
-        // Removing dead jobs scans the queue, so it is done only when it can change the result.
+        // Removing dead jobs scans the queue, so they are removed only when that can change the result.
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
@@ -129,7 +129,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns how late a job at this position would be finished; `None` if it would be finished when it is due.
+    /// Returns the time by which a job at this position would be late; `None` if it would be finished when it
+    /// is due.
     ///
     /// A job that can start at once is always admitted, whatever the estimate says. The deadline
     /// bounds the cost of an error, and running the job corrects a wrong estimate.
@@ -212,7 +213,8 @@ impl Scheduler {
         self.queue.len() > 0
     }
 
-    /// Takes the next job for a worker, if it has a free lane and no other worker has fewer lanes in use.
+    /// Takes the next job for a worker, if it has a free lane and no other worker has fewer lanes in use. Jobs
+    /// at the front that are dead or would miss their deadline are completed without being computed.
     ///
     /// Two jobs run faster on two cores than in two lanes of one, so the idlest worker goes first.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
@@ -246,8 +248,8 @@ impl Scheduler {
     /// Lets a busy worker take one extra job for a client that has none running.
     ///
     /// Jobs of the same cost advance by the same slices, so jobs that begin together end together. The jobs of
-    /// a flood then hold all lanes for the time of a whole hash, and the next ones begin at once. Without the
-    /// extra lane, a job of another client could wait as long as it runs.
+    /// a flood then hold all lanes for the time of a whole hash, and when they end, the next ones begin at
+    /// once. Without the extra lane, a job of another client could wait as long as a whole hash runs.
     fn take_newcomer(&mut self, worker: usize, now: Instant) -> Option<Job> {
         if !self.can_admit_newcomer(now) {
             return None;
@@ -265,8 +267,8 @@ impl Scheduler {
 
     /// Returns `true` if a newcomer may go before the queued jobs.
     ///
-    /// This is so while one client floods and the queued jobs have twice the time that they need, so that none is
-    /// delayed past its deadline.
+    /// This is the case while one client floods and the queued jobs have twice the time that they need, so that
+    /// none of them is delayed past its deadline.
     fn can_admit_newcomer(&self, now: Instant) -> bool {
         let lanes_total = self.lanes_total();
         let flood_lanes = lanes_total.div_ceil(FLOOD_SHARE).max(2);
@@ -331,9 +333,10 @@ impl Scheduler {
     }
 }
 
-/// Returns the error for a job that has no place.
+/// Returns the error for a job that is refused.
 ///
-/// For a job that would be late, `retry_after` is how late. For a full queue, it is the estimated wait for a lane.
+/// If the job would be late, `retry_after` is the time by which it would be late. If the queue is full, it is
+/// the estimated wait for a lane.
 fn refused(retry_after: Duration, position: QueuePosition) -> EngineError {
     EngineError::Refused {
         retry_after: retry_after.max(MIN_RETRY_AFTER),

@@ -19,7 +19,7 @@ const VECTORS: [(&[u8], &str); MAX_LANES] = [
     ),
 ];
 
-/// The iterations of every vector, which all have cost 5.
+/// The number of iterations of each vector, because all have cost 5.
 const ITERATIONS: usize = 32;
 
 /// Runs published vectors through the kernels of all widths, and compares one hash with the `bcrypt`
@@ -44,7 +44,7 @@ pub fn self_test() -> Result<(), String> {
     }
 }
 
-/// Returns the number of the first vector with a wrong result.
+/// Returns the number of the first vector with a wrong result; `None` if all are right.
 ///
 /// All vectors advance together, split between two kernels. The widths of the two change with every
 /// iteration, so that a fault in any kernel corrupts a result.

@@ -10,13 +10,13 @@ pub struct Cost(u32);
 impl Cost {
     /// The lowest cost of bcrypt, for tests.
     pub const MIN: Self = Self(4);
-    /// The highest cost that failed verifications take on from stored hashes. Otherwise a single stored hash of a
-    /// very high cost would stop all logins.
+    /// The maximum cost that failed verifications adopt from stored hashes. Without it, a single stored hash of
+    /// a very high cost would stop all logins.
     pub(crate) const MAX_FAILED: Self = Self(16);
     /// The highest cost of bcrypt.
     pub const MAX: Self = Self(31);
 
-    /// Returns `None` if the number is not from 4 to 31.
+    /// Creates a cost. Returns `None` if the number is not from 4 to 31.
     pub const fn new(cost: u32) -> Option<Self> {
         if cost >= Self::MIN.0 && cost <= Self::MAX.0 {
             Some(Self(cost))

@@ -40,7 +40,7 @@ impl Throughput {
         }
     }
 
-    /// Replaces the initial estimate by a measurement. `times` has, for each thread, how long it took for
+    /// Replaces the initial estimate with a measurement. `times` has the time that each thread took for
     /// `iterations` on all its lanes.
     pub(crate) fn calibrate(&mut self, iterations: u32, times: &[Duration]) {
         let sum: f64 = times.iter().map(Duration::as_secs_f64).sum();
@@ -52,8 +52,9 @@ impl Throughput {
 
     /// Records that a thread computed `iterations` on each of `width` lanes in `elapsed`.
     ///
-    /// Only slices with all lanes busy, or with the extra one too, feed the average. Fewer busy lanes give a lower
-    /// bound for all lanes together, so that an estimate that is far too low recovers without a queue.
+    /// Only slices in which all lanes were busy, perhaps with the extra one, feed the average. A slice with
+    /// fewer busy lanes gives a lower bound for all lanes together, so that an estimate that is far too low
+    /// recovers without a queue.
     pub(crate) fn record(&mut self, width: usize, iterations: u32, elapsed: Duration) {
         if elapsed.is_zero() || width == 0 {
             return;
@@ -84,7 +85,8 @@ impl Throughput {
         Duration::from_secs_f64(work as f64 / (self.per_second() * lanes.max(1) as f64))
     }
 
-    /// Returns the iterations per lane until the next visit to the scheduler, which take about a millisecond.
+    /// Returns the number of iterations per lane until the next visit to the scheduler, which take about a
+    /// millisecond.
     pub(crate) fn slice(&self) -> u32 {
         ((self.per_second() * SLICE_TIME.as_secs_f64()) as u32).max(1)
     }

@@ -18,8 +18,8 @@ use crate::lane_group::LaneGroup;
 use crate::scheduler::{Load, Scheduler};
 use crate::{Settings, Stats, kernel};
 
-/// How often [`WorkerPool::stats`] tries the lock. A running worker holds the lock for a much shorter time than this
-/// many attempts take.
+/// The maximum number of times that [`WorkerPool::stats`] tries the lock. A running worker holds the lock for a
+/// much shorter time than this many attempts take.
 const STATS_ATTEMPTS: usize = 10_000;
 
 /// The state that the engine shares with its worker threads: the scheduler, and how they notify each other.
@@ -62,7 +62,7 @@ impl WorkerPool {
         outcome
     }
 
-    /// Runs `work` with the scheduler locked, for callers whose thread serves other tasks too.
+    /// Runs `work` with the scheduler locked, for callers whose thread also serves other tasks.
     ///
     /// Such a caller awaits the lock instead of blocking its thread. A worker that loses its core while it holds
     /// the lock gets the core back only after threads of normal priority, which can take tens of milliseconds.
@@ -72,7 +72,7 @@ impl WorkerPool {
                 break scheduler;
             }
             let mut unlocked = pin!(self.unlocked.notified());
-            // Enabled before the next attempt, so that no notification is missed.
+            // It is enabled before the next attempt, so that no notification is missed.
             unlocked.as_mut().enable();
             if let Some(scheduler) = self.try_lock() {
                 break scheduler;
@@ -187,10 +187,10 @@ impl WorkerPool {
     }
 }
 
-/// The iterations of [`calibrate`], which take about five milliseconds.
+/// The number of iterations of [`calibrate`], which take about five milliseconds.
 pub(crate) const CALIBRATION_ITERATIONS: u32 = 64;
 
-/// Measures how long the calling thread takes for [`CALIBRATION_ITERATIONS`] on all its lanes.
+/// Measures the time that the calling thread takes for [`CALIBRATION_ITERATIONS`] on all its lanes.
 pub(crate) fn calibrate(lanes: usize) -> Duration {
     let mut lane_group = vec![Lane::BLANK; lanes];
     for lane in &mut lane_group {

@@ -12,18 +12,19 @@ use crate::{EngineError, Settings, Stats};
 
 const WORKERS: usize = 2;
 const LANES: usize = 6;
-/// The iterations of a lane per millisecond.
+/// The number of iterations of a lane per millisecond.
 const PACE: u64 = 12;
-/// The iterations of one hash of cost 12. It takes a third of a second in a lane, so the machine does 35 per second.
+/// The number of iterations of one hash of cost 12. It takes a third of a second in a lane, so the machine does
+/// 35 per second.
 const WORK: u64 = 4096;
 const DEADLINE: Duration = Duration::from_millis(9500);
 
-/// Counts the outcomes of the jobs of one client.
+/// The number of jobs of one client by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     done: u32,
     refused_at_once: u32,
-    /// Counts jobs that were refused or expired after their admission.
+    /// The number of jobs that were refused or expired after their admission.
     broken: u32,
 }
 
