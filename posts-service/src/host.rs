@@ -45,7 +45,7 @@ pub struct HostOptions {
     pub response_memory_mib: usize,
     /// The policy for the posts of deleted users.
     pub posts_of_deleted_users: PostsOfDeletedUsers,
-    /// The API key for which auth-service reports deletions of users; `None` if auth-service reports them to this
+    /// The API key with which the service watches deletions of users; `None` if auth-service reports them to this
     /// program without a key.
     pub user_changes_key: Option<SecretSource>,
 }

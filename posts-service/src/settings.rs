@@ -41,7 +41,7 @@ pub struct Settings {
     #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address::<9002>)]
     pub ops_listen_addr: SocketAddr,
 
-    /// The database.
+    /// The settings of the database.
     #[command(flatten)]
     pub database: DatabaseSettings,
 
@@ -69,15 +69,15 @@ pub struct Settings {
     #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
-    /// TLS of the gRPC listener.
+    /// The TLS settings of the gRPC listener.
     #[command(flatten)]
     pub tls: ServerTlsSettings,
 
-    /// TLS of the connections to auth-service.
+    /// The TLS settings of the connections to auth-service.
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
 
-    /// Shared by gRPC services.
+    /// The settings that all gRPC services have in common.
     #[command(flatten)]
     pub host: HostSettings,
 }

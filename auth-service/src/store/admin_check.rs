@@ -15,8 +15,8 @@ pub(super) enum AdminCount {
 }
 
 /// Checks that `actor` is an admin and may change the user `user_id`, and that an active admin remains. Without an
-/// actor, the user or an operator makes the change, and the user must only exist. `locked` contains the rows of the
-/// user, of the actor and of all active admins.
+/// actor, the user or an operator makes the change, and only the existence of the user is checked. `locked` contains
+/// the rows of the user, of the actor and of all active admins.
 pub(super) fn require_admin(
     locked: &[User],
     actor: Option<i64>,

@@ -34,9 +34,9 @@ pub(crate) enum CodePurpose {
 /// not block the codes of a sign-in, and wrong one-time codes do not block recovery codes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CodeLimit {
-    /// Counts one-time codes, and codes that have no valid form.
+    /// Limits wrong one-time codes. Codes without a valid form count as such.
     OneTime(CodePurpose),
-    /// Counts codes that have the form of a recovery code.
+    /// Limits wrong codes that have the form of a recovery code.
     Recovery(CodePurpose),
 }
 

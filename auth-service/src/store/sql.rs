@@ -43,8 +43,8 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
     Ok(SqlStore::start(database, Process::Service))
 }
 
-/// Opens the database for a command, which may run beside a service, and migrates its schema. Returns the store, and
-/// the same database with the functions for operators.
+/// Opens the database for a command, which may run beside a service, and migrates its schema. Returns the store, and an
+/// [`OperatorDatabase`] for the same database.
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,

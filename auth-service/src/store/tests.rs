@@ -1,4 +1,4 @@
-//! Tests what every store of users does. The cases run on each engine and on the store in memory.
+//! The conformance suite of stores of users. The cases run on each engine and on the store in memory.
 
 mod additions;
 mod admins;
@@ -194,7 +194,7 @@ postgres_cluster::conformance_tests! {
 }
 
 impl Write {
-    /// Returns what to record in a test that does not depend on it.
+    /// Returns a `Write` for tests in which the recorded change does not matter.
     pub(crate) fn any() -> Self {
         Self::by_operator(Change::UserCreated, None)
     }

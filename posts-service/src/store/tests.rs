@@ -1,4 +1,4 @@
-//! Tests what the store of posts does on each engine.
+//! Tests the store of posts on each engine.
 
 use super::{
     PostFilter, PostPage, PostSelector, author_of, delete, open, posts_by_id, size_by_id, update,

@@ -87,8 +87,8 @@ async fn page_is_read_from_an_index_and_never_sorted() {
     }
 }
 
-/// Notes two uses of a key and of a password, of which the later one comes first. Opens the store again after it was
-/// closed, and checks the stored times.
+/// Stores two uses of a key and two of a password, each time the later use first. Then closes and reopens the store,
+/// and checks that the later times were kept.
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser {
@@ -177,8 +177,8 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
     use_a_key_and_a_password(&url).await;
 }
 
-/// Reads a name with NUL together with other names, which must not fail because of it. Returns the result for the name
-/// with NUL.
+/// Reads a name that contains NUL together with other names, and checks that the other reads succeed. Returns the
+/// result for the name with NUL.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
     let new = NewUser {
@@ -222,7 +222,8 @@ async fn a_name_with_nul_fails_only_its_own_read_on_postgres() {
     assert!(read_names_together(&url).await.is_err());
 }
 
-/// The statement is that of a process of an older version, which knows neither the table nor its rows.
+/// Deletes a user by the statement of an older release, which does not know the table of API keys. So the schema itself
+/// must delete the keys.
 #[tokio::test]
 async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -245,7 +246,7 @@ async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() 
 
 const HOUR: u64 = 3600;
 
-/// Returns how far the time of a store is ahead of the system, in seconds.
+/// Returns the time by which the clock of a store is ahead of the clock of the system, in seconds.
 async fn ahead(store: &dyn UserStore) -> u64 {
     let at = store.users_by_id(&[]).await.expect("read").at;
     // The result is rounded, because the test takes some seconds.
@@ -292,7 +293,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let at = beside.users_by_id(&[]).await.expect("read").at;
     assert!(at.abs_diff(system_time() - HOUR) < 60, "{at}");
     assert_eq!(opened(true).await, 0);
-    // Both stores write by the clock of the file, whatever each of them knows about it.
+    // Both stores use the current clock of the file when they write, although it has changed since they read it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
     let new = NewUser {
         username: "ann".into(),
@@ -313,7 +314,8 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         let stored = revoked.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
-    // When a time is read, a later one is written to the file, for the next boot.
+    // After a read of the time, the store writes a later time to the file, from which the clock continues after the
+    // next boot.
     let patience = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let store = open(&url).await.expect("opened");
     loop {
@@ -340,7 +342,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = open(&url).await.expect("opened");
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
-    // There is only one connection for writes, so a write that began before has ended.
+    // There is only one connection for writes, so a write that began earlier has finished before this one.
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
         store

@@ -1,4 +1,4 @@
-//! Tests how much can be added to a user in a minute.
+//! Tests the limit of additions to a user in a minute.
 
 use super::{
     insert,
@@ -91,7 +91,7 @@ pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(
                 delete_all(store, TokenKind::ApiKey, &ann).await;
             }
         }
-        // Sealing here means that some of the rows are sealed when the limit is reached, and others are not.
+        // Because the rows are sealed here, some of them are sealed when the limit is reached, and others are not.
         if number == 100 {
             store.seal().await.expect("sealed");
         }
@@ -170,7 +170,7 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
     assert!(matches!(outdated, Err(WriteError::UserNotFound)));
 }
 
-/// Enrolls, uses and turns off a second factor, which leaves every kind of row about it.
+/// Enrolls, uses and turns off a second factor, which adds every kind of row about second factors to the record.
 async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
     let secret = "0123456789ab.sealed".to_owned();
     let write = |change| Write::by_operator(change, Some(user.id));

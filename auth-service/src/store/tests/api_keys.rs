@@ -95,8 +95,8 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     for index in 0..50 {
         add(store, &ann, &format!("key {index}")).await;
     }
-    // Several inserts compete for one free place, many times. Without a lock, some of them would count the same 49
-    // keys.
+    // In each round, several inserts compete for the last key that the limit allows. Without a lock, more than one
+    // insert would count 49 keys and succeed.
     for round in 0..20 {
         let oldest = ids(store, &ann).await[0];
         store
@@ -167,7 +167,8 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
     );
 }
 
-/// Before the key is inserted, the user whose token makes it logs out, gets another password or is disabled.
+/// A key is not inserted if its creator has logged out, has a new password or was disabled since the creator's token
+/// was verified.
 pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
     store: &dyn UserStore,
 ) {

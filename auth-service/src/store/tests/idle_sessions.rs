@@ -1,4 +1,4 @@
-//! Tests sessions that end because they are idle, or because a new one needs room.
+//! Tests sessions that end because they are idle, or because a new session exceeds the limit.
 
 use super::{
     insert,
@@ -129,8 +129,8 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     assert_eq!(delete_but(&[], 0..0).await, [0; 0]);
 }
 
-/// A written use counts as the last use: an idle session ends, and the session that was used stays when a new one needs
-/// room.
+/// A written use counts as the last use. So when a new session exceeds the limit, the idle session ends, and the
+/// session that was used stays.
 async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let ann = insert(&*store, "ann", Role::USER).await;

@@ -1,4 +1,5 @@
-//! A store of users in memory, for tests of the use cases. It can also fail, stall or set its clock as a test wants.
+//! A store of users in memory, for tests of the use cases. A test can also make its calls fail or stall, and set its
+//! clock.
 
 mod audit;
 mod opaque_tokens;
@@ -36,7 +37,7 @@ pub(crate) struct MemoryStore(Mutex<Users>);
 struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
-    /// When each user last logged in, in Unix seconds by user id.
+    /// The time of each user's last login, in Unix seconds by user id.
     logins: BTreeMap<i64, u64>,
     /// The tokens by id, each with its digest.
     tokens: BTreeMap<i64, (String, OpaqueToken)>,
@@ -47,11 +48,11 @@ struct Users {
     failing: Option<&'static str>,
     /// The revision of the row that cannot be read.
     unreadable: Option<i64>,
-    /// How often old rows were removed.
+    /// The number of calls that removed old rows.
     removals: usize,
     /// The name of the call that never ends.
     stalled: Option<&'static str>,
-    /// The last uses that could not be written, in Unix seconds.
+    /// The times of the last uses that could not be written, in Unix seconds.
     noted: BTreeMap<(UsageKind, i64), u64>,
     unwritten_since: Option<u64>,
     usage_pauses: Vec<UsagePause>,
@@ -106,19 +107,19 @@ impl MemoryStore {
         session.1.cookie_only = false;
     }
 
-    /// Returns how often old rows were removed.
+    /// Returns the number of calls that removed old rows.
     pub(crate) fn removals(&self) -> usize {
         self.0.lock().expect("not poisoned").removals
     }
 
-    /// Adds something to a user now.
+    /// Stores an addition to this user at the present time of the store.
     pub(crate) fn add_to(&self, user_id: i64) {
         let mut users = self.0.lock().expect("not poisoned");
         let now = users.now;
         users.additions.push((user_id, now));
     }
 
-    /// Returns how many additions are stored, whether or not they count.
+    /// Returns the number of stored additions, whether or not they still count.
     pub(crate) fn additions_kept(&self) -> usize {
         self.0.lock().expect("not poisoned").additions.len()
     }
@@ -201,7 +202,7 @@ impl User {
 }
 
 impl Users {
-    /// Fails if there is no room for `added` more additions to this user.
+    /// Fails if `added` more additions to this user would exceed the limit.
     fn check_additions(&self, id: i64, added: usize) -> Result<(), WriteError> {
         let now = self.now;
         let seconds = ADDITION_SECONDS.unsigned_abs();

@@ -1,4 +1,4 @@
-//! Tests pending sign-ins, whose password was right and whose code is asked for on a page of its own.
+//! Tests pending sign-ins, for which the password was right and the code is still missing.
 
 use super::{assert_not_found, get, insert, second_factor::enrolled};
 use crate::{
@@ -28,7 +28,7 @@ async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
     found.value.map(|user| user.id)
 }
 
-/// Completes the pending sign-in with this many sessions of the user.
+/// Completes the pending sign-in, which creates this many sessions for the user.
 async fn finish(
     store: &dyn UserStore,
     user: &User,

@@ -111,7 +111,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
     for _ in 0..2 {
         let latest = now(store).await + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
         let mut ahead = get(store, ann.id).await.expect("a user");
-        // Each new password moves the time on.
+        // Each new password increases `tokens_not_before` by a second.
         while ahead.tokens_not_before <= latest + 60 {
             let set = store
                 .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
@@ -162,7 +162,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
             .await
             .expect("allowed");
         let mark = lowered.tokens_marked_until;
-        // Logins by a clock that was ahead have tokens from that time or later.
+        // A clock that was ahead dates the tokens of later logins at the old value or later.
         let latest = ahead.tokens_not_before + 86400;
         assert!(mark >= latest && !marks.contains(&mark), "{mark} {marks:?}");
         marks.push(mark);

@@ -409,7 +409,7 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
 const SIGN_IN: CodePurpose = CodePurpose::SignIn;
 const CONFIRMATION: CodePurpose = CodePurpose::Confirmation;
 
-/// Counts `wrong` wrong codes, several of them at once. Returns how many were counted.
+/// Counts `wrong` wrong codes, several of them at the same time. Returns the number that was counted.
 async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong: usize) -> usize {
     let count = async |wrong: usize| {
         let mut counted = 0;
@@ -423,7 +423,7 @@ async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong
     one + two + three
 }
 
-/// Uses the step after the last one that was used, and returns whether it was accepted.
+/// Uses the code of the time step after the last used one, and returns whether it was accepted.
 async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) -> bool {
     let stored = store.second_factor(user.id).await.expect("read");
     let step = stored.value.expect("on").last_step + 1;

@@ -1,4 +1,4 @@
-//! Tests sessions, and what keeps them apart from API keys.
+//! Tests sessions, and that no operation mistakes a session for an API key or the reverse.
 
 use super::{assert_not_found, insert};
 use crate::{
@@ -320,7 +320,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
             "it follows its user"
         );
         assert!(kept.is_active_at(8));
-        // The other session has ended, so nothing can be done with it.
+        // The other session has ended, so every write with it is refused.
         let seen = ann.tokens_not_before;
         assert_not_found(set(owner(seen, other)).await);
         let late = new(TokenKind::ApiKey, &ann, "late");
@@ -539,7 +539,7 @@ pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(stor
     for digest in ["stale console", "refused console", "refused application"] {
         assert_eq!(find(store, digest).await, None, "{digest}");
     }
-    // The new sessions do not make room for each other.
+    // Neither of the two new sessions ends the other one.
     let made = add_pair(store, &ann, "made", 3).await;
     let left = sessions(store, &ann).await;
     assert_eq!((left.len(), &left[98..]), (100, &made[..]));

@@ -1,4 +1,4 @@
-//! Tests what streams of changes of users do to posts, on each engine.
+//! Tests how a stream of changes of users affects posts, on each engine.
 
 use super::{DeletedAuthors, Refusal, snapshot::PAGE_SIZE};
 use crate::{
@@ -49,7 +49,8 @@ fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
     })
 }
 
-/// Returns the deletion of a user who was created at this time or, at revision 0, that user in a snapshot.
+/// Returns the deletion of a user who was created at this time. For revision 0, returns the user as a snapshot contains
+/// it.
 fn of_made_at(revision: i64, user_id: i64, created_at: i64) -> UserEvent {
     UserEvent::Change(UserChange {
         revision,
@@ -89,7 +90,7 @@ fn snapshot(users: impl IntoIterator<Item = i64>, revision: i64) -> Vec<UserEven
     users.chain([progress(revision)]).collect()
 }
 
-/// Connects again, and returns the revision from which the stream goes on.
+/// Connects again, and returns the revision after which the stream continues.
 async fn connect(watcher: &mut DeletedAuthors) -> Option<i64> {
     watcher.connect(false).await.expect("read").revision
 }
@@ -249,7 +250,7 @@ async fn posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_t
     let events = vec![of_made_at(8, 2, 100), change(9, 2, false)];
     handle(&mut watcher, events).await.expect("handled");
     assert_eq!(authors(store).await[20..], [DELETED, 2]);
-    // A snapshot has the same effect, although it only shows the user after the import.
+    // A snapshot has the same effect, although it contains the user only as imported.
     let newer = [2, 2].map(|id| insert_made_at(store, id, Some(200)));
     for insert in newer {
         insert.await;

@@ -1,4 +1,4 @@
-//! Tests what the store does with posts of deleted users on each engine.
+//! Tests how the store detaches and deletes posts of deleted users, on each engine.
 
 use super::{
     AuthorRange, History, MAX_BATCH, NextPosition, OrphanedPosts, Position, WrittenBy,
@@ -150,7 +150,7 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         generation: 1,
         newest_post: 1,
     };
-    // A process follows the earlier history until it learns that an operator has given it up.
+    // A process follows the earlier history until the store reports that an operator has given it up.
     for next in [None, Some(snapshot)] {
         if let Some(snapshot) = next {
             let history = advance(store, snapshot).await.expect("written");

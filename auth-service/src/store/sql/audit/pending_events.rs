@@ -1,5 +1,5 @@
-//! Keeps the events that no transaction records until they are written. Refusals that cannot be kept or written are
-//! counted, so that the record has at least their number.
+//! Keeps the events that no transaction records, such as sign-ins and refusals, in memory until they are written.
+//! Refusals that cannot be kept or written are counted, so that the record has at least their number.
 
 use crate::audit::{Entry, unrecorded_refusals};
 use parking_lot::Mutex;

@@ -74,7 +74,7 @@ pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> S
 }
 
 /// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user. If that row
-/// exists, the statement records the entry with the name and the state in the row.
+/// exists, the statement records the entry with the user's name and state from the row.
 pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> Statement {
     let start = start.push("), recorded AS (");
     let state = "

@@ -29,7 +29,7 @@ use std::slice;
 
 /// The beginning of 2020, in Unix seconds. Rows from before that time come from a clock that was not set.
 const YEAR_2020: i64 = 1_577_836_800;
-/// The maximum number of rows with a credible time on a page, which contains the oldest ones.
+/// The maximum number of rows on a page, which contains the oldest rows with a credible time.
 const PAGE_ROWS: i64 = 20_000;
 /// The number of seals whose rows one statement removes.
 const BATCH_SEALS: i64 = 20;
@@ -45,7 +45,7 @@ fn push_aged_rows(statement: Statement, now: i64) -> Statement {
         .bind(PAGE_ROWS)
 }
 
-/// The last revision that was removed, as a row of the record says.
+/// The last removed revision, as a row of the record about a removal states it.
 struct RemovedThrough {
     /// The revision; `None` if the row cannot be read, which must not stop retention.
     revision: Option<i64>,
@@ -114,8 +114,8 @@ impl SqlStore {
         self.move_cutoff(progress, target, now).await
     }
 
-    /// Moves the cutoff, at most to the target, and returns it. Returns `None` if nothing is old enough, or if another
-    /// process has moved the cutoff.
+    /// Moves the cutoff towards the target, and returns the new cutoff. Returns `None` if no row is old enough, or if
+    /// another process has moved the cutoff.
     async fn move_cutoff(
         &self,
         progress: Progress,

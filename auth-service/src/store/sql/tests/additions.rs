@@ -1,4 +1,4 @@
-//! Tests the reason why an addition was refused, on each engine.
+//! Tests the explanation of a refused addition, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::store::{WriteError, additions::MAX_ADDITIONS, sql::additions::recent_additions};

@@ -1,4 +1,4 @@
-//! Tests the end of all credentials, on each engine.
+//! Tests the command that ends all credentials, on each engine.
 
 use crate::{
     audit::{Change, EndedCredentials, Write},
@@ -102,7 +102,7 @@ impl Opened {
         self.store.seals().await.expect("read").newest
     }
 
-    /// Seals and returns the rows of the record by ascending revision.
+    /// Seals all rows, and returns the rows of the record by ascending revision.
     pub(super) async fn record(&self) -> Vec<AuditRow> {
         self.seal().await;
         let filter = AuditFilter {

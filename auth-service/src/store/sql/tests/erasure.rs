@@ -20,7 +20,7 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-/// Returns entries of what ann did to herself, and of what she did to bob.
+/// Returns `own` entries about ann's changes of herself, and `others` entries about her changes of bob.
 fn entries_of(ann: &User, own: usize, others: usize) -> Vec<Entry> {
     let of_own = Entry {
         event: "login_ok",
@@ -82,7 +82,7 @@ impl Opened {
         }
     }
 
-    /// Returns how many rows have the name of ann, and how many say that it was erased.
+    /// Returns the number of rows with the name of ann, and the number of rows that record its erasure.
     async fn named_and_recorded(&self) -> [usize; 2] {
         let rows = self.verified().await;
         let has_name = |name: &Option<String>| name.as_deref() == Some("ann");

@@ -1,4 +1,4 @@
-//! Tests when pending sign-ins end in a database, and what older releases make of them.
+//! Tests when pending sign-ins end in a database, and that older releases do not accept them as credentials.
 
 use super::end_all::{Opened, open};
 use crate::{
@@ -60,7 +60,7 @@ async fn wait(opened: &Opened, sql: &'static str) {
 
 async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(opened: &Opened) {
     let ann = pending(opened).await;
-    // A test takes less than a minute, so the sign-in is still valid after four.
+    // The test itself takes less than a minute, so the sign-in is still valid after it was aged by four minutes.
     let most = "UPDATE pending_sign_in SET expires_at = expires_at - 240 RETURNING expires_at";
     wait(opened, most).await;
     assert!(is_good(opened).await);

@@ -1,4 +1,4 @@
-//! Tests what retention removes and what it records, on each engine.
+//! Tests which rows retention removes, and which removals it records, on each engine.
 
 use super::end_all::{Opened, open};
 use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
@@ -105,7 +105,7 @@ async fn a_row_from_the_future_does_not_keep_the_others(opened: &Opened) {
     assert_eq!(removals.len(), 1);
 }
 
-/// A number of rows that is greater than a page of retention.
+/// A number of rows that exceeds a page of retention.
 const MANY: usize = 20_100;
 
 impl Opened {

@@ -22,7 +22,7 @@ async fn change(database: &Database, sql: &'static str) {
         .expect(sql);
 }
 
-/// Lets all processes fail from now on to store that they could write uses.
+/// Makes all processes fail to store the times of their writes from now on.
 async fn break_writes(database: &Database) {
     if !database.is_postgres() {
         let trigger = "CREATE TRIGGER broken BEFORE UPDATE ON usage_write
@@ -44,7 +44,7 @@ async fn mend_writes(database: &Database) {
     change(database, "DROP TRIGGER broken ON usage_write").await;
 }
 
-/// Dates the last write of any process back by the length of the outage. Returns its time.
+/// Moves the stored time of the last write back by the length of the outage, and returns the new time.
 async fn age_writes(database: &Database) -> u64 {
     let age = database
         .statement("UPDATE usage_write SET written_at = written_at - ")
@@ -71,7 +71,7 @@ async fn a_pause_is_known_to_a_process_that_starts_within_it_and_to_all_afterwar
     let within = replica();
     within.write(&database).await;
     assert_eq!(within.failing_since(), Some(last_write));
-    // The process that ran before the outage knows its own last write.
+    // The outage of the process that ran before begins with its own last write, and not with the stored time.
     before.write(&database).await;
     let since = before.failing_since().expect("failing");
     assert!((last_write + outage..last_write + outage + 60).contains(&since));

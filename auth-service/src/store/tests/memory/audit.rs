@@ -58,7 +58,7 @@ fn row(index: usize, entry: &Entry) -> AuditRow {
     }
 }
 
-/// Returns why the row of this revision cannot be read; `None` if it can.
+/// Returns the reason why the row of this revision cannot be read; `None` if it can be read.
 fn unreadable(users: &Users, revision: i64) -> Option<UnreadableColumn> {
     (users.unreadable == Some(revision)).then(|| UnreadableColumn {
         column: "details".to_owned(),
