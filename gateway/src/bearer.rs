@@ -69,7 +69,7 @@ fn routes(
     routes.merge(posts_routes(&authors).with_state(state))
 }
 
-/// Lists the routes that need no credentials.
+/// Returns the routes that need no credentials.
 fn public_routes() -> OpenApiRouter<GatewayState> {
     OpenApiRouter::default()
         .routes(routes!(access::bearer_index))
@@ -82,7 +82,7 @@ fn public_routes() -> OpenApiRouter<GatewayState> {
         .routes(routes!(access::public))
 }
 
-/// Lists the routes for any user, whose handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
+/// Returns the routes for any user. Their handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
 fn user_routes() -> OpenApiRouter<GatewayState> {
     document_token([
         routes!(accounts::profile),
@@ -108,7 +108,7 @@ fn user_routes() -> OpenApiRouter<GatewayState> {
     ])
 }
 
-/// Lists the routes for admins.
+/// Returns the routes for admins, behind their guard.
 fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
     admins.protect([
         routes!(access::admin),
@@ -132,7 +132,7 @@ fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
     ])
 }
 
-/// Lists the routes of posts. Everyone may read posts, and posts-service checks that authors change only their own.
+/// Returns the routes of posts. Everyone may read posts, and posts-service checks that authors change only their own.
 fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
     OpenApiRouter::default()
         .routes(routes!(posts::list_posts))

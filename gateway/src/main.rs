@@ -1,4 +1,4 @@
-//! Starts the program `gateway`; `commands` of the library says what it does.
+//! Starts the program `gateway`, whose work is in the module `commands` of the library.
 
 use rolegate_gateway::settings::Settings;
 use rolegate_program::program;

@@ -125,8 +125,8 @@ pub(crate) fn is_refusal(error: &CallError) -> bool {
         .is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
-/// Returns the time from which the next refusal is counted at the earliest. It is in the past, so that a burst may pass
-/// after a pause.
+/// Returns the earliest time from which refusals are scheduled. It is [`BURST`] ago, so that a client that was not
+/// refused for a while can get several refusals without a delay.
 fn earliest(now: Instant) -> Instant {
     now.checked_sub(BURST).unwrap_or(now)
 }

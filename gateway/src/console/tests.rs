@@ -134,7 +134,7 @@ async fn a_picture_is_drawn_for_signed_in_people_and_bounded() {
         "%C3".repeat(255),
         "A".repeat(32)
     );
-    // The pages of older replicas ask at the console's address.
+    // Pages of older replicas request the picture at the path of the console.
     for at in ["/account/picture", "/console/picture"] {
         for text in [
             text.as_str(),

@@ -1,4 +1,4 @@
-//! Serves endpoints that show who is admitted: fixed messages, and a welcome to every user.
+//! Serves endpoints that show which callers are admitted. They return fixed messages, or a welcome for the user.
 
 use super::{JsonResult, Message, message};
 use crate::{

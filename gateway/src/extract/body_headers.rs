@@ -71,7 +71,7 @@ struct MediaType {
 }
 
 impl MediaType {
-    /// Reads the only `Content-Type`. Returns `None` if it is missing, repeated or malformed.
+    /// Returns the media type in `Content-Type`, or `None` if the header is missing, repeated or malformed.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(CONTENT_TYPE).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
@@ -80,7 +80,7 @@ impl MediaType {
         Self::parse(value.to_str().ok()?)
     }
 
-    /// Reads a media type with its parameters. Returns `None` if it is malformed.
+    /// Parses a media type with its parameters. Returns `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (essence, mut rest) = text.split_once(';').unwrap_or((text, ""));
         let essence = essence.trim().to_ascii_lowercase();

@@ -16,8 +16,8 @@ use rolegate_sign_in::request::BrowserRequest;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
-/// Reads the credentials in the only `Authorization` header, of either scheme. Rejects a missing, repeated or malformed
-/// header with 401.
+/// Returns the credentials in `Authorization`, of either scheme. Rejects a missing, repeated or malformed header with
+/// 401.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

@@ -29,7 +29,7 @@ impl Form {
         Ok(Self { fields })
     }
 
-    /// Returns the value of a field. Rejects with 400 a field that is missing or repeated.
+    /// Returns the value of a field. Fails with 400 if the field is missing or repeated.
     pub(crate) fn required(&self, name: &str) -> Result<String, ApiError> {
         match self.fields.get(name) {
             Ok(Some(value)) => Ok(value.to_owned()),
@@ -39,7 +39,7 @@ impl Form {
         }
     }
 
-    /// Returns the value of a field, if there is one. Rejects with 400 a field that is repeated.
+    /// Returns the value of a field, or `None` if it is missing. Fails with 400 if the field is repeated.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<&str>, ApiError> {
         self.fields.get(name).map_err(|_repeated| {
             invalid_field(format!("Field \"{name}\" is given more than once."))

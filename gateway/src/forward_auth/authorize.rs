@@ -46,7 +46,7 @@ pub(crate) struct AuthorizeQuery {
 }
 
 impl AuthorizeQuery {
-    /// Reads the query. Refuses unknown parameters, because a misspelled one must not admit every user.
+    /// Parses the query. Fails if a parameter is unknown, because a misspelled name must not admit every user.
     pub(crate) fn read(query: &QueryParams) -> Result<Self, ApiError> {
         query.expect_only(&["roles", "redirect_status", "credentials"])?;
         let redirect_status = match query.one_of("redirect_status", ["303", "401"])? {

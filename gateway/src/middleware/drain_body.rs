@@ -1,4 +1,4 @@
-//! Reads the rest of a request body that the handler did not read.
+//! Reads and discards the part of a request body that the handler did not read.
 //!
 //! If a server responds and closes the connection while the client still sends, TCP resets the connection. The client
 //! then sees a broken pipe instead of its 413 or 401. So an early response waits for the rest of the body, within
@@ -59,7 +59,8 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     let mut response = handler(request).await;
     drop(memory);
     let is_drained = match dropped.try_recv() {
-        // The client waits for a 100 (Continue), so it sends no body after a final response.
+        // The client waits for a 100 (Continue), and may never send the body. So nothing is read, and the connection
+        // closes.
         Ok(rest) if expects_continue && !rest.is_started => false,
         // The client has already had the time to send the body.
         Ok(_) if response.status() == StatusCode::REQUEST_TIMEOUT => false,

@@ -111,7 +111,7 @@ fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter
     }
 }
 
-/// Documents the rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
+/// Adds the responses with which [`JsonBody`](crate::extract::json_body::JsonBody) rejects a request.
 fn add_body_errors(responses: &mut Responses) {
     add_response(
         responses,
@@ -217,7 +217,7 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     }
 }
 
-/// Describes a header, unless the annotation describes it.
+/// Adds the description of a header to a response, unless the annotation has one.
 fn add_header(response: &mut Response, name: &str, schema: RefOr<Schema>, description: &str) {
     let header = HeaderBuilder::new()
         .schema(Some(schema))

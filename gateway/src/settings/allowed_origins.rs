@@ -15,7 +15,7 @@ pub struct AllowedOrigins(pub Option<AllowOrigin>);
 impl FromStr for AllowedOrigins {
     type Err = &'static str;
 
-    /// Reads an empty text, `*`, or origins separated by commas.
+    /// Parses an empty text, `*`, or origins separated by commas.
     fn from_str(text: &str) -> Result<Self, &'static str> {
         let origins = match text.trim() {
             "" => None,
@@ -34,7 +34,7 @@ impl FromStr for AllowedOrigins {
     }
 }
 
-/// Reads an origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any other would
+/// Parses an origin in its serialized form (RFC 6454, section 6.2). Browsers send no other form, so any other would
 /// never match.
 fn parse(origin: &str) -> Option<HeaderValue> {
     let url = Url::parse(origin).ok()?;

@@ -12,7 +12,7 @@ use rolegate_sign_in::{cookie::Cookie, origin::Origin};
 /// if the client sent it.
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 
-/// Says where the session in a cookie counts.
+/// The purpose for which the session in a cookie is accepted.
 #[derive(Clone, Copy)]
 pub(super) enum Audience {
     /// The session counts at the API, for the pages of the console and of the account.
@@ -40,7 +40,7 @@ pub(super) struct SignInCookies<'a> {
 }
 
 impl SignInState {
-    /// Chooses the cookies for a sign-in from which the browser goes on to `back`. `is_forwarded` is true if a proxy
+    /// Chooses the cookies for a sign-in after which the browser goes to `back`. `is_forwarded` is true if a proxy
     /// passed the request on.
     pub(super) fn sign_in_cookies<'a>(
         &'a self,

@@ -15,7 +15,7 @@ pub(crate) struct ReturnAddress {
     pub(crate) location: String,
 }
 
-/// Why a browser is not sent to an address.
+/// The reason why a browser is not redirected to an address.
 #[derive(Debug)]
 pub(crate) enum ReturnAddressError {
     /// The address is empty or too long, or browsers may take it for another one.
@@ -37,7 +37,7 @@ impl ReturnAddress {
             return Err(Malformed);
         }
         let url = own.url().join(given).map_err(|_invalid| Malformed)?;
-        // There is no origin for other schemes and for a URL with credentials.
+        // `Origin::new` refuses schemes other than `http` and `https`, and a URL with credentials.
         let origin = Origin::new(url.scheme(), url.authority()).ok_or(Malformed)?;
         let location = if origin == *own {
             let path = &url[Position::BeforePath..];

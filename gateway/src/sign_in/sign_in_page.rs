@@ -77,7 +77,7 @@ pub(super) async fn show(
     Ok((AppendHeaders(removal), page.respond(design)).into_response())
 }
 
-/// Returns the templates of the notices that the query asks for.
+/// Returns the templates of the notices that the query requests.
 pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
     let mut notices = Vec::new();
     for (parameter, notice) in NOTICES {

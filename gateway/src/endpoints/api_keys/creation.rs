@@ -43,8 +43,8 @@ pub(crate) struct ApiKeyCreationRequest {
     role: Option<String>,
 }
 
-/// Describes the names of API keys and sessions. A schema can express only some of their rules, and auth-service checks
-/// all of them.
+/// Returns the schema of the names of API keys and sessions. A schema can express only some of the rules, and
+/// auth-service checks all of them.
 pub(in crate::endpoints) fn name_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)

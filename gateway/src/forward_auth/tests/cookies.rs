@@ -438,7 +438,8 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     let denied = authorized("GET", "/authorize?roles=admin", "Basic YW5uOndyb25n");
     let denied = send_with(&[], denied, &signed_in).await;
     assert_denied_with(&denied, 401, "Invalid username or password.", 1);
-    // A right password counts. A wrong password of a program or a script counts, too, so that it learns the error.
+    // A correct password is accepted. The wrong password of a program or a script is refused, so that it learns the
+    // error.
     let right = authorized("GET", "/authorize", "Basic YW5uOnJpZ2h0");
     let response = send_with(&[], right, &signed_in).await;
     assert_ne!(identity(&response), ["1", "user", "user"]);
@@ -529,7 +530,7 @@ async fn where_only_the_cookie_counts_authorization_says_nothing() {
         let request = authorized("GET", other_role, authorization);
         let denied = send_with(&[], request, &[&FORWARDED[..], &[COOKIE]].concat()).await;
         assert_denied(&denied, 403, "Insufficient privileges.");
-        // Without a session, a program learns that Rolegate wants one, and a person is redirected to the page.
+        // Without a session, a program learns that Rolegate requires one, and a person is redirected to the page.
         for settings in [&[][..], &["--sign-in", "off"]] {
             let request = authorized("GET", COOKIE_ONLY, authorization);
             let refused = send_with(settings, request, &FORWARDED).await;
