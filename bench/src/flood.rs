@@ -70,7 +70,7 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
-    // This is declared after the cluster, so that the programs end before it.
+    // `split` is declared after `cluster`, so that the programs end before PostgreSQL does.
     let split = target::split(&cluster, folder.path()).await?;
     let clients = Clients::new(users, split.bearer);
     let seconds = |long, quick| Duration::from_secs(if options.quick { quick } else { long });

@@ -76,11 +76,11 @@ pub struct Settings {
     )]
     pub data_dir: PathBuf,
 
-    /// The settings that auth-service has, too.
+    /// The settings that rolegate and auth-service have in common.
     #[command(flatten)]
     pub service: ServiceSettings,
 
-    /// The settings that the gateway has, too.
+    /// The settings that rolegate and the gateway have in common.
     #[command(flatten)]
     pub public: PublicSettings,
 

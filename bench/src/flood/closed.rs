@@ -40,7 +40,7 @@ pub(super) async fn closed(rounds: usize, seconds: u64) -> Result<(), Failure> {
     console::progress("starting PostgreSQL, auth-service and gateway");
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
-    // This is declared after the cluster, so that the programs end before it.
+    // `split` is declared after `cluster`, so that the programs end before PostgreSQL does.
     let split = target::split(&cluster, folder.path()).await?;
     let headers = users.iter().map(users::LoadUser::bearer);
     let profile = Wrk::new("/profile", headers, folder.path())?;

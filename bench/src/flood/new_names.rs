@@ -56,7 +56,7 @@ pub(super) async fn new_names(rounds: usize) -> Result<(), Failure> {
     let users = users::with_tokens()?;
     let cluster = cluster::start()?;
     let url = cluster.url("postgres");
-    // These are declared after the cluster, so that the programs end before it.
+    // `targets` is declared after `cluster`, so that the programs end before PostgreSQL does.
     let mut targets = Vec::new();
     for limit in LIMITS {
         let settings = [("LOGIN_FAILURE_LIMIT", limit)];

@@ -14,7 +14,7 @@ const MIN_CLIENTS: usize = 1024;
 
 /// The maximum number of logins that one client may have in progress, at the gateway and at auth-service.
 ///
-/// This is more than the lanes of most machines, and less than a second of work for two cores.
+/// The limit is greater than the number of lanes on most machines, and is less than a second of work for two cores.
 pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 
 /// Returns the client that an address belongs to: the IPv4 address itself, or the first address of the IPv6 /64.

@@ -1,7 +1,7 @@
 //! Wraps the stream of one HTTP/1.1 connection below hyper.
 //!
-//! It closes connections whose request head takes too long, or whose client reads a response too slowly. It also
-//! reports to [`Activity`] whether the connection is idle.
+//! The wrapper closes connections whose request head takes too long, or whose client reads a response too slowly. It
+//! also reports to [`Activity`] whether the connection is idle.
 
 use crate::open_connections::Activity;
 use std::{

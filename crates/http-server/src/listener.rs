@@ -81,7 +81,7 @@ pub struct AcceptedConnection {
     tls: Option<ServerTls>,
     /// The address of the peer.
     pub peer: SocketAddr,
-    /// The permit, to be held as long as the connection.
+    /// The permit, which must be held until the connection closes.
     pub permit: Permit,
 }
 
@@ -119,15 +119,15 @@ impl AcceptedConnection {
 pub struct ReadyConnection {
     /// The stream to and from the peer, which hides TLS.
     pub stream: Stream,
-    /// The permit, to be held as long as the connection.
+    /// The permit, which must be held until the connection closes.
     pub permit: Permit,
 }
 
 impl Listener {
     /// Binds `address`. Errors name the setting `variable`.
     ///
-    /// Of the connections beyond `max_connections`, one is accepted and waits for room. The others wait in the
-    /// backlog of the kernel.
+    /// One connection beyond `max_connections` is accepted, and waits until the listener has room. Further ones wait in
+    /// the backlog of the kernel.
     pub async fn bind(
         variable: &str,
         address: SocketAddr,

@@ -145,7 +145,7 @@ const MAX_CANDIDATES: usize = 64;
 /// A connection that was idle when it was found.
 #[derive(Debug)]
 struct Candidate {
-    /// The tick since which it was idle.
+    /// The tick since which the connection was idle.
     idle_since: u64,
     activity: Weak<Activity>,
 }

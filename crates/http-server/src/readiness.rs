@@ -1,4 +1,4 @@
-//! Holds whether a program is ready, and what its stores cannot write, for `/readyz`.
+//! Holds the state that `/readyz` reports: whether the program is ready, and why stores cannot write.
 
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
@@ -14,7 +14,7 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Readiness {
     healthy: Arc<AtomicBool>,
-    /// Why stores cannot write, by the number of the store.
+    /// The reasons why stores cannot write, by the number of the store.
     write_problems: Arc<Mutex<BTreeMap<usize, Arc<str>>>>,
     store: usize,
     shutdown: Shutdown,

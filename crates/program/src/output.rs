@@ -31,7 +31,7 @@ pub fn print_secret(secret: &SecretString, made: &str, remedy: &str) -> Result<(
         .map_err(|error| format!("{made}, but could not be shown: {error}; {remedy}").into())
 }
 
-/// Returns an error if something could not be printed.
+/// Returns the first error of printing, so that the command fails at its end.
 pub(crate) fn check_printed() -> Result<(), Failure> {
     match WRITE_ERROR.get() {
         Some(error) => Err(format!("the output could not be written: {error}").into()),

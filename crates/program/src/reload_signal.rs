@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Receives the SIGHUPs that reach this process after this was created.
+/// Receives each SIGHUP that reaches this process after the receiver was created.
 #[derive(Debug)]
 pub struct ReloadSignal(Signal);
 

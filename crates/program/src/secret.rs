@@ -22,7 +22,8 @@ pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }
 
-/// Where a secret is read from. A secret in a file can be read again when the file has been replaced.
+/// The variable or the file from which a secret is read. A secret in a file can be read again when the file has been
+/// replaced.
 #[derive(Clone, Debug)]
 pub struct SecretSource {
     variable: String,
@@ -82,7 +83,8 @@ impl SecretSource {
         }
     }
 
-    /// Reads the secret, without the line end of a file. Refuses invisible characters at its ends ([`SecretEndError`]).
+    /// Returns the secret, without the line end of a file. Refuses invisible characters at its ends
+    /// ([`SecretEndError`]).
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => {
@@ -123,7 +125,7 @@ pub fn read(
         .transpose()
 }
 
-/// Reads a secret file without its line end, for callers whose errors name no setting.
+/// Returns the secret in a file, without the line end, for callers whose errors name no setting.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
     let text = read_text(path)?;
     without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))
@@ -176,7 +178,7 @@ pub struct GeneratedSecret {
     pub is_new: bool,
 }
 
-/// Reads the secret in this file, or creates the file with mode 0600 and a secret from `generate`.
+/// Returns the secret in this file, or creates the file with mode 0600 and a secret from `generate`.
 ///
 /// If two programs start at once, one creates the file and the other reads it.
 pub fn read_or_create(

@@ -19,7 +19,7 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Starts in the phase running, which lasts until [`Self::begin`] or [`Self::stop_now`].
+    /// Creates a shutdown that has not begun. Its phase is running until [`Self::begin`] or [`Self::stop_now`].
     pub fn new() -> Self {
         Self::default()
     }

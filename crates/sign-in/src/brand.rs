@@ -46,7 +46,8 @@ fn parse_help(text: &str) -> Result<String, &'static str> {
     Err("must be a line of 1 to 200 characters: text, or an https or mailto address")
 }
 
-/// Reads help that is a link, such as `mailto:help@example.org`. Returns `None` for help that is shown as text.
+/// Returns the URL of a help text that is a link, such as `mailto:help@example.org`. Returns `None` for help that is
+/// shown as text.
 pub(crate) fn parse_link(help: &str) -> Option<Url> {
     if help.contains(char::is_whitespace) {
         return None;

@@ -24,7 +24,7 @@ pub struct Cookie<'a> {
     domain: Option<&'a str>,
 }
 
-/// Why a cookie is refused.
+/// The reason why a cookie is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieError {
     /// The cookie occurs twice where only one may be read ([`Cookie::find`]), or the request has more than

@@ -1,4 +1,4 @@
-//! Checks domain names (RFC 1035).
+//! Checks domain names (RFC 1035), and tells which hosts belong to a domain.
 
 use std::net::IpAddr;
 

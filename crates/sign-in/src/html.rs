@@ -1,4 +1,4 @@
-//! Writes text and names as HTML.
+//! Escapes text for the HTML of the pages.
 
 /// Escapes text, so that it can stand in an element or an attribute.
 pub fn escape(text: &str) -> String {

@@ -37,7 +37,7 @@ impl Origin {
         &self.url
     }
 
-    /// Returns the origin as the header `Origin` has it.
+    /// Returns the origin as text, in the form that the header `Origin` has.
     pub fn serialized(&self) -> String {
         self.url.origin().ascii_serialization()
     }

@@ -1,4 +1,4 @@
-//! Writes password links.
+//! Builds the links by which users choose their passwords.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;

@@ -47,7 +47,7 @@ pub struct BrowserRequest<'a> {
 }
 
 impl<'a> BrowserRequest<'a> {
-    /// Reads the request that a proxy describes in the headers of its own request for a decision.
+    /// Returns the request that a proxy describes in the headers of its own request for a decision.
     pub fn forwarded(headers: &'a HeaderMap) -> Self {
         let forwarded = |name| single_value(headers, HeaderName::from_static(name));
         Self {

@@ -31,7 +31,7 @@ pub struct SignIn {
     pub brand: Brand,
 }
 
-/// Why a person has to sign in.
+/// The reason why a person has to sign in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectReason {
     /// The request has no valid credential.

@@ -1,4 +1,4 @@
-//! Makes the page for a person who is signed in, but may not open what they asked for.
+//! Makes the page for a person who is signed in, but may not open the page that they requested.
 
 use super::{RedirectReason, SignIn};
 use crate::{
