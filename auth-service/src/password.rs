@@ -8,8 +8,8 @@
 //! imported earlier, `foreign_hash` reads it and `foreign_checks` runs the check beside the engine.
 //! `credential_cache` remembers successful checks of HTTP Basic, so that a request need not wait for bcrypt.
 //!
-//! `importable` decides which hashes `user import` accepts, and `rejection` says why one is not accepted. Who
-//! may log in, and how many attempts a client has, is decided in `accounts`.
+//! `importable` decides which hashes `user import` accepts, and `rejection` says why one is not accepted.
+//! `accounts` decides who may log in and how many attempts a client has.
 
 mod blocklist;
 mod credential_cache;

@@ -31,7 +31,7 @@ pub struct ApiKey {
     pub role: Option<Role>,
     /// The time at which the key was created, in whole seconds like the times below.
     pub created_at: SystemTime,
-    /// When the key expires; `None` for never.
+    /// The time at which the key expires; `None` if it never expires.
     pub expires_at: Option<SystemTime>,
     /// The time at which a decision last accepted the key; `None` if none has. It is stored with a delay of up
     /// to a minute.
@@ -49,7 +49,7 @@ pub struct ApiKeyInput {
     /// The highest role that the key grants; `None` for the role of its user. `Some(None)` stands for a
     /// malformed name, which auth-service rejects.
     pub role: Option<Option<Role>>,
-    /// When the key expires; `None` for never.
+    /// The time at which the key expires; `None` if it never expires.
     pub expires_at: Option<SystemTime>,
 }
 
