@@ -6,9 +6,10 @@
 - `rolegate.identity` reads the user whom a proxy in front of the service names.
 - `rolegate.testing` starts the real services for a test.
 
-Inside, `_calls.py`, `_sign_in.py` and `_record.py` describe each call once for both clients. `client.py` makes the
-calls for threads. `aio.py` and `_connections.py` make them for event loops, where `_batcher.py` lets decisions share
-calls. `_channel.py` has the address, and `_status.py` turns gRPC statuses into exceptions.
+Inside the package, `_calls.py`, `_sign_in.py` and `_record.py` describe each call once for both clients. `client.py`
+makes the calls for threads. `aio.py` and `_connections.py` make them for event loops, where `_batcher.py` lets
+decisions share calls. `_channel.py` has the address of auth-service, and `_status.py` turns gRPC statuses into
+exceptions.
 """
 
 from ._call import Context

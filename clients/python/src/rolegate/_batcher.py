@@ -1,8 +1,8 @@
 """Lets concurrent requests share calls, without added latency and without stale answers.
 
-A request joins only a call that has not been sent, because a call in flight could return what was true
-before the request was made. Requests of one turn of the event loop share a call, and so do requests that arrive
-while a call is in flight. The crate ``rolegate-batcher`` works in the same way, but sends a lone request at once.
+A request joins only a call that has not been sent, because a call in flight could return data from before the
+request. Requests of one turn of the event loop share a call, and so do requests that arrive while a call is in
+flight. The crate ``rolegate-batcher`` works in the same way, but sends a lone request at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 _Member = Tuple[Request, float, "asyncio.Future[Answer]"]
 _Outcome = Union[Answer, Exception]
 
-#: A call that is in flight for longer than these seconds no longer delays the next one. Its replica may hang.
+#: The time in seconds after which a call in flight no longer delays the next one, because its replica may hang.
 STALL_TIMEOUT = 0.02
 MAX_IN_FLIGHT = 16
 
@@ -40,14 +40,15 @@ class Batcher(Generic[Request, Answer]):
         #: Every unanswered request, the oldest first. All of them share one timer.
         self._deadlines: Deque[Tuple[float, asyncio.Future[Answer]]] = deque()
         self._has_timer = False
-        #: The number of calls in flight, and how many of them are younger than the stall timeout.
+        #: The number of calls in flight, and the number of those that are younger than the stall timeout.
         self._in_flight = self._progressing = 0
         #: True if the loop is about to call `_send_next`.
         self._is_due = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def submit(self, request: Request) -> asyncio.Future[Answer]:
-        """Answers a request with the next call. A request that is canceled before the call is left out of it."""
+        """Adds a request to the next call, and returns the future of its answer. A request that is canceled before
+        the call is not sent."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         deadline = loop.time() + self._timeout
@@ -60,7 +61,7 @@ class Batcher(Generic[Request, Answer]):
         return answer
 
     def _expire(self) -> None:
-        """Ends the requests whose deadline has passed, and sets the timer for the next one."""
+        """Fails the requests whose deadline has passed, and sets the timer for the next deadline."""
         loop = asyncio.get_running_loop()
         while self._deadlines:
             deadline, answer = self._deadlines[0]
@@ -126,7 +127,8 @@ class Batcher(Generic[Request, Answer]):
             self._send_soon()
 
     def _send_soon(self) -> None:
-        """Sends the next batch after everything that is ready now has run. Requests made until then join it."""
+        """Schedules the next batch to be sent after all callbacks that are ready now. Requests that they make join
+        the batch."""
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._send_next)

@@ -1,4 +1,4 @@
-"""The description of a call: its messages, its deadline, and whether it may be made again."""
+"""The description of a call: its messages, its deadline, and whether the client may repeat it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .errors import TokenInvalid
 
 #: The deadline in seconds of decisions and reads, which take milliseconds.
 READ_TIMEOUT = 5.0
-#: The deadline in seconds of calls that hash a password. That takes a third of a second, after a wait in a queue.
+#: The deadline in seconds of calls that hash a password. Hashing takes a third of a second, after a wait in a queue.
 PASSWORD_TIMEOUT = 10.0
 #: The delays in seconds before the second and the third attempt of a read that reached no replica.
 RETRY_DELAYS = (0.01, 0.04)
-#: How many seconds the timers of client and service may differ.
+#: The maximum difference between the timers of client and service, in seconds.
 CLOCK_TOLERANCE = 0.1
 
-#: The maximum number of characters of a token. Rolegate's are much shorter, so a longer one is refused without a call.
+#: The maximum number of characters of a token. Rolegate's tokens are much shorter, so a longer text is refused
+#: without a call.
 MAX_TOKEN = 4096
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:+/=@-]{1,64}")
 
@@ -32,7 +33,8 @@ Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
 
 
 def checked_timeout(timeout: Optional[float]) -> Optional[float]:
-    """Returns the deadline in seconds that a client has chosen for all of its calls; ``None`` for the defaults."""
+    """Returns the timeout in seconds for all calls of a client; ``None`` for the defaults. Raises ``ValueError`` if
+    it is invalid."""
     if timeout is not None and not 0 < timeout < math.inf:
         raise ValueError("timeout must be a positive number of seconds")
     return timeout
@@ -69,15 +71,15 @@ class Call(Generic[Answer]):
     request: Message
     response: Type[Message]
     convert: Callable[[Any], Answer]
-    #: True if the service hashes a password for it.
+    #: True if the service hashes a password for the call.
     hashes: bool = False
-    #: True if it changes nothing, so that it may be made again.
+    #: True if the call changes nothing, so that the client may repeat it.
     is_read: bool = False
     actor: Optional[str] = None
 
     @property
     def path(self) -> str:
-        """The path of the method, whose name is that of its request without ``Request``."""
+        """The path of the method. Its name is the name of the request message without ``Request``."""
         return f"/{SERVICE}/{type(self.request).__name__[:-len('Request')]}"
 
     @property
@@ -86,7 +88,7 @@ class Call(Generic[Answer]):
 
     @property
     def retry_delays(self) -> Tuple[Optional[float], ...]:
-        """The delay in seconds after each attempt; ``None`` after the last."""
+        """The delay in seconds after each attempt; ``None`` after the last attempt."""
         return (*RETRY_DELAYS, None) if self.is_read else (None,)
 
     def metadata(self, context: Context) -> Metadata:

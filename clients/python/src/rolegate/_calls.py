@@ -1,4 +1,4 @@
-"""Describes the calls of the contract, each once for both clients, and reads their responses."""
+"""Describes each call of the contract once for both clients, and converts the responses."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ def verify_credentials(username: str, password: str, accept_api_keys: bool) -> C
 
 
 def checked(token: str) -> str:
-    """Returns the token. Raises `TokenInvalid` for a text that cannot be one and would only take space in a batch."""
+    """Returns the token unchanged. Raises `TokenInvalid` for a text that cannot be a token, because it would only
+    take space in a batch."""
     if len(token) > MAX_TOKEN or not is_token(token):
         raise TokenInvalid
     return token
 
 
 def requirement(roles: Roles) -> Requirement:
-    """Returns the requirement of a decision for these roles."""
+    """Converts the roles that a caller gave to a requirement. ``None`` stands for any authenticated user."""
     if roles is None:
         return None
     # A single name must not be taken for an iterable of letters.
@@ -68,7 +69,8 @@ def authorize(token: str, allowed: Requirement) -> Call[User]:
 def decisions(
     pairs: Iterable[Tuple[str, Roles]],
 ) -> Call[List[Outcome]]:
-    """Describes many decisions in one call. An invalid token is refused in its place, and spoils no other decision."""
+    """Describes many decisions in one call. An invalid token gets a refusal as its own outcome, and does not affect
+    the other decisions."""
     places: List[Optional[TokenInvalid]] = []
     items = []
     for token, roles in pairs:
@@ -234,7 +236,8 @@ def get_usernames(ids: Iterable[int]) -> Call[Dict[int, str]]:
 
 
 def only(deleted: List[Deleted]) -> Deleted:
-    """Returns the one API key or session that was deleted."""
+    """Returns the only API key or session in the list. Raises `Malformed` if the service has not deleted exactly
+    one."""
     if len(deleted) != 1:
         raise Malformed("not one deletion")
     return deleted[0]

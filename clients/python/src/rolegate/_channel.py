@@ -29,11 +29,11 @@ OPTIONS = [
     ("grpc.enable_http_proxy", 0),
     # Password calls have connections of their own, because a flood of logins delays all calls on its connections.
     ("grpc.use_local_subchannel_pool", 1),
-    # A replica that comes back, or a new one, is used after at most this time.
+    # The client connects to a new replica, or to one that comes back, after at most this time.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.dns_min_time_between_resolutions_ms", 2_000),
-    # Pings notice dead peers.
+    # Pings detect dead peers.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.max_pings_without_data", 0),
@@ -66,7 +66,8 @@ class Address:
 
     @classmethod
     def parse(cls, url: str, tls: Optional[Tls]) -> Address:
-        """Parses a URL with host and port: ``https`` with ``tls``, and ``http`` without. Else raises ``ValueError``."""
+        """Parses a URL with host and port. Its scheme must be ``https`` with ``tls``, and ``http`` without. Raises
+        ``ValueError`` for any other URL."""
         scheme = "https" if tls else "http"
         parts = urlsplit(url)
         is_plain = parts.path in ("", "/") and not (parts.query or parts.fragment)
@@ -80,7 +81,8 @@ class Address:
 
     @classmethod
     def from_env(cls) -> Address:
-        """Reads the variables of Rolegate's programs: ``AUTH_SERVICE_URL``, ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
+        """Reads the address from the variables of Rolegate's programs: ``AUTH_SERVICE_URL``,
+        ``AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE``."""
         url = os.environ.get("AUTH_SERVICE_URL", "http://127.0.0.1:50051")
         ca, cert, key = (
             os.environ.get(f"AUTH_CLIENT_TLS_{name}_FILE") for name in ("CA", "CERT", "KEY")

@@ -27,7 +27,8 @@ _Decision = Tuple[str, calls.Requirement, Optional[str]]
 
 
 class Connections:
-    """Makes calls, each within ``timeout`` seconds. If it is ``None``, each call has the deadline of its kind."""
+    """Makes calls, each within ``timeout`` seconds. If ``timeout`` is ``None``, each call has the default deadline of
+    its kind."""
 
     def __init__(self, address: Address, timeout: Optional[float]) -> None:
         self._address, self._timeout = address, timeout
@@ -82,7 +83,8 @@ class Connections:
         raise AssertionError("the last attempt returns or raises")
 
     async def _decide(self, items: List[_Decision], deadline: float) -> Sequence[Outcome]:
-        """Sends one decision as an ``Authorize``, or several as a ``BatchAuthorize``."""
+        """Sends one decision as an ``Authorize``, or several as a ``BatchAuthorize``, and returns their outcomes in
+        order."""
         ids = ",".join([id for _, _, id in items if id])
         if len(ids) > _MAX_ID_LIST:
             ids = ids[: ids.rindex(",", 0, _MAX_ID_LIST)]

@@ -17,7 +17,8 @@ from .auth.v1 import auth_pb2 as pb
 from .errors import HistoryUnknown, RolegateError, SnapshotRequired, Unavailable
 from .user_changes import SnapshotStart, UserEvent, event_of
 
-#: The seconds before the next stream. They are doubled after each stream that brings no revision, up to the maximum.
+#: The delay in seconds before the next stream. It doubles after each stream that brings no revision, up to the
+#: maximum.
 MIN_PAUSE = 0.1
 MAX_PAUSE = 10.0
 
@@ -74,7 +75,8 @@ class Watch:
         yield event
 
     def pause_after(self, failure: RolegateError) -> float:
-        """Returns the seconds until the next stream. Raises the failure if the next stream would fail again."""
+        """Returns the delay in seconds before the next stream. Raises the failure if the next stream would fail as
+        well."""
         if isinstance(failure, HistoryUnknown):
             _LOG.error("the service has another history of users than the one that was watched: %s", failure)
         if isinstance(failure, SnapshotRequired) and self._revision is not None:
@@ -120,7 +122,7 @@ async def follow_async(
         except grpc.RpcError as error:
             failure = error_of(error, False)
         except asyncio.CancelledError:
-            # gRPC cancels the stream when the client is closed. Any other cancellation is of the caller.
+            # gRPC cancels the stream when the client is closed. Any other cancellation comes from the caller.
             if not closed.done():
                 raise
             failure = Unavailable("the client is closed")

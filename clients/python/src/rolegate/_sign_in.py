@@ -32,7 +32,7 @@ def create_user_with_link(actor: str, username: str, role: RoleName) -> Call[New
     request = pb.CreateUserRequest(
         username=username, role=role_number(role), role_name=role, password_link=True
     )
-    # It counts as hashing, like the call with a password, so that the method always has the same channel.
+    # The call counts as hashing, like the one with a password, so that the method always has the same channel.
     return Call(request, pb.CreateUserResponse, NewUser.of, hashes=True, actor=actor)
 
 
@@ -48,7 +48,7 @@ def redeem_password_link(token: str, password: str) -> Call[None]:
 
 def get_password_link(token: str) -> Call[PasswordLinkHolder]:
     request = pb.GetPasswordLinkRequest(token=token)
-    # It does not count as a read, because reads may be made again, and a wrong token would then count twice.
+    # The call is not a read, because the client may repeat reads, and a wrong token would then count as two attempts.
     return Call(request, pb.GetPasswordLinkResponse, PasswordLinkHolder.of)
 
 
@@ -123,7 +123,7 @@ class SignIn:
         *,
         otp: Optional[str] = None,
     ) -> NewSession:
-        """Checks the same as `login`, and creates a session."""
+        """Checks the same credentials as `login`, and creates a session."""
         call = create_session(username, password, name, user_agent, otp)
         return self._run(call, context)
 
@@ -146,17 +146,19 @@ class SignIn:
     def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor."""
+        """Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
+        actor."""
         return self._run(redeem_password_link(token, password), context)
 
     def get_password_link(
         self, token: str, context: Context = Context()
     ) -> PasswordLinkHolder:
-        """Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor."""
+        """Returns the user whose password a link sets, and the expiry of the link. The link stays valid. The call
+        needs no actor."""
         return self._run(get_password_link(token), context)
 
     def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
-        """Returns how long new passwords may be. The call needs no actor."""
+        """Returns the allowed lengths of new passwords. The call needs no actor."""
         return self._run(get_password_policy(), context)
 
     def enrol_second_factor(
@@ -173,9 +175,9 @@ class SignIn:
         return self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     def enable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
-        """Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
+        """Turns on the enrolled second factor, given a code, and revokes every access token and session of the user.
 
-        If ``actor`` is a session, that session stays.
+        If ``actor`` is a session, that session stays valid.
         """
         return self._run(enable_second_factor(actor, otp), context)
 
@@ -188,7 +190,7 @@ class SignIn:
         return self._run(disable_second_factor(actor, user_id, ""), context)
 
     def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """Returns the second factor of the user ``actor``, which may be any credential."""
+        """Returns the state of the second factor of the user ``actor``, which may be any credential."""
         return self._run(get_second_factor(actor), context)
 
 
@@ -222,7 +224,7 @@ class AsyncSignIn:
         *,
         otp: Optional[str] = None,
     ) -> NewSession:
-        """Checks the same as `login`, and creates a session."""
+        """Checks the same credentials as `login`, and creates a session."""
         call = create_session(username, password, name, user_agent, otp)
         return await self._run(call, context)
 
@@ -245,17 +247,19 @@ class AsyncSignIn:
     async def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor."""
+        """Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
+        actor."""
         return await self._run(redeem_password_link(token, password), context)
 
     async def get_password_link(
         self, token: str, context: Context = Context()
     ) -> PasswordLinkHolder:
-        """Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor."""
+        """Returns the user whose password a link sets, and the expiry of the link. The link stays valid. The call
+        needs no actor."""
         return await self._run(get_password_link(token), context)
 
     async def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
-        """Returns how long new passwords may be. The call needs no actor."""
+        """Returns the allowed lengths of new passwords. The call needs no actor."""
         return await self._run(get_password_policy(), context)
 
     async def enrol_second_factor(
@@ -274,9 +278,9 @@ class AsyncSignIn:
     async def enable_second_factor(
         self, actor: str, otp: str, context: Context = Context()
     ) -> None:
-        """Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
+        """Turns on the enrolled second factor, given a code, and revokes every access token and session of the user.
 
-        If ``actor`` is a session, that session stays.
+        If ``actor`` is a session, that session stays valid.
         """
         return await self._run(enable_second_factor(actor, otp), context)
 
@@ -293,5 +297,5 @@ class AsyncSignIn:
         return await self._run(disable_second_factor(actor, user_id, ""), context)
 
     async def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """Returns the second factor of the user ``actor``, which may be any credential."""
+        """Returns the state of the second factor of the user ``actor``, which may be any credential."""
         return await self._run(get_second_factor(actor), context)

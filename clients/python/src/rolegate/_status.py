@@ -16,7 +16,8 @@ _TIMEOUTS = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
 
 def error_of(error: grpc.RpcError, is_overdue: bool) -> RolegateError:
-    """Returns the exception of a failed call. A status without Rolegate's ``ErrorInfo`` is no decision.
+    """Returns the exception for a failed call. A status without Rolegate's ``ErrorInfo`` does not come from the
+    service, so it is no decision.
 
     A server that ends a call at its deadline and a broken connection may have the same code. ``is_overdue`` tells
     them apart.
@@ -51,6 +52,7 @@ def _refused(details: bytes, message: str) -> RolegateError | None:
 def refusal(
     reason: str, message: str = "", retry_after: float | None = None
 ) -> RolegateError:
-    """Returns the exception of a reason. A reason that this version does not know is `Malformed`, and no decision."""
+    """Returns the exception for a reason. For a reason that this version does not know, it is `Malformed`, which is
+    no decision."""
     kind = Refused.by_reason.get(reason)
     return kind(message, retry_after) if kind else Malformed(f"unknown reason {reason}")

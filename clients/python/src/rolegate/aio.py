@@ -1,4 +1,4 @@
-"""The client for asyncio. Its methods are those of `rolegate.client`."""
+"""The client for asyncio. It has the same methods as the client in `rolegate.client`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AsyncClient(AsyncSignIn):
         self._by_loop: Dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def close(self) -> None:
-        """Ends the connections of the running event loop. Their calls in flight fail with `Unavailable`."""
+        """Closes the connections of the running event loop. Their calls in flight fail with `Unavailable`."""
         await self._here().close()
 
     async def __aenter__(self) -> AsyncClient:
@@ -59,7 +59,8 @@ class AsyncClient(AsyncSignIn):
         await self.close()
 
     def _here(self) -> Connections:
-        """Returns the connections of the running event loop."""
+        """Returns the connections of the running event loop, and creates them if there are none. Drops those of
+        closed loops."""
         loop = asyncio.get_running_loop()
         connections = self._by_loop.get(loop)
         if connections is None:
@@ -74,7 +75,8 @@ class AsyncClient(AsyncSignIn):
     def _submit(
         self, token: str, allowed: calls.Requirement, request_id: Optional[str] = None
     ) -> asyncio.Future[User]:
-        """Does the work of `authorize` for frameworks, which make the requirement once and need no coroutine."""
+        """Does the same as `authorize`, for frameworks that convert the requirement only once and need no
+        coroutine."""
         return self._here().decisions.submit((calls.checked(token), allowed, request_id))
 
     async def register(self, username: str, password: str, context: Context = Context()) -> User:
@@ -113,7 +115,8 @@ class AsyncClient(AsyncSignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Each has its own outcome."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Returns their outcomes in the same
+        order."""
         return await self._run(calls.decisions(decisions), context)
 
     async def create_user(
@@ -142,15 +145,15 @@ class AsyncClient(AsyncSignIn):
         disabled: Optional[bool] = None,
         context: Context = Context(),
     ) -> User:
-        """Renames a user, disables or enables the user, or both at once. A new name ends the user's
-        access tokens, but not the sessions and API keys."""
+        """Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
+        but not the sessions and API keys."""
         call = calls.update_user(actor, user_id, username, disabled)
         return await self._run(call, context)
 
     async def set_user_role(
         self, actor: str, user_id: int, role: RoleName, context: Context = Context()
     ) -> User:
-        """Replaces the role of a user. The new role counts from the next decision on."""
+        """Replaces the role of a user. Every later decision uses the new role."""
         return await self._run(calls.set_user_role(actor, user_id, role), context)
 
     async def list_users(
@@ -177,21 +180,23 @@ class AsyncClient(AsyncSignIn):
     async def set_password(
         self, actor: str, user_id: int, password: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of another user, and ends the user's tokens and sessions."""
+        """Replaces the password of another user, and revokes the user's tokens and sessions."""
         return await self._run(calls.set_password(actor, user_id, password), context)
 
     async def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and ends the user's tokens and all sessions but ``actor``."""
+        """Replaces the password of the user ``actor``, and revokes the user's tokens and all sessions except
+        ``actor``."""
         return await self._run(calls.change_password(actor, current, new), context)
 
     async def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token and session of a user.
+        """Revokes every access token and session of a user.
 
-        Without an id, it logs out the user ``actor``. If ``actor`` is a session, only that session ends.
+        Without an id, the call is about the user ``actor``. If ``actor`` is a session, only that session is then
+        revoked.
         """
         return await self._run(calls.revoke_tokens(actor, user_id), context)
 
@@ -216,26 +221,26 @@ class AsyncClient(AsyncSignIn):
     async def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Lists the API keys of a user by ascending id. Without an id, it lists those of the user ``actor``."""
+        """Lists the API keys of a user by ascending id. Without an id, the user is ``actor``."""
         return await self._run(calls.list_api_keys(actor, user_id), context)
 
     async def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns it. Without a user id, the user is ``actor``."""
+        """Deletes an API key of a user and returns the key. Without a user id, the user is ``actor``."""
         deleted = await self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     async def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes every API key of a user and returns them. Without an id, the user is ``actor``."""
+        """Deletes all API keys of a user and returns them. Without an id, the user is ``actor``."""
         return await self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     async def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Lists the sessions of a user by ascending id. Without an id, it lists those of the user ``actor``."""
+        """Lists the sessions of a user by ascending id. Without an id, the user is ``actor``."""
         return await self._run(calls.list_sessions(actor, user_id), context)
 
     async def delete_session(
@@ -245,14 +250,15 @@ class AsyncClient(AsyncSignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Ends a session of a user and returns it. Without a user id, the user is ``actor``."""
+        """Revokes a session of a user and returns the session. Without a user id, the user is ``actor``."""
         ended = await self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     async def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Ends every session of a user but ``actor`` itself, and returns them. Without an id, the user is ``actor``."""
+        """Revokes all sessions of a user except ``actor`` itself, and returns them. Without an id, the user is
+        ``actor``."""
         return await self._run(calls.delete_sessions(actor, None, user_id), context)
 
     async def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
@@ -284,7 +290,7 @@ class AsyncClient(AsyncSignIn):
 
         A page has at most ``limit`` (1 to 200) entries, with revisions below ``after``.
 
-        With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
+        ``own`` selects only entries about the actor's own user. The actor then need not be an admin.
         """
         call = list_audit(actor, limit, after, user_id, actor_id, event, own)
         return await self._run(call, context)
@@ -296,10 +302,11 @@ class AsyncClient(AsyncSignIn):
         context: Context = Context(),
         seal: str = "",
     ) -> AsyncGenerator[UserEvent, None]:
-        """Yields the changes of users after a revision. It goes on through outages, and has no deadline.
+        """Yields the changes of users after a revision. The watch continues through outages, and has no deadline.
 
-        Without a revision, all users come first. ``seal`` is the last stored seal, with a revision or without.
-        ``actor`` may be an API key of an admin. If it is ``None``, the client certificate says who watches.
-        `rolegate.user_changes` says what to do with the events. A refusal that waiting does not end is raised.
+        Without a revision, all users come first. ``seal`` is the last stored seal; pass it with or without a
+        revision. ``actor`` may be an API key of an admin. If ``actor`` is ``None``, the client certificate identifies
+        the caller. `rolegate.user_changes` explains what to do with the events. A refusal that does not end by
+        waiting is raised.
         """
         return self._here().watch(Watch(actor, from_revision, context, seal))

@@ -24,23 +24,24 @@ class ApiKey:
 
     id: int
     user_id: int
-    #: The name that its user gave it, which need not be unique.
+    #: The name that the creator gave the key, which need not be unique.
     name: str
     #: The first 8 characters of the key.
     prefix: str
     #: The highest role that the key grants. ``None`` means the role of its user.
     role: Optional[RoleName]
     created_at: datetime
-    #: When the key expires; ``None`` if it never does.
+    #: The time at which the key expires; ``None`` if it never expires.
     expires_at: Optional[datetime]
-    #: When the key was last accepted for a decision; ``None`` if it never was.
+    #: The time at which a decision last accepted the key; ``None`` if none has.
     last_used_at: Optional[datetime]
-    #: The username of the admin who created it for the user; ``None`` if the user or an operator did.
+    #: The username of the admin who created the key for the user; ``None`` if the user or an operator created it.
     created_by: Optional[str] = None
 
     @classmethod
     def of(cls, message: pb.ApiKey) -> ApiKey:
-        """Reads an API key. Raises `Malformed` for an invalid role: a key without one would seem to grant more."""
+        """Converts an API key. Raises `Malformed` for an invalid role, because a key without a role would seem to
+        grant more."""
         has_role = message.HasField("role_name") or message.HasField("role")
         role = role_of(message.role_name, message.role) if has_role else None
         if message.id < 1 or not message.HasField("created_at"):
@@ -60,7 +61,7 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class NewApiKey:
-    """A key that was just created. ``key`` is sent like an access token, and is never shown again."""
+    """A key that was just created. Programs send ``key`` like an access token. The service never returns it again."""
 
     key: str
     api_key: ApiKey

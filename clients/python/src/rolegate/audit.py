@@ -23,22 +23,22 @@ class AuditEntry:
 
     #: The number of the entry. It ascends in the order of the commits, without gaps except after a restore.
     revision: int
-    #: When it happened, by the clock of the database, to the second, in UTC.
+    #: The time of the event in UTC, in whole seconds, by the clock of the database.
     time: datetime
     #: The name of the event, such as ``role_changed``.
     event: str
-    #: The user to whom it happened; ``None`` if the user is unknown.
+    #: The user whom the event is about; ``None`` if the user is unknown.
     user_id: Optional[int]
-    #: The name that the user had then; ``None`` if it is unknown or was erased.
+    #: The name of the user at the time of the event; ``None`` if it is unknown or was erased.
     username: Optional[str]
-    #: The user who did it; ``None`` for an unknown client and for the operator.
+    #: The user who caused the event; ``None`` for an unknown client and for the operator.
     actor_id: Optional[int]
-    #: The name that the actor had then; ``None`` if there is no ``actor_id`` or the name was erased.
+    #: The name of the actor at the time of the event; ``None`` if there is no ``actor_id`` or the name was erased.
     actor: Optional[str]
-    #: The ids of the API key and of the session with which the actor did it.
+    #: The ids of the API key and of the session that the actor used; ``None`` if the actor used none.
     actor_key: Optional[int]
     actor_session: Optional[int]
-    #: The address of the client; ``None`` if it is unknown, was erased, or is not for this reader.
+    #: The address of the client; ``None`` if it is unknown, was erased, or may not be shown to the caller.
     client_address: Optional[str]
     #: The id of the request, or several ids, separated by commas, if requests shared a call.
     request_id: Optional[str]
@@ -72,7 +72,8 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class AuditPage:
-    """A page of the record, the newest entry first. ``next`` is ``after`` of the next page, ``None`` on the last."""
+    """A page of the record, the newest entry first. ``next`` is the value of ``after`` that requests the next page;
+    ``None`` on the last page."""
 
     entries: List[AuditEntry]
     next: Optional[int]

@@ -28,9 +28,9 @@ from .user_changes import UserEvent
 class Client(SignIn):
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
-    ``actor`` is the access token or session of an admin, unless the call says otherwise. Calls raise the
-    exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5, or after 10 if they
-    hash a password. Calls that change nothing are made again if they reached no replica.
+    ``actor`` is the access token or session of an admin, unless the call says otherwise. Calls raise the exceptions
+    of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5, or after 10 if they hash a password.
+    Calls that change nothing are repeated if they reached no replica.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Client(SignIn):
         self._methods: Dict[str, grpc.UnaryUnaryMultiCallable[Any, Any]] = {}
 
     def close(self) -> None:
-        """Ends all connections. Calls in flight fail with `Unavailable`."""
+        """Closes all connections. Calls in flight fail with `Unavailable`."""
         self._closed.set()
         for channel in self._channels.values():
             channel.close()
@@ -117,7 +117,8 @@ class Client(SignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Each has its own outcome."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Returns their outcomes in the same
+        order."""
         return self._run(calls.decisions(decisions), context)
 
     def create_user(
@@ -146,15 +147,15 @@ class Client(SignIn):
         disabled: Optional[bool] = None,
         context: Context = Context(),
     ) -> User:
-        """Renames a user, disables or enables the user, or both at once. A new name ends the user's
-        access tokens, but not the sessions and API keys."""
+        """Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
+        but not the sessions and API keys."""
         call = calls.update_user(actor, user_id, username, disabled)
         return self._run(call, context)
 
     def set_user_role(
         self, actor: str, user_id: int, role: RoleName, context: Context = Context()
     ) -> User:
-        """Replaces the role of a user. The new role counts from the next decision on."""
+        """Replaces the role of a user. Every later decision uses the new role."""
         return self._run(calls.set_user_role(actor, user_id, role), context)
 
     def list_users(
@@ -181,21 +182,23 @@ class Client(SignIn):
     def set_password(
         self, actor: str, user_id: int, password: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of another user, and ends the user's tokens and sessions."""
+        """Replaces the password of another user, and revokes the user's tokens and sessions."""
         return self._run(calls.set_password(actor, user_id, password), context)
 
     def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and ends the user's tokens and all sessions but ``actor``."""
+        """Replaces the password of the user ``actor``, and revokes the user's tokens and all sessions except
+        ``actor``."""
         return self._run(calls.change_password(actor, current, new), context)
 
     def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token and session of a user.
+        """Revokes every access token and session of a user.
 
-        Without an id, it logs out the user ``actor``. If ``actor`` is a session, only that session ends.
+        Without an id, the call is about the user ``actor``. If ``actor`` is a session, only that session is then
+        revoked.
         """
         return self._run(calls.revoke_tokens(actor, user_id), context)
 
@@ -220,26 +223,26 @@ class Client(SignIn):
     def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Lists the API keys of a user by ascending id. Without an id, it lists those of the user ``actor``."""
+        """Lists the API keys of a user by ascending id. Without an id, the user is ``actor``."""
         return self._run(calls.list_api_keys(actor, user_id), context)
 
     def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns it. Without a user id, the user is ``actor``."""
+        """Deletes an API key of a user and returns the key. Without a user id, the user is ``actor``."""
         deleted = self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes every API key of a user and returns them. Without an id, the user is ``actor``."""
+        """Deletes all API keys of a user and returns them. Without an id, the user is ``actor``."""
         return self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Lists the sessions of a user by ascending id. Without an id, it lists those of the user ``actor``."""
+        """Lists the sessions of a user by ascending id. Without an id, the user is ``actor``."""
         return self._run(calls.list_sessions(actor, user_id), context)
 
     def delete_session(
@@ -249,14 +252,15 @@ class Client(SignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Ends a session of a user and returns it. Without a user id, the user is ``actor``."""
+        """Revokes a session of a user and returns the session. Without a user id, the user is ``actor``."""
         ended = self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Ends every session of a user but ``actor`` itself, and returns them. Without an id, the user is ``actor``."""
+        """Revokes all sessions of a user except ``actor`` itself, and returns them. Without an id, the user is
+        ``actor``."""
         return self._run(calls.delete_sessions(actor, None, user_id), context)
 
     def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
@@ -288,7 +292,7 @@ class Client(SignIn):
 
         A page has at most ``limit`` (1 to 200) entries, with revisions below ``after``.
 
-        With ``own``, it lists only entries about the user ``actor``, which may then be any credential.
+        ``own`` selects only entries about the actor's own user. The actor then need not be an admin.
         """
         call = list_audit(actor, limit, after, user_id, actor_id, event, own)
         return self._run(call, context)
@@ -300,11 +304,12 @@ class Client(SignIn):
         context: Context = Context(),
         seal: str = "",
     ) -> Generator[UserEvent, None, None]:
-        """Yields the changes of users after a revision. It goes on through outages, and has no deadline.
+        """Yields the changes of users after a revision. The watch continues through outages, and has no deadline.
 
-        Without a revision, all users come first. ``seal`` is the last stored seal, with a revision or without.
-        ``actor`` may be an API key of an admin. If it is ``None``, the client certificate says who watches.
-        `rolegate.user_changes` says what to do with the events. A refusal that waiting does not end is raised.
+        Without a revision, all users come first. ``seal`` is the last stored seal; pass it with or without a
+        revision. ``actor`` may be an API key of an admin. If ``actor`` is ``None``, the client certificate identifies
+        the caller. `rolegate.user_changes` explains what to do with the events. A refusal that does not end by
+        waiting is raised.
         """
         watch = Watch(actor, from_revision, context, seal)
         return follow(self._channels[False], self._closed, watch)

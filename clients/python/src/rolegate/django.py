@@ -33,7 +33,8 @@ def require(*roles: RoleName) -> Callable[[View], View]:
 
 
 def require_user(view: View) -> View:
-    """Lets any user pass, who is in ``request.rolegate_user``. The view must not be a coroutine."""
+    """Lets any user with a valid token pass. The user is in ``request.rolegate_user``. The view must not be a
+    coroutine."""
     return _protected(view, None)
 
 

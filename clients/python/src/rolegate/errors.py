@@ -1,4 +1,4 @@
-"""The exceptions of failed calls: one for each reason of the contract, with its HTTP response.
+"""The exceptions for failed calls: one for each reason of the contract, with the HTTP response for it.
 
 Only `Refused` is an answer of the service. Every other exception says nothing about the user, so never read it as "no".
 """
@@ -10,12 +10,12 @@ from typing import ClassVar, Dict, Optional, Type
 
 
 class RolegateError(Exception):
-    """A failed call. ``status``, ``reason`` and ``detail`` are those of the gateway's response."""
+    """A failed call. ``status``, ``reason`` and ``detail`` are the same as in the gateway's response."""
 
     status: ClassVar[int] = 500
     reason: ClassVar[str] = "INTERNAL"
     detail: str = "Internal server error."
-    #: The number of seconds after which a new attempt makes sense.
+    #: The number of seconds after which a new attempt makes sense; ``None`` if the service named none.
     retry_after: Optional[float] = None
 
 
@@ -27,7 +27,7 @@ class Unavailable(RolegateError):
 
 
 class DeadlineExceeded(RolegateError):
-    """The deadline of the call has passed. If the call was a change, it may have been made."""
+    """The deadline of the call has passed. If the call was a change, the service may have made the change."""
 
     status, detail = 504, "Upstream timed out."
     reason = "UPSTREAM_TIMED_OUT"
@@ -205,7 +205,8 @@ class SnapshotRequired(Refused):
 
 
 class HistoryUnknown(Refused):
-    """The service has another history of users than the one ``watch_users`` has followed. It lacks the last seal."""
+    """The service has another history of users than the one that ``watch_users`` has followed, because its record
+    lacks the last seal."""
 
 
 class OutcomeUnknown(Refused):
@@ -213,8 +214,8 @@ class OutcomeUnknown(Refused):
 
 
 class RequestInvalid(Refused):
-    """The request is invalid, which is a bug of the calling program."""
+    """The request is invalid. This is a bug of the calling program."""
 
 
 class Internal(Refused):
-    """The service has failed. Only its log says why."""
+    """The service has failed. The cause is only in the log of the service."""

@@ -1,6 +1,7 @@
-"""Dependencies that protect endpoints of FastAPI. They answer 401, 403, 503 and 504 as the gateway does.
+"""Dependencies that protect endpoints of FastAPI. They refuse requests with 401, 403, 503 and 504, as the gateway
+does.
 
-On WebSockets they answer at the handshake. The client of an application is ``app.state.rolegate``, by default
+They refuse WebSockets at the handshake. The client of an application is ``app.state.rolegate``, by default
 ``AsyncClient.from_env()``.
 """
 
@@ -39,7 +40,8 @@ class _Require(SecurityBase):
 
 
 class ProxyUser:
-    """A dependency that returns the user whom a proxy at one of ``peers`` names. With ``roles``, one is required.
+    """A dependency that returns the user whom a proxy at one of ``peers`` names. With ``roles``, the user must have
+    one of them.
 
     Use it as ``Annotated[User, Depends(ProxyUser(["127.0.0.1"]))]``. Start uvicorn with ``--no-proxy-headers``.
     """
@@ -62,12 +64,12 @@ def _denial(error: RolegateError, connection: HTTPConnection) -> Exception:
     return HTTPException(error.status, error.detail, error_headers(error))
 
 
-#: A dependency that returns the user of a request, who may be any user with a valid token.
+#: A dependency that returns the user of a request, and accepts any user with a valid token.
 current_user = _Require(None)
 
 
 def require(*roles: RoleName) -> _Require:
-    """Makes a dependency that returns the user, who must have one of these roles now: ``require("author")``."""
+    """Returns a dependency that returns the user, who must have one of these roles now: ``require("author")``."""
     return _Require(roles)
 
 

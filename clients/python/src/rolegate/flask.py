@@ -25,7 +25,7 @@ def require(*roles: RoleName) -> Callable[[View], View]:
 
 
 def require_user(view: View) -> View:
-    """Lets any user pass. Put it below ``@app.route``."""
+    """Lets any user with a valid token pass. Put it below ``@app.route``."""
     return _protected(view, None)
 
 

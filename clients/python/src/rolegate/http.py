@@ -11,10 +11,11 @@ from typing import Any, Dict, Mapping, Sequence
 from ._calls import Roles
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
 
-#: The token is visible ASCII of any length. One that is too long is later refused as an invalid token.
+#: The form of the header. The token is visible ASCII of any length, because a token that is too long is refused
+#: later.
 _BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
 _LOG = logging.getLogger("rolegate")
-#: The time until which each requirement is not logged again. A program has few requirements.
+#: The time until which mistakes about each requirement are not logged again. A program has few requirements.
 _LOGGED: Dict[str, float] = {}
 
 
@@ -63,10 +64,12 @@ def error_headers(error: RolegateError) -> Dict[str, str]:
 
 
 def can_deny(scope: Mapping[str, Any]) -> bool:
-    """Returns whether the ASGI server can answer the handshake of a WebSocket with a response, or can only close it."""
+    """Returns whether the ASGI server can answer the handshake of a WebSocket with an HTTP response. Other servers
+    can only close it."""
     return "websocket.http.response" in scope.get("extensions", {})
 
 
 def close_code(error: RolegateError) -> int:
-    """Returns the code with which a WebSocket is closed: policy violation, or try again later."""
+    """Returns the code for closing a WebSocket: 1008 (policy violation) for an error of the client, otherwise 1013
+    (try again later)."""
     return 1008 if error.status < 500 else 1013

@@ -1,4 +1,5 @@
-"""Reads the user from the headers of a proxy that asked Rolegate, and believes only the addresses of proxies.
+"""Reads the user from the headers of a proxy that has asked Rolegate. The headers count only if the connection comes
+from an address of the proxies.
 
 Use it through `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django` or `rolegate.flask`.
 """
@@ -19,19 +20,19 @@ Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
 
 _ID, _USERNAME, _ROLE = "rolegate-user-id", "rolegate-username", "rolegate-role"
-#: A name as Rolegate encodes it: the characters that it leaves as they are, and encoded bytes.
+#: A username as Rolegate encodes it: unencoded characters and percent-encoded bytes.
 _ENCODED = re.compile(r"(?:[ -$&-*\--~]|%[0-9A-Fa-f]{2})+")
 _USER_ID = re.compile(r"[1-9][0-9]{0,18}")
 _MAX_ID = 2**63 - 1
-#: The names of headers from which servers and middleware take an address that replaces that of the socket.
+#: The names of headers from which servers and middleware take an address in place of the address of the socket.
 _FORWARDED = re.compile(r"forwarded|real-ip|client-ip|connecting-ip")
 _LOG = logging.getLogger("rolegate")
-#: The time until which each problem is not logged again. There are few problems.
+#: The time until which each problem is not logged again. The map stays small, because there are few problems.
 _LOGGED: Dict[str, float] = {}
 
 
 class IdentityRefused(RolegateError):
-    """The request did not come from a listed proxy, or the address that says so cannot be believed."""
+    """The request did not come from a listed proxy, or its address or headers cannot be trusted."""
 
     status, detail = 403, "The request did not come through the proxy."
     reason = "IDENTITY_REFUSED"
@@ -53,7 +54,8 @@ class ProxyIdentity:
         self.roles = roles
 
     def of_asgi(self, scope: Mapping[str, Any], receive: Any = None) -> User:
-        """Returns the user of an ASGI request or WebSocket. With ``receive``, the socket of uvicorn is checked, too."""
+        """Returns the user of an ASGI request or WebSocket. With ``receive``, the address of uvicorn's socket is
+        checked as well."""
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         client = scope.get("client")
         host, port = (client[0], client[1]) if client else (None, None)
@@ -62,7 +64,8 @@ class ProxyIdentity:
         return self._user(headers, host, port, own)
 
     def of_wsgi(self, environ: Mapping[str, Any]) -> User:
-        """Returns the user of a WSGI request. Under gunicorn and Werkzeug, their socket is checked, too."""
+        """Returns the user of a WSGI request. Under gunicorn and Werkzeug, the address of the server's socket is
+        checked as well."""
         headers = [
             (name[5:].replace("_", "-").lower(), value)
             for name, value in environ.items()
@@ -89,7 +92,7 @@ class ProxyIdentity:
         if is_rewritten:
             raise _refused(_REWRITTEN)
         if not any(peer in network for network in self.networks):
-            # If the server believes the proxy's headers, this is the address of the browser.
+            # If the server takes addresses from the proxy's headers, the peer is the browser.
             raise _refused(_NOT_LISTED, peer)
         user = _user_of(headers)
         if self.roles and user.role not in self.roles:
@@ -124,16 +127,16 @@ def _address(text: Any) -> Optional[Address]:
 
 
 def _is(own: Any, peer: Address, port: Any) -> bool:
-    """Returns whether the address that the server reports is that of its socket."""
+    """Returns whether the address and the port that the server reports are those of its socket."""
     is_tcp = isinstance(own, tuple) and len(own) >= 2
     return is_tcp and _address(own[0]) == peer and port in (None, own[1], str(own[1]))
 
 
 def _may_be_rewritten(peer: Address, port: Any, headers: Sequence[Tuple[str, str]]) -> bool:
-    """Returns whether a server or middleware may have taken the address from a header.
+    """Returns whether a server or middleware may have taken the address of the peer from a header.
 
     Servers that do so set no port, port 0, or the port in the header. Any client of such a server could send the
-    address of a proxy in the header, so an address that is also in such a header is not believed.
+    address of a proxy in the header. An address that is also in such a header is therefore not trusted.
     """
     if port is not None and str(port) in ("", "0"):
         return True
@@ -177,7 +180,8 @@ def _decoded(name: str) -> str:
 
 
 def _refused(problem: str, peer: Optional[Address] = None) -> IdentityRefused:
-    """Returns the refusal, and logs the problem for the operator, once a minute. The response does not tell it."""
+    """Returns the refusal, and logs the problem for the operator, at most once a minute. The response does not
+    contain the problem."""
     now = time.monotonic()
     if now >= _LOGGED.get(problem, now):
         _LOGGED[problem] = now + 60

@@ -1,4 +1,4 @@
-"""Links by which users choose their passwords, and the rules for these passwords."""
+"""Links by which users choose their passwords, and the limits on the length of these passwords."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .user import User
 
 @dataclass(frozen=True)
 class PasswordLink:
-    """A password link. Its token is never shown again."""
+    """A password link. The service never returns its token again."""
 
     token: str
     #: When the link expires, in UTC, unless it is used before.
@@ -60,14 +60,14 @@ class PasswordLinkHolder:
 
 @dataclass(frozen=True)
 class PasswordPolicy:
-    """The number of bytes that a new password may have. The service may also refuse common passwords."""
+    """The limits on the length of a new password, in bytes. In addition, the service may refuse common passwords."""
 
     min_length: int
     max_length: int
 
     @classmethod
     def of(cls, message: pb.GetPasswordPolicyResponse) -> PasswordPolicy:
-        """Reads the response. Raises `Malformed` if no password could have such a length."""
+        """Converts the response. Raises `Malformed` if no length is within the limits."""
         if not 0 < message.min_length <= message.max_length:
             raise Malformed("lengths that no password has")
         return cls(message.min_length, message.max_length)

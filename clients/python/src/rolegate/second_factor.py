@@ -25,7 +25,8 @@ class SecondFactor:
 
 @dataclass(frozen=True)
 class SecondFactorEnrolment:
-    """The secret and the recovery codes of a new second factor, for the user to keep. They are never shown again."""
+    """The secret and the recovery codes of a new second factor, which the user must keep. The service never returns
+    them again."""
 
     #: The secret, which is 20 bytes in base32.
     secret: str

@@ -18,17 +18,17 @@ class Session:
 
     id: int
     user_id: int
-    #: The name that the client gave it; ``None`` if it has none.
+    #: The name that the client gave the session; ``None`` if it has none.
     name: Optional[str]
     created_at: datetime
-    #: When the session was last accepted for a decision; ``None`` if it never was.
+    #: The time at which a decision last accepted the session; ``None`` if none has.
     last_used_at: Optional[datetime]
-    #: The address and the User-Agent of the client that created it; ``None`` if they are unknown.
+    #: The address and the User-Agent of the client that created the session; ``None`` if they are unknown.
     client_address: Optional[str]
     user_agent: Optional[str]
-    #: When the session ends, even if it is used.
+    #: The time at which the session expires, even if it is used.
     expires_at: datetime
-    #: When the session ends if it is not used before.
+    #: The time at which the session expires if it is not used before.
     idle_expires_at: datetime
     #: True if the session is the credential of the call.
     current: bool
@@ -55,7 +55,8 @@ class Session:
 
 @dataclass(frozen=True)
 class NewSession:
-    """A session that was just created. ``token`` is sent like an access token, and is never shown again."""
+    """A session that was just created. Programs send ``token`` like an access token. The service never returns it
+    again."""
 
     token: str
     session: Session
@@ -84,7 +85,7 @@ class CurrentUser:
     user: User
     #: The kind of the credential: ``access_token``, ``session`` or ``api_key``.
     credential_kind: str
-    #: When the credential expires at the latest; ``None`` if it never does.
+    #: The time at which the credential expires at the latest; ``None`` if it never expires.
     expires_at: Optional[datetime]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Starts ``rolegate-test-server``, which is the real services in memory, for one test."""
+"""Starts ``rolegate-test-server`` for a test: the real services, with a database in memory."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MISSING = (
 class RolegateServer:
     """A server with users of its own: ``RolegateServer("--user", "ada:a password:author")``.
 
-    It ends with its ``with`` block, and at the latest with this process. The password of the user ``admin`` is
-    ``admin-password``.
+    It stops at the end of its ``with`` block, and at the latest at the end of this process. The password of the user
+    ``admin`` is ``admin-password``.
     """
 
     def __init__(self, *flags: str) -> None:
@@ -40,7 +40,7 @@ class RolegateServer:
         self.forward_auth: str = addresses["forward"]
         #: The URL of auth-service for clients, as in ``AUTH_SERVICE_URL``.
         self.grpc: str = addresses["grpc"]
-        #: The URL that moves the clock and causes failures.
+        #: The URL for commands, which move the clock and cause failures.
         self.control: str = addresses["control"]
 
     def _addresses(self, program: str) -> dict[str, str]:
@@ -64,15 +64,15 @@ class RolegateServer:
         self._command("clock", advance_seconds=seconds)
 
     def outage(self) -> None:
-        """Makes auth-service answer no call until ``reset()``. Protected endpoints then answer 503."""
+        """Makes auth-service answer no call until ``reset()``. Until then, protected endpoints answer 503."""
         self._command("outage")
 
     def slow(self, seconds: float) -> None:
-        """Makes each call of auth-service take this much longer until ``reset()``."""
+        """Delays each call of auth-service by this time until ``reset()``."""
         self._command("slow", milliseconds=round(seconds * 1000))
 
     def revoke(self, username: str) -> None:
-        """Ends every access token and session of a user whom the flags name."""
+        """Revokes every access token and session of a user whom the flags name."""
         self._command("revoked", username=username)
 
     def reset(self) -> None:
@@ -80,7 +80,7 @@ class RolegateServer:
         self._command("reset")
 
     def close(self) -> None:
-        """Ends the server."""
+        """Stops the server, and waits until it has ended."""
         self._process.kill()
         self._process.wait()
         if self._process.stdout is not None:

@@ -13,13 +13,13 @@ from .errors import Malformed
 
 
 class Role(str, Enum):
-    """The roles that always exist. The values are their names. Any other role is a ``str``."""
+    """The roles that always exist, whose values are their names. Any other role is a ``str``."""
 
     USER = "user"
     AUTHOR = "author"
     ADMIN = "admin"
 
-    # This is what `enum.StrEnum` does, which only Python 3.11 and later have.
+    # `enum.StrEnum` has the same definition, but exists only since Python 3.11.
     __str__ = str.__str__
 
 
@@ -33,15 +33,16 @@ _BY_NAME = {role.value: role for role in Role}
 
 
 def role_number(role: RoleName) -> pb.Role.ValueType:
-    """Returns the number of a role, which the previous version of the service reads. It refuses roles without one."""
+    """Returns the number of a role for the previous version of the service, which reads only numbers. For an added
+    role, it is a number that this version refuses."""
     return _NUMBERS.get(role, pb.ROLE_UNSPECIFIED)
 
 
 @lru_cache(maxsize=1024)
 def allowed_roles(names: Tuple[RoleName, ...]) -> pb.AllowedRoles:
-    """Returns the requirement of one of these roles, whose names auth-service checks.
+    """Returns the message that requires one of these roles. auth-service checks their names.
 
-    A service has few requirements, so they are cached, and nothing may change the returned message.
+    A program has few requirements, so the messages are cached. Callers must not change the returned message.
     """
     # The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
     numbers = [role_number(name) for name in names if name in _NUMBERS or not _NAME.fullmatch(name)]
@@ -63,7 +64,7 @@ def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
 
 @dataclass(frozen=True)
 class User:
-    """A user, with the role that was stored when the service answered: one of `Role`, or the name of another.
+    """A user, with the role that was stored when the service answered: one of `Role`, or the name of an added role.
 
     In decisions, the role is ``user`` if the stored role grants nothing.
     """
@@ -95,7 +96,8 @@ class Login:
 
 @dataclass(frozen=True)
 class UserPage:
-    """A page of users by ascending id. ``next`` is ``after`` of the next page, ``None`` on the last."""
+    """A page of users by ascending id. ``next`` is the value of ``after`` that requests the next page; ``None`` on
+    the last page."""
 
     users: List[User]
     next: Optional[int]

@@ -1,11 +1,11 @@
 """The events that ``watch_users`` yields.
 
-Store the ``revision`` of each event together with what you make of the event, even if it is ``None``. With the stored
-revision, a watch goes on where the last one ended.
+Store the ``revision`` of each event together with the data that you derive from the event, even if it is ``None``.
+With the stored revision, a watch continues where the last one ended.
 
-Store the ``seal`` of each event that has one, too. With it, `HistoryUnknown` is raised if the service has another
-database than before, or a restored one, whose revisions mean something else. If the users in that database are right,
-watch again without revision and seal.
+Also store the ``seal`` of each event that has one. With the seal, `HistoryUnknown` is raised if the service has
+another database than before, or a restored one, because its revisions stand for other changes. If the users in that
+database are the right ones, watch again without revision and seal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SnapshotStart:
     revision. A snapshot that is interrupted begins again.
     """
 
-    #: ``None``, so that a watch that ends during the snapshot begins the next time with a snapshot, too.
+    #: Always ``None``, so that a watch that ends during the snapshot begins again with a snapshot.
     revision: ClassVar[None] = None
 
 
@@ -38,13 +38,13 @@ class UserChange:
     revision: Optional[int]
     user_id: int
     username: str
-    #: The stored role: one of `Role`, or the name of another.
+    #: The stored role: one of `Role`, or the name of an added role.
     role: RoleName
     #: True if every credential of the user is refused.
     disabled: bool
     #: True if the user was deleted. The id can exist again only if an operator imports it.
     deleted: bool
-    #: Identifies the history of users up to this change; empty in a snapshot. It is ignored when changes are compared.
+    #: Identifies the history of users up to this change; empty in a snapshot. Comparisons of changes ignore it.
     seal: str = field(default="", compare=False)
 
 
@@ -53,7 +53,7 @@ class WatchProgress:
     """All changes up to this revision were yielded."""
 
     revision: int
-    #: Identifies the history of users up to this revision; empty if the service sends none. It is not compared either.
+    #: Identifies the history of users up to this revision; empty if the service sends none. Comparisons ignore it.
     seal: str = field(default="", compare=False)
 
 
