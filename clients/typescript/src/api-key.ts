@@ -8,28 +8,36 @@ import { idFrom, type Role, roleFrom } from "./user.js";
 export interface ApiKey {
   readonly id: number;
   readonly userId: number;
-  /** The name that its user gave it, which need not be unique. */
+  /** The name that the creator gave the key, which need not be unique. */
   readonly name: string;
   /** The first 8 characters of the key. */
   readonly prefix: string;
   /** The highest role that the key grants. `undefined` means the role of its user. */
   readonly role: Role | undefined;
   readonly createdAt: Date;
-  /** When the key expires; `undefined` if it never does. */
+  /** The time at which the key expires; `undefined` if it never expires. */
   readonly expiresAt: Date | undefined;
-  /** When the key was last accepted for a decision; `undefined` if it never was. */
+  /** The time at which a decision last accepted the key; `undefined` if none has. */
   readonly lastUsedAt: Date | undefined;
-  /** The username of the admin who created it for the user; `undefined` if the user or an operator did. */
+  /**
+   * The username of the admin who created the key for the user; `undefined` if the user or an operator created
+   * it.
+   */
   readonly createdBy: string | undefined;
 }
 
-/** A key that was just created. `key` is sent like an access token, and is never shown again. */
+/**
+ * A key that was just created. Programs send `key` like an access token. The service never returns it again.
+ */
 export interface NewApiKey {
   readonly key: string;
   readonly apiKey: ApiKey;
 }
 
-/** Reads an API key. Throws `Malformed` for an invalid role, because a key without one would seem to grant more. */
+/**
+ * Converts an API key. Throws `Malformed` for an invalid role, because a key without a role would seem to grant
+ * more.
+ */
 export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   if (!message?.createdAt || message.id < 1n) throw new Malformed("an API key without an id or a time");
   const { name, prefix, createdAt, expiresAt, lastUsedAt, createdBy, roleName } = message;
@@ -39,7 +47,10 @@ export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy };
 }
 
-/** Reads a new key. Throws `Malformed`, and does not return the key, if it belongs to another user than requested. */
+/**
+ * Converts a new key. Throws `Malformed` instead of returning the key if it belongs to another user than
+ * requested.
+ */
 export function newApiKeyFrom(message: CreateApiKeyResponse, userId: number | undefined): NewApiKey {
   const apiKey = apiKeyFrom(message.apiKey);
   // The previous version of the service ignores the user, so the key would belong to the actor, who is an admin.

@@ -12,22 +12,25 @@ import { idFrom, optionalId, optionalIdFrom } from "./user.js";
 export interface AuditEntry {
   /** The number of the entry. It ascends in the order of the commits, without gaps except after a restore. */
   readonly revision: number;
-  /** When it happened, by the clock of the database, to the second. */
+  /** The time of the event, in whole seconds, by the clock of the database. */
   readonly time: Date;
   /** The name of the event, such as `role_changed`. */
   readonly event: string;
-  /** The user to whom it happened; `undefined` if the user is unknown. */
+  /** The user whom the event is about; `undefined` if the user is unknown. */
   readonly userId: number | undefined;
-  /** The name that the user had then; `undefined` if it is unknown or was erased. */
+  /** The name of the user at the time of the event; `undefined` if it is unknown or was erased. */
   readonly username: string | undefined;
-  /** The user who did it; `undefined` for an unknown client and for the operator. */
+  /** The user who caused the event; `undefined` for an unknown client and for the operator. */
   readonly actorId: number | undefined;
-  /** The name that the actor had then; `undefined` if there is no `actorId` or the name was erased. */
+  /**
+   * The name of the actor at the time of the event; `undefined` if there is no `actorId` or the name was
+   * erased.
+   */
   readonly actor: string | undefined;
-  /** The ids of the API key and of the session with which the actor did it. */
+  /** The ids of the API key and of the session that the actor used; `undefined` if the actor used none. */
   readonly actorKey: number | undefined;
   readonly actorSession: number | undefined;
-  /** The address of the client; `undefined` if it is unknown, was erased, or is not for this reader. */
+  /** The address of the client; `undefined` if it is unknown, was erased, or may not be shown to the caller. */
   readonly clientAddress: string | undefined;
   /** The id of the request, or several ids, separated by commas, if requests shared a call. */
   readonly requestId: string | undefined;
@@ -35,20 +38,23 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Selects entries. By default, these are the newest 50 of all. */
+/** Selects entries of the record; by default, the newest 50 entries about all users. */
 export interface AuditQuery {
   /** The maximum number of entries, 1 to 200. */
   readonly limit?: number | undefined;
-  /** The `next` of the previous page. */
+  /** The `next` of the previous page; missing for the first page. */
   readonly after?: number | undefined;
   readonly userId?: number | undefined;
   readonly actorId?: number | undefined;
   readonly event?: string | undefined;
-  /** Selects only entries about the user `actor`, which may then be any credential. */
+  /** Selects only entries about the actor's own user. The actor then need not be an admin. */
   readonly own?: boolean | undefined;
 }
 
-/** A page of the record, the newest entry first. `next` is `after` of the next page, `undefined` on the last. */
+/**
+ * A page of the record, the newest entry first. `next` is the value of `after` that requests the next page;
+ * `undefined` on the last page.
+ */
 export interface AuditPage {
   readonly entries: AuditEntry[];
   readonly next: number | undefined;
@@ -64,7 +70,7 @@ export function auditPageFrom({ entries, nextAfter }: ListAuditResponse): AuditP
   return { entries: entries.map(entryFrom), next: optionalIdFrom(nextAfter) };
 }
 
-/** Reads an entry. Throws `Malformed` if it lacks a revision, a time or details. */
+/** Converts an entry. Throws `Malformed` if the entry lacks a revision, a time or details. */
 export function entryFrom(message: WireEntry): AuditEntry {
   const { time, event, username, actor, clientAddress, requestId } = message;
   const details = objectFrom(message.details);

@@ -1,14 +1,17 @@
 /**
  * Lets concurrent requests share calls, without added latency and without stale answers.
  *
- * A request joins only a call that has not been sent, because a call in flight could return what was true
- * before the request was made. A lone request is sent at once. Requests that arrive while a call is in flight
- * share the next one. The crate `rolegate-batcher` has the same rule.
+ * A request joins only a call that has not been sent, because a call in flight could return data from before
+ * the request. A lone request is sent at once. Requests that arrive while a call is in flight share the next
+ * one. The crate `rolegate-batcher` works in the same way.
  */
 
 import { DeadlineExceeded, RolegateError, Unavailable } from "./errors.js";
 
-/** A call that is in flight for longer than these milliseconds no longer delays the next one. Its replica may hang. */
+/**
+ * The time in milliseconds after which a call in flight no longer delays the next one, because its replica may
+ * hang.
+ */
 export const STALL_TIMEOUT = 20;
 export const MAX_IN_FLIGHT = 16;
 
@@ -22,7 +25,7 @@ interface Member<Request, Answer> {
 /** Batches requests. Each request has its own deadline of `timeout` milliseconds. */
 export class Batcher<Request, Answer> {
   #waiting: Member<Request, Answer>[] = [];
-  /** The number of calls in flight, and how many of them are younger than the stall timeout. */
+  /** The number of calls in flight, and the number of those that are younger than the stall timeout. */
   #inFlight = 0;
   #progressing = 0;
 
@@ -39,7 +42,10 @@ export class Batcher<Request, Answer> {
     private readonly timeout: number,
   ) {}
 
-  /** Answers a request with the next call. */
+  /**
+   * Sends a request with the next call, and returns its answer. Rejects with `DeadlineExceeded` if the answer
+   * is late.
+   */
   submit(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => member.settle(new DeadlineExceeded()), this.timeout);

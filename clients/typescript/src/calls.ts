@@ -1,4 +1,4 @@
-/** Makes calls: within a deadline, with metadata, and again if a read has reached no replica. */
+/** Makes calls within a deadline, builds their metadata, and repeats reads that have reached no replica. */
 
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { isIP } from "node:net";
@@ -6,13 +6,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refused, RolegateError, Unavailable } from "./errors.js";
 import { errorOf } from "./status.js";
 
-/** The deadline in milliseconds of decisions and reads, which take only a few. */
+/** The deadline in milliseconds of decisions and reads, which take only a few milliseconds. */
 export const READ_TIMEOUT = 5_000;
-/** The deadline in milliseconds of calls that hash a password. That takes a third of a second, behind a queue. */
+/**
+ * The deadline in milliseconds of calls that hash a password. Hashing takes a third of a second, after a wait
+ * in a queue.
+ */
 export const PASSWORD_TIMEOUT = 10_000;
 /** The delays in milliseconds before the second and the third attempt of a read that reached no replica. */
 const RETRY_DELAYS = [10, 40];
-/** How many milliseconds the timers of client and service may differ. */
+/** The maximum difference between the timers of client and service, in milliseconds. */
 const CLOCK_TOLERANCE = 100;
 /** The maximum number of bytes for the ids of requests that share a call. A peer refuses a header that is too long. */
 const MAX_ID_LIST = 9 * 1024;
@@ -33,15 +36,15 @@ export interface Method<Request, Response> {
   readonly name: string;
   readonly request: Codec<Request>;
   readonly response: Codec<Response>;
-  /** True if the service hashes a password for it. */
+  /** True if the service hashes a password for the call. */
   readonly hashes?: boolean;
-  /** True if it changes nothing, so that it may be made again. */
+  /** True if the call changes nothing, so that the client may repeat it. */
   readonly isRead?: boolean;
 }
 
 /**
- * Returns the token. Throws `TOKEN_INVALID` for a text that cannot be one: it would only take space in a batch, and
- * metadata cannot carry it.
+ * Returns the token unchanged. Throws `TOKEN_INVALID` for a text that cannot be a token, because it would only
+ * take space in a batch, and metadata cannot carry it.
  */
 export function checkedToken(token: string): string {
   if (!/^[!-~]{1,4096}$/.test(token)) throw new Refused("TOKEN_INVALID");
@@ -64,7 +67,10 @@ export function metadataOf(context: Context, actor?: string): Metadata {
   return metadata;
 }
 
-/** Returns the metadata of a call that these requests share. */
+/**
+ * Returns the metadata of a call that requests with these contexts share: as many of their ids as fit into a
+ * header.
+ */
 export function sharedMetadata(contexts: readonly Context[]): Metadata {
   const metadata = new Metadata();
   let ids = contexts.flatMap(({ requestId }) => requestId ?? []).join(",");
@@ -74,7 +80,7 @@ export function sharedMetadata(contexts: readonly Context[]): Metadata {
 }
 
 /**
- * Makes a call, and makes it again if it changes nothing and has reached no replica.
+ * Makes a call and returns the response. Repeats the call if it changes nothing and has reached no replica.
  *
  * `deadline` is a time of `performance.now()`.
  */
@@ -95,7 +101,8 @@ export async function call<Request, Response>(
         (bytes: Buffer) => method.response.decode(bytes),
         message,
         metadata,
-        // gRPC takes only a time of the machine's clock, although that clock may be set meanwhile.
+        // gRPC accepts the deadline only as a time of the machine's clock, although an administrator may set
+        // that clock during the call.
         { deadline: Date.now() + deadline - performance.now() },
         (error, response) => {
           if (response) resolve(response);

@@ -24,16 +24,19 @@ export const OPTIONS: ChannelOptions = {
   "grpc.enable_http_proxy": 0,
   // Password calls have connections of their own, because a flood of logins delays all calls on its connections.
   "grpc.use_local_subchannel_pool": 1,
-  // A replica that comes back is used after at most this time.
+  // The client connects to a replica that comes back after at most this time.
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 2_000,
   "grpc.dns_min_time_between_resolutions_ms": 2_000,
-  // Pings notice dead peers.
+  // Pings detect dead peers.
   "grpc.keepalive_time_ms": 10_000,
   "grpc.keepalive_timeout_ms": 5_000,
 };
 
-/** Parses a URL with host and port: `https` with `tls`, and `http` without. Otherwise throws a `TypeError`. */
+/**
+ * Parses a URL with host and port. Its scheme must be `https` with `tls`, and `http` without. Throws a
+ * `TypeError` for any other URL.
+ */
 export function parseAddress(url: string, tls: Tls | undefined): Address {
   const scheme = tls ? "https" : "http";
   const match = new RegExp(`^${scheme}://([^/@?#\\s]+:[1-9]\\d{0,4})/?$`).exec(url);
@@ -49,7 +52,10 @@ export function parseAddress(url: string, tls: Tls | undefined): Address {
   };
 }
 
-/** Reads the variables of Rolegate's programs: `AUTH_SERVICE_URL` and `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`. */
+/**
+ * Reads the URL and the TLS files from the variables of Rolegate's programs: `AUTH_SERVICE_URL` and
+ * `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`.
+ */
 export function settingsFromEnv(): [string, Tls | undefined] {
   const { AUTH_CLIENT_TLS_CA_FILE: caFile, ...env } = process.env;
   const [certFile, keyFile] = [env["AUTH_CLIENT_TLS_CERT_FILE"], env["AUTH_CLIENT_TLS_KEY_FILE"]];

@@ -28,7 +28,7 @@ const MAX_BATCH = 256;
  *
  * `actor` is the access token or session of an admin, unless the call says otherwise. Calls reject with a
  * `RolegateError`. They end after 5 seconds, or after 10 if they hash a password. Calls that change nothing are
- * made again if they reached no replica.
+ * repeated if they reached no replica.
  */
 export class AuthClient extends SignIn {
   readonly #client: Client;
@@ -50,7 +50,7 @@ export class AuthClient extends SignIn {
     return new AuthClient(...settingsFromEnv());
   }
 
-  /** Ends all connections and watches. */
+  /** Closes all connections, and ends all watches. */
   close(): void {
     this.#closing.abort();
     this.#client.close();
@@ -85,12 +85,12 @@ export class AuthClient extends SignIn {
     return this.#decisions.submit({ item: authorizeRequest(token, roles), context });
   }
 
-  /** Makes up to 256 decisions, each with its own outcome. */
+  /** Makes up to 256 decisions, and returns their outcomes in the same order. */
   async batchAuthorize(
     decisions: readonly { token: string; roles?: readonly Role[] | undefined }[],
     context: Context = {},
   ): Promise<(User | RolegateError)[]> {
-    // A text that cannot be a token is refused in its place, and spoils no other decision.
+    // A text that cannot be a token gets a refusal as its own outcome, and does not affect the other decisions.
     const all = decisions.map(({ token, roles }) => refusedOr(() => authorizeRequest(token, roles)));
     const items = all.filter((item) => !(item instanceof RolegateError));
     const response = await this.call(methods.BATCH_AUTHORIZE, { items }, context);
@@ -124,8 +124,8 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Renames a user, disables or enables the user, or both at once. A new name ends the user's access
-   * tokens, but not the sessions and API keys.
+   * Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
+   * but not the sessions and API keys.
    */
   async updateUser(
     actor: string,
@@ -138,7 +138,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.UPDATE_USER, message, context, actor)).user);
   }
 
-  /** Replaces the role of a user. The new role counts from the next decision on. */
+  /** Replaces the role of a user. Every later decision uses the new role. */
   async setUserRole(actor: string, id: number, role: Role, context: Context = {}): Promise<User> {
     const message = { userId: BigInt(id), ...roleFields(role) };
     return userFrom((await this.call(methods.SET_USER_ROLE, message, context, actor)).user);
@@ -167,7 +167,7 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.DELETE_USER, { userId: BigInt(id) }, context, actor)).user);
   }
 
-  /** Replaces the password of another user, and ends the user's tokens and sessions. */
+  /** Replaces the password of another user, and revokes the user's tokens and sessions. */
   async setPassword(
     actor: string,
     id: number,
@@ -178,7 +178,9 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.SET_PASSWORD, message, context, actor)).user);
   }
 
-  /** Replaces the password of the user `actor`, and ends the user's tokens and all sessions but `actor`. */
+  /**
+   * Replaces the password of the user `actor`, and revokes the user's tokens and all sessions except `actor`.
+   */
   async changePassword(
     actor: string,
     currentPassword: string,
@@ -190,9 +192,10 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Ends every access token and session of a user.
+   * Revokes every access token and session of a user.
    *
-   * Without an id, it logs out the user `actor`. If `actor` is a session, only that session ends.
+   * Without an id, the call is about the user `actor`. If `actor` is a session, only that session is then
+   * revoked.
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
     const message = { userId: optionalId(userId), fromCookie: false, cookieSessions: [], withPairs: false };
@@ -218,14 +221,17 @@ export class AuthClient extends SignIn {
     return newApiKeyFrom(response, userId);
   }
 
-  /** Lists the API keys of a user by ascending id. Without an id, it lists those of the user `actor`. */
+  /** Lists the API keys of a user by ascending id. Without an id, the user is `actor`. */
   async listApiKeys(actor: string, userId?: number, context: Context = {}): Promise<ApiKey[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_API_KEYS, message, context, actor);
     return response.apiKeys.map(apiKeyFrom);
   }
 
-  /** Deletes an API key of a user, or `"all"`, and returns the deleted ones. Without a user id, the user is `actor`. */
+  /**
+   * Deletes one API key of a user, or all keys, and returns the deleted keys. Without a user id, the user is
+   * `actor`.
+   */
   async deleteApiKeys(
     actor: string,
     keys: number | "all",
@@ -239,14 +245,17 @@ export class AuthClient extends SignIn {
     return response.apiKeys.map(apiKeyFrom);
   }
 
-  /** Lists the sessions of a user by ascending id. Without an id, it lists those of the user `actor`. */
+  /** Lists the sessions of a user by ascending id. Without an id, the user is `actor`. */
   async listSessions(actor: string, userId?: number, context: Context = {}): Promise<Session[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_SESSIONS, message, context, actor);
     return response.sessions.map(sessionFrom);
   }
 
-  /** Ends a session of a user, or `"all"` but `actor`, and returns them. Without an id, the user is `actor`. */
+  /**
+   * Revokes one session of a user, or all sessions except `actor` itself, and returns the revoked sessions.
+   * Without a user id, the user is `actor`.
+   */
   async deleteSessions(
     actor: string,
     sessions: number | "all",
@@ -283,11 +292,11 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Yields the changes of users after a revision. It goes on through outages, and has no deadline.
+   * Yields the changes of users after a revision. The watch continues through outages, and has no deadline.
    *
-   * Without a revision, all users come first. `seal` is the last stored seal, with a revision or without. `actor` may
-   * be an API key of an admin. Without it, the client certificate says who watches. `UserEvent` says what to do with
-   * the events. A refusal that waiting does not end is thrown.
+   * Without a revision, all users come first. `seal` is the last stored seal; pass it with or without a
+   * revision. `actor` may be an API key of an admin. Without `actor`, the client certificate identifies the
+   * caller. `UserEvent` explains what to do with the events. A refusal that does not end by waiting is thrown.
    */
   watchUsers(
     actor?: string,

@@ -1,4 +1,4 @@
-/** Sends decisions, alone or in a batch, and reads their outcomes. */
+/** Sends decisions, alone or in a batch, and converts their outcomes. */
 
 import type { Client } from "@grpc/grpc-js";
 import { call, checkedToken, type Context, sharedMetadata } from "./calls.js";
@@ -28,7 +28,9 @@ export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (
   });
 }
 
-/** Sends one decision as an `Authorize`, or several as a `BatchAuthorize`. */
+/**
+ * Sends one decision as an `Authorize`, or several as a `BatchAuthorize`, and returns their outcomes in order.
+ */
 export async function decide(
   client: Client,
   service: string,

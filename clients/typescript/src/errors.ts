@@ -1,10 +1,13 @@
 /**
- * The errors of failed calls, with their HTTP responses.
+ * The errors for failed calls, with the HTTP responses for them.
  *
  * Only `Refused` is an answer of the service. Every other error says nothing about the user, so never read it as "no".
  */
 
-/** The reasons of the contract, with the gateway's status and detail. For a detail of "", the message is the detail. */
+/**
+ * The reasons of the contract, with the gateway's status and detail. If the detail is empty, the message of the
+ * error is used instead.
+ */
 export const REASONS = {
   USERNAME_TAKEN: [400, "Username already exists."],
   USERNAME_INVALID: [400, ""],
@@ -41,7 +44,7 @@ export const REASONS = {
   STORE_UNAVAILABLE: [503, "Service temporarily unavailable."],
   STORE_READ_ONLY: [503, "Service is temporarily read-only."],
   OUTCOME_UNKNOWN: [504, "Upstream timed out."],
-  // This one means a bug of the calling program.
+  // An invalid request is a bug of the calling program.
   REQUEST_INVALID: [500, "Internal server error."],
   SNAPSHOT_REQUIRED: [500, "Internal server error."],
   HISTORY_UNKNOWN: [500, "Internal server error."],
@@ -51,9 +54,9 @@ export const REASONS = {
 /** The reason of a refusal, which programs compare. */
 export type Reason = keyof typeof REASONS;
 
-/** A failed call. `status`, `reason` and `detail` are those of the gateway's response. */
+/** A failed call. `status`, `reason` and `detail` are the same as in the gateway's response. */
 export class RolegateError extends Error {
-  /** The number of seconds after which a new attempt makes sense. */
+  /** The number of seconds after which a new attempt makes sense; `undefined` if the service named none. */
   retryAfter: number | undefined;
 
   constructor(
@@ -77,7 +80,7 @@ export class Unavailable extends RolegateError {
   }
 }
 
-/** The deadline of the call has passed. If the call was a change, it may have been made. */
+/** The deadline of the call has passed. If the call was a change, the service may have made the change. */
 export class DeadlineExceeded extends RolegateError {
   constructor() {
     const message = "the service did not answer in time";
@@ -107,7 +110,10 @@ export class Refused extends RolegateError {
   }
 }
 
-/** Returns the error of a reason. A reason that this version does not know is `Malformed`, and no decision. */
+/**
+ * Returns the error for a reason. For a reason that this version does not know, it is `Malformed`, which is no
+ * decision.
+ */
 export function refusal(reason: string, text?: string): RolegateError {
   if (Object.hasOwn(REASONS, reason)) return new Refused(reason as Reason, text);
   return new Malformed(`unknown reason ${reason}`);

@@ -8,7 +8,7 @@ import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
 
-/** Middleware that answers 401, 403, 503 and 504 as the gateway does. */
+/** Middleware that refuses requests with 401, 403, 503 and 504, as the gateway does. */
 export type Middleware = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -20,12 +20,15 @@ export function requireUser(client: AuthClient): Middleware {
   return middleware(client, undefined);
 }
 
-/** Lets a user pass who has one of these roles now. */
+/** Lets a request pass if its user has one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Middleware {
   return middleware(client, roles);
 }
 
-/** Lets a user pass whom a proxy at one of `peers` names. With `roles`, the user must have one of them. */
+/**
+ * Lets a request pass if a proxy at one of `peers` names its user. With `roles`, the user must have one of
+ * them.
+ */
 export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Middleware {
   const identity = new ProxyIdentity(peers, ...roles);
   return middlewareOf((request) => identify(request, request, identity));

@@ -15,7 +15,7 @@ interface Reply {
   send(body: Buffer): unknown;
 }
 
-/** A hook that answers 401, 403, 503 and 504 as the gateway does. */
+/** A hook that refuses requests with 401, 403, 503 and 504, as the gateway does. */
 export type Hook = (request: { raw: IncomingMessage }, reply: Reply) => Promise<unknown>;
 
 /** Lets any user with a valid token pass. */
@@ -23,12 +23,15 @@ export function requireUser(client: AuthClient): Hook {
   return hook(client, undefined);
 }
 
-/** Lets a user pass who has one of these roles now. */
+/** Lets a request pass if its user has one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
   return hook(client, roles);
 }
 
-/** Lets a user pass whom a proxy at one of `peers` names. With `roles`, the user must have one of them. */
+/**
+ * Lets a request pass if a proxy at one of `peers` names its user. With `roles`, the user must have one of
+ * them.
+ */
 export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Hook {
   const identity = new ProxyIdentity(peers, ...roles);
   return hookOf((request) => identify(request, request.raw, identity));
@@ -42,7 +45,8 @@ function hookOf(decide: (request: { raw: IncomingMessage }) => Promise<ErrorResp
   return async (request, reply) => {
     const refused = await decide(request);
     if (!refused) return undefined;
-    // Fastify takes a returned reply as sent. The body is a buffer, because Fastify adds a charset to a string's type.
+    // Fastify regards a returned reply as already sent. The body is a buffer, because Fastify adds a charset to
+    // a string's type.
     return reply.code(refused.status).headers(refused.headers).send(Buffer.from(refused.body));
   };
 }

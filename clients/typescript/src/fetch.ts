@@ -15,7 +15,9 @@ export type Handler<R extends Request, Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** A protected handler for the framework. It answers 401, 403, 503 and 504 as the gateway does. */
+/**
+ * A protected handler for the framework. It refuses requests with 401, 403, 503 and 504, as the gateway does.
+ */
 export type Protected<R extends Request, Rest extends unknown[]> = (
   request: R,
   ...rest: Rest
@@ -29,7 +31,7 @@ export function requireUser<R extends Request, Rest extends unknown[]>(
   return protect(client, undefined, handler);
 }
 
-/** Lets a user pass who has one of these roles now. */
+/** Lets a request pass if its user has one of these roles now. */
 export function requireRole<R extends Request, Rest extends unknown[]>(
   client: AuthClient,
   roles: readonly Role[],

@@ -20,10 +20,13 @@ import { protobufPackage } from "./generated/rolegate/auth/v1/auth.js";
 export const POLICY = "rolegate_serving_round_robin";
 const SERVICE = `${protobufPackage}.AuthService`;
 const SERVING = 1;
-/** The milliseconds after which a watch is made again that has ended on an open connection. */
+/** The delay in milliseconds before a new watch, if a watch has ended on an open connection. */
 const RETRY_DELAY = 1_000;
 
-/** A connection to a replica. It counts as healthy until a watch on it says that the replica does not serve. */
+/**
+ * A connection to a replica, with a watch of the replica's health. It counts as healthy until the watch reports
+ * that the replica does not serve.
+ */
 class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
   #watch: ClientReadableStream<number> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -72,7 +75,7 @@ class WatchedSubchannel extends experimental.BaseSubchannelWrapper {
   }
 }
 
-/** Reads the status in a `HealthCheckResponse`. */
+/** Decodes the status from a `HealthCheckResponse`. */
 function statusOf(bytes: Buffer): number {
   const reader = new BinaryReader(bytes);
   let reported = 0;

@@ -7,7 +7,10 @@ import type { ProxyIdentity } from "./identity.js";
 import type { Role, User } from "./user.js";
 
 const users = new WeakMap<object, User>();
-/** The time of `performance.now()` until which each requirement is not logged again. A program has few of them. */
+/**
+ * The time of `performance.now()` until which mistakes about each requirement are not logged again. A program
+ * has few requirements.
+ */
 const logged = new Map<string, number>();
 
 /** Returns the user of a request that `requireUser`, `requireRole` or `requireProxyUser` has let pass. */
@@ -24,7 +27,10 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** Remembers the user of the bearer token in `head` for `userOf(request)`, or returns the response that refuses it. */
+/**
+ * Stores the user of the bearer token in `head` for `userOf(request)`, or returns the response that refuses the
+ * request.
+ */
 export async function authenticate(
   request: object,
   head: Pick<IncomingMessage, "rawHeaders">,
@@ -34,7 +40,10 @@ export async function authenticate(
   return remember(request, await decided(() => client.authorize(bearerToken(head.rawHeaders), roles), roles));
 }
 
-/** Remembers the user whom a proxy names in `head` for `userOf(request)`, or returns the response that refuses it. */
+/**
+ * Stores the user whom a proxy names in `head` for `userOf(request)`, or returns the response that refuses the
+ * request.
+ */
 export async function identify(
   request: object,
   head: IncomingMessage,
@@ -49,7 +58,7 @@ function remember(request: object, outcome: User | RolegateError): ErrorResponse
   return undefined;
 }
 
-/** Returns the user of a decision, or the error that says why there is none. */
+/** Runs a decision, and returns the user or the error. Also logs a mistake in the requirement. */
 export async function decided(
   decide: () => Promise<User>,
   roles: readonly Role[] | undefined,
@@ -107,7 +116,7 @@ export function errorResponse(error: RolegateError): ErrorResponse {
     const wasPresented = reason === "TOKEN_INVALID" || reason === "TOKEN_USER_NOT_FOUND";
     headers["www-authenticate"] = wasPresented ? 'Bearer error="invalid_token"' : "Bearer";
   } else if (status === 429 || status === 503) {
-    // The value is in whole seconds, rounded up, so that clients do not come back too early.
+    // The value is in whole seconds, rounded up, so that clients do not try again too early.
     headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter ?? 1)));
   }
   return { status, headers, body: JSON.stringify({ detail: error.detail }) };

@@ -1,11 +1,14 @@
-/** Reads the user from the headers of a proxy that asked Rolegate, and believes only the addresses of proxies. */
+/**
+ * Reads the user from the headers of a proxy that has asked Rolegate. The headers count only if the connection
+ * comes from an address of the proxies.
+ */
 
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, Socket } from "node:net";
 import { Malformed, NotAuthenticated, Refused, RolegateError } from "./errors.js";
 import { idFrom, type Role, roleFrom, type User } from "./user.js";
 
-/** The request did not come from a listed proxy, or its headers cannot be believed. */
+/** The request did not come from a listed proxy, or its headers cannot be trusted. */
 export class IdentityRefused extends RolegateError {
   /** `problem` is a text for logs. */
   constructor(problem: string) {
@@ -13,10 +16,13 @@ export class IdentityRefused extends RolegateError {
   }
 }
 
-/** A name as Rolegate encodes it: the characters that it leaves as they are, and encoded bytes. */
+/** A username as Rolegate encodes it: unencoded characters and percent-encoded bytes. */
 const ENCODED = /^(?:[ -$&-*\--~]|%[0-9A-Fa-f]{2})+$/;
 const USER_ID = /^[1-9][0-9]{0,18}$/;
-/** The time of `performance.now()` until which each problem is not logged again. There are few problems. */
+/**
+ * The time of `performance.now()` until which each problem is not logged again. The map stays small, because
+ * there are few problems.
+ */
 const logged = new Map<string, number>();
 
 /**
@@ -68,7 +74,10 @@ function addPeer(peers: BlockList, text: string): void {
   peers.addSubnet(address, length, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** Returns the address of a real socket. Adapters that imitate a socket may take its address from a header. */
+/**
+ * Returns the peer's address if this is a real socket. Adapters that imitate a socket may take its address from
+ * a header.
+ */
 function peerOf(socket: unknown): string | undefined {
   const address = socket instanceof Socket ? socket.remoteAddress : undefined;
   const [bare = ""] = (address ?? "").split("%");
@@ -113,7 +122,10 @@ function decoded(name: string): string {
   }
 }
 
-/** Returns the refusal, and logs the problem for the operator, once a minute. The response does not tell it. */
+/**
+ * Returns the refusal, and logs the problem for the operator, at most once a minute. The response does not
+ * contain the problem.
+ */
 function refused(problem: string, peer?: string): IdentityRefused {
   const now = performance.now();
   if (now >= (logged.get(problem) ?? now)) {

@@ -4,9 +4,10 @@
  * `@rolegate/client/express`, `@rolegate/client/fastify` and `@rolegate/client/fetch` protect the endpoints of a
  * service. `@rolegate/client/testing` starts the real services for a test.
  *
- * Inside, `client.ts` and `sign-in.ts` have the methods, and `methods.ts` describes the calls. `calls.ts` makes them.
- * Decisions first go through `batcher.ts`, so that they share calls. `channel.ts` has the address, `health.ts` chooses
- * the replica, and `status.ts` turns gRPC statuses into the errors of `errors.ts`.
+ * Inside the package, `client.ts` and `sign-in.ts` have the methods, `methods.ts` describes the calls, and
+ * `calls.ts` makes them. Decisions first go through `batcher.ts`, so that they share calls. `channel.ts` has
+ * the address of auth-service, `health.ts` chooses the replica, and `status.ts` turns gRPC statuses into the
+ * errors of `errors.ts`.
  */
 
 export { type ApiKey, type NewApiKey } from "./api-key.js";

@@ -1,4 +1,7 @@
-/** Describes the methods of the contract: their messages, and whether they hash a password or only read. */
+/**
+ * Describes the methods of the contract: their messages, whether they hash a password, and whether they change
+ * nothing.
+ */
 
 import type { Method } from "./calls.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";

@@ -1,4 +1,4 @@
-/** Links by which users choose their passwords, and the rules for these passwords. */
+/** Links by which users choose their passwords, and the limits on the length of these passwords. */
 
 import { Malformed } from "./errors.js";
 import type {
@@ -6,7 +6,7 @@ import type {
 } from "./generated/rolegate/auth/v1/auth.js";
 import { type User, userFrom } from "./user.js";
 
-/** A password link. Its token is never shown again. */
+/** A password link. The service never returns its token again. */
 export interface PasswordLink {
   readonly token: string;
   /** When the link expires, unless it is used before. */
@@ -44,13 +44,15 @@ export function passwordLinkHolderFrom({ username, expiresAt }: GetPasswordLinkR
   return { username, expiresAt };
 }
 
-/** The number of bytes that a new password may have. The service may also refuse common passwords. */
+/**
+ * The limits on the length of a new password, in bytes. In addition, the service may refuse common passwords.
+ */
 export interface PasswordPolicy {
   readonly minLength: number;
   readonly maxLength: number;
 }
 
-/** Reads the response. Throws `Malformed` if no password could have such a length. */
+/** Converts the response. Throws `Malformed` if no length is within the limits. */
 export function passwordPolicyFrom({ minLength, maxLength }: GetPasswordPolicyResponse): PasswordPolicy {
   if (minLength < 1 || minLength > maxLength) throw new Malformed("lengths that no password has");
   return { minLength, maxLength };

@@ -8,7 +8,10 @@ export interface SecondFactor {
   readonly recoveryCodes: number;
 }
 
-/** The secret and the recovery codes of a new second factor, for the user to keep. They are never shown again. */
+/**
+ * The secret and the recovery codes of a new second factor, which the user must keep. The service never returns
+ * them again.
+ */
 export interface SecondFactorEnrolment {
   /** The secret, which is 20 bytes in base32. */
   readonly secret: string;

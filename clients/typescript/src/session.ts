@@ -12,23 +12,26 @@ import { idFrom, type User, userFrom } from "./user.js";
 export interface Session {
   readonly id: number;
   readonly userId: number;
-  /** The name that the client gave it; `undefined` if it has none. */
+  /** The name that the client gave the session; `undefined` if it has none. */
   readonly name: string | undefined;
   readonly createdAt: Date;
-  /** When the session was last accepted for a decision; `undefined` if it never was. */
+  /** The time at which a decision last accepted the session; `undefined` if none has. */
   readonly lastUsedAt: Date | undefined;
-  /** The address and the User-Agent of the client that created it; `undefined` if they are unknown. */
+  /** The address and the User-Agent of the client that created the session; `undefined` if they are unknown. */
   readonly clientAddress: string | undefined;
   readonly userAgent: string | undefined;
-  /** When the session ends, even if it is used. */
+  /** The time at which the session expires, even if it is used. */
   readonly expiresAt: Date;
-  /** When the session ends if it is not used before. */
+  /** The time at which the session expires if it is not used before. */
   readonly idleExpiresAt: Date;
   /** True if the session is the credential of the call. */
   readonly current: boolean;
 }
 
-/** A session that was just created. `token` is sent like an access token, and is never shown again. */
+/**
+ * A session that was just created. Programs send `token` like an access token. The service never returns it
+ * again.
+ */
 export interface NewSession {
   readonly token: string;
   readonly session: Session;
@@ -40,7 +43,7 @@ export interface CurrentUser {
   readonly user: User;
   /** The kind of the credential. */
   readonly credentialKind: "access_token" | "session" | "api_key";
-  /** When the credential expires at the latest; `undefined` if it never does. */
+  /** The time at which the credential expires at the latest; `undefined` if it never expires. */
   readonly expiresAt: Date | undefined;
 }
 

@@ -29,7 +29,7 @@ export abstract class SignIn {
     return { accessToken: response.accessToken, user: userFrom(response.user) };
   }
 
-  /** Checks the same as `login`, and creates a session. */
+  /** Checks the same credentials as `login`, and creates a session. */
   async createSession(
     username: string,
     password: string,
@@ -60,17 +60,23 @@ export abstract class SignIn {
     return passwordLinkFrom((await this.call(methods.CREATE_PASSWORD_LINK, message, context, actor)).link);
   }
 
-  /** Sets the password of the user of a link, and ends the user's tokens and sessions. The call needs no actor. */
+  /**
+   * Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
+   * actor.
+   */
   async redeemPasswordLink(token: string, password: string, context: Context = {}): Promise<void> {
     await this.call(methods.REDEEM_PASSWORD_LINK, { token, password }, context);
   }
 
-  /** Returns whose password a link sets, and until when. It does not use the link up. The call needs no actor. */
+  /**
+   * Returns the user whose password a link sets, and the expiry of the link. The link stays valid. The call
+   * needs no actor.
+   */
   async getPasswordLink(token: string, context: Context = {}): Promise<PasswordLinkHolder> {
     return passwordLinkHolderFrom(await this.call(methods.GET_PASSWORD_LINK, { token }, context));
   }
 
-  /** Returns how long new passwords may be. The call needs no actor. */
+  /** Returns the allowed lengths of new passwords. The call needs no actor. */
   async getPasswordPolicy(context: Context = {}): Promise<PasswordPolicy> {
     return passwordPolicyFrom(await this.call(methods.GET_PASSWORD_POLICY, {}, context));
   }
@@ -90,9 +96,9 @@ export abstract class SignIn {
   }
 
   /**
-   * Turns on the enrolled second factor, given a code, and ends every access token and session of the user.
+   * Turns on the enrolled second factor, given a code, and revokes every access token and session of the user.
    *
-   * If `actor` is a session, that session stays.
+   * If `actor` is a session, that session stays valid.
    */
   async enableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
     await this.call(methods.ENABLE_SECOND_FACTOR, { otp }, context, actor);
@@ -108,7 +114,7 @@ export abstract class SignIn {
     await this.call(methods.DISABLE_SECOND_FACTOR, { userId: BigInt(id), otp: "" }, context, actor);
   }
 
-  /** Returns the second factor of the user `actor`, which may be any credential. */
+  /** Returns the state of the second factor of the user `actor`, which may be any credential. */
   async getSecondFactor(actor: string, context: Context = {}): Promise<SecondFactor> {
     const { enabled, recoveryCodes } = await this.call(methods.GET_SECOND_FACTOR, {}, context, actor);
     return { enabled, recoveryCodes: idFrom(recoveryCodes) };

@@ -8,7 +8,8 @@ import { Status } from "./generated/google/rpc/status.js";
 const DOMAIN = "rolegate";
 
 /**
- * Returns the error of a failed call. A status without Rolegate's `ErrorInfo` is no decision.
+ * Returns the error for a failed call. A status without Rolegate's `ErrorInfo` does not come from the service,
+ * so it is no decision.
  *
  * A server that ends a call at its deadline and a broken connection may have the same code. `isOverdue` tells them
  * apart.
@@ -39,7 +40,7 @@ function refusedOf(metadata: Metadata | undefined, text: string): RolegateError 
     if (delay) refused.retryAfter = Number(delay.seconds) + delay.nanos / 1e9;
     return refused;
   } catch {
-    // Bytes that are no message are no answer of the service.
+    // Bytes that cannot be decoded do not come from the service.
     return undefined;
   }
 }

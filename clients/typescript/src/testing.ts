@@ -1,4 +1,4 @@
-/** Starts `rolegate-test-server`, which is the real services in memory, for one test. */
+/** Starts `rolegate-test-server` for a test: the real services, with a database in memory. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -15,8 +15,8 @@ interface Notice {
 }
 
 /**
- * A server with users of its own. It ends with `stop()`, and at the latest with this process. The password of the user
- * `admin` is `admin-password`.
+ * A server with users of its own. It runs until `stop()`, and at the latest until the end of this process. The
+ * password of the user `admin` is `admin-password`.
  */
 export class RolegateServer {
   readonly #process: ChildProcess;
@@ -28,7 +28,7 @@ export class RolegateServer {
   readonly forwardAuth: string;
   /** The URL of auth-service for clients, as in `AUTH_SERVICE_URL`. */
   readonly grpc: string;
-  /** The URL that moves the clock and causes failures. */
+  /** The URL for commands, which move the clock and cause failures. */
   readonly control: string;
 
   private constructor(process: ChildProcess, { listeners }: Notice) {
@@ -52,7 +52,7 @@ export class RolegateServer {
     const line = await Promise.race([once(lines, "line"), ended]).catch((error: NodeJS.ErrnoException) => {
       throw error.syscall === undefined ? error : new Error(`cannot ${error.message}; ${INSTALL}`);
     });
-    // A test that forgets `stop()` must still end.
+    // Without these two calls, the process of a test that forgets `stop()` would not end.
     child.unref();
     (child.stdout as Socket).unref();
     try {
@@ -74,17 +74,17 @@ export class RolegateServer {
     await this.#command({ command: "clock", advance_seconds: seconds });
   }
 
-  /** Makes auth-service answer no call until `reset()`. Protected endpoints then answer 503. */
+  /** Makes auth-service answer no call until `reset()`. Until then, protected endpoints answer 503. */
   async outage(): Promise<void> {
     await this.#command({ command: "outage" });
   }
 
-  /** Makes each call of auth-service take this much longer until `reset()`. */
+  /** Delays each call of auth-service by this time until `reset()`. */
   async slow(milliseconds: number): Promise<void> {
     await this.#command({ command: "slow", milliseconds });
   }
 
-  /** Ends every access token and session of a user whom the flags name. */
+  /** Revokes every access token and session of a user whom the flags name. */
   async revoke(username: string): Promise<void> {
     await this.#command({ command: "revoked", username });
   }

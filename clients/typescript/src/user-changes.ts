@@ -1,4 +1,4 @@
-/** Follows the changes of users, and goes on after interruptions. */
+/** Follows the changes of users, and continues after interruptions. */
 
 import type { Client, Metadata, ServiceError } from "@grpc/grpc-js";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,19 +8,22 @@ import { WATCH_USERS } from "./methods.js";
 import { errorOf } from "./status.js";
 import { idFrom, optionalId, type Role, roleFrom } from "./user.js";
 
-/** The milliseconds before the next stream. They double after each stream without a revision, up to the maximum. */
+/**
+ * The delay in milliseconds before the next stream. It doubles after each stream that brings no revision, up to
+ * the maximum.
+ */
 const MIN_PAUSE = 100;
 const MAX_PAUSE = 10_000;
 
 /**
  * The events that `watchUsers` yields.
  *
- * Store the `revision` of each event together with what you make of the event, even if it is `undefined`. With the
- * stored revision, a watch goes on where the last one ended.
+ * Store the `revision` of each event together with the data that you derive from the event, even if it is
+ * `undefined`. With the stored revision, a watch continues where the last one ended.
  *
- * Store the `seal` of each event that has one, too. With it, `HISTORY_UNKNOWN` is thrown if the service has another
- * database than before, or a restored one, whose revisions mean something else. If the users in that database are
- * right, watch again without revision and seal.
+ * Also store the `seal` of each event that has one. With the seal, `HISTORY_UNKNOWN` is thrown if the service
+ * has another database than before, or a restored one, because its revisions stand for other changes. If the
+ * users in that database are the right ones, watch again without revision and seal.
  */
 export type UserEvent = SnapshotStart | UserChange | WatchProgress;
 
@@ -32,7 +35,7 @@ export type UserEvent = SnapshotStart | UserChange | WatchProgress;
  */
 export interface SnapshotStart {
   readonly kind: "snapshot";
-  /** `undefined`, so that a watch that ends during the snapshot begins the next time with a snapshot, too. */
+  /** Always `undefined`, so that a watch that ends during the snapshot begins again with a snapshot. */
   readonly revision: undefined;
 }
 
@@ -43,7 +46,7 @@ export interface UserChange {
   readonly revision: number | undefined;
   readonly userId: number;
   readonly username: string;
-  /** The role in the user's row, after the change. */
+  /** The user's stored role after the change. */
   readonly role: Role;
   /** True if every credential of the user is refused. */
   readonly disabled: boolean;
@@ -93,7 +96,10 @@ export class Watch {
     yield event;
   }
 
-  /** Returns the milliseconds until the next stream. Throws the failure if the next stream would fail again. */
+  /**
+   * Returns the delay in milliseconds before the next stream. Throws the failure if the next stream would fail
+   * as well.
+   */
   pauseAfter(failure: RolegateError): number {
     const isKnown = this.#revision !== undefined;
     if (failure.reason === "HISTORY_UNKNOWN") {
@@ -110,7 +116,7 @@ export class Watch {
   }
 }
 
-/** Reads an event. Throws `Malformed` for a user without an id or a role. */
+/** Converts an event. Throws `Malformed` for a user without an id or a role. */
 function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | WatchProgress {
   const seal = item.value.seal ? { seal: item.value.seal } : {};
   if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision), ...seal };

@@ -23,7 +23,10 @@ export interface Login {
   readonly user: User;
 }
 
-/** A page of users by ascending id. `next` is `after` of the next page, `undefined` on the last. */
+/**
+ * A page of users by ascending id. `next` is the value of `after` that requests the next page; `undefined` on
+ * the last page.
+ */
 export interface UserPage {
   readonly users: User[];
   readonly next: number | undefined;
@@ -36,12 +39,15 @@ const NUMBERS = new Map<Role, WireRole>([
   ["admin", WireRole.ROLE_ADMIN],
 ]);
 
-/** Returns a role in a request: its name, and a number for the previous version, which refuses roles without one. */
+/**
+ * Returns the fields of a role in a request: its name, and its number for the previous version of the service,
+ * which refuses roles without a number.
+ */
 export function roleFields(role: Role): { roleName: string; role: WireRole } {
   return { roleName: role, role: NUMBERS.get(role) ?? WireRole.ROLE_UNSPECIFIED };
 }
 
-/** Returns the roles of a requirement, whose names auth-service checks. */
+/** Returns the message that requires one of these roles. auth-service checks their names. */
 export function allowedRoles(roles: readonly Role[]): AllowedRoles {
   // The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
   const known = roles.filter((role) => NUMBERS.has(role) || !NAME.test(role));
