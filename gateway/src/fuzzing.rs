@@ -34,7 +34,7 @@ pub async fn json<T: DeserializeOwned, const MAX: usize>(request: Request) -> Re
         .map(|body| body.0)
 }
 
-/// Returns the address to which a browser is sent after a sign-in, if it may be sent there.
+/// Returns the address to which a browser is redirected after a sign-in, or `None` if the given address is not allowed.
 pub fn return_address(given: &str, own: &Origin, others: &ReturnOrigins) -> Option<String> {
     let address = ReturnAddress::parse(given, own, others).ok()?;
     Some(address.location)

@@ -58,7 +58,7 @@ impl BodyMemory {
 
     /// Reserves `bytes` until the last clone is dropped. Fails with 503 if too little memory becomes free.
     pub(crate) async fn reserve(&self, bytes: usize) -> Result<(), ApiError> {
-        // A body is read only once, so the cell is empty.
+        // A body is read only once, so `reserved` is empty.
         let _ = self.reserved.set(reserve(&self.budget, bytes).await?);
         Ok(())
     }

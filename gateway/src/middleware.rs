@@ -168,7 +168,8 @@ fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_ht
 /// Turns a panic in a handler into a 500, so that other requests on the connection continue. The panic
 /// hook has logged the cause by the time the response is returned.
 async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
-    // A panic leaves nothing broken that requests share: only the gRPC clients and the connection, which survive it.
+    // A panic cannot break anything that requests share, because they share only the gRPC clients and the connection,
+    // which survive a panic.
     AssertUnwindSafe(handler)
         .catch_unwind()
         .await

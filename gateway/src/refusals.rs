@@ -24,7 +24,7 @@ pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overl
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
 /// The minimum time between two refusals of all clients together, divided by the number of cores.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// The time for which unused refusals accumulate. They can pass in a burst later.
+/// The time for which a client without refusals saves up refusals, which can pass in a burst later.
 const BURST: Duration = Duration::from_secs(1);
 /// The maximum time by which a refusal is delayed.
 const MAX_DELAY: Duration = Duration::from_secs(1);

@@ -146,7 +146,7 @@ impl FirstSteps<'_> {
     fn print_file(&self, path: &Path) -> String {
         match &self.container {
             None => format!("cat {}", quote(path)),
-            // A command from outside needs an absolute path in the container.
+            // The command runs outside of the container, so it needs an absolute path.
             Some(container) => container.print_file(&quote(&absolute_path(path))),
         }
     }

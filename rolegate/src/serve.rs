@@ -82,7 +82,7 @@ fn auth_config(
     if matches!(config.admin_password, AdminPassword::Missing) {
         config.admin_password = AdminPassword::GeneratedInto(password_file.clone());
     }
-    // The password of a file that belongs to another database is left alone, because it may still be valid there.
+    // A password file that belongs to another database is kept, because its password may still be valid there.
     if !is_of_another_database {
         config.initial_password = InitialPassword::in_file(password_file);
     }

@@ -45,8 +45,8 @@ impl Services {
 
     /// Serves until `shutdown`, which stops all TCP listeners.
     ///
-    /// Within the process, the gateway ends first, then posts-service, then auth-service. Each serves its callers in
-    /// memory until they have ended.
+    /// Within the process, the gateway stops first, then posts-service, then auth-service. Each serves its callers in
+    /// memory until they have stopped.
     pub(crate) async fn serve(
         &self,
         listeners: Listeners,

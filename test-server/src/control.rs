@@ -38,7 +38,7 @@ async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) 
         return next.run(call).await;
     }
     match failure {
-        // Like a lost connection, this status decides nothing about the call.
+        // Like a lost connection, this status is neither a permission nor a denial.
         Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http::<Body>(),
         Some(Control::Slow { milliseconds }) => {
             tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;

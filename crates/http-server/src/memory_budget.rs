@@ -103,7 +103,7 @@ impl MemoryBudget {
         self.reserve_kib(client, self.kib(bytes)).await
     }
 
-    /// Returns the number of permits for so many bytes, but at most the share of a client.
+    /// Returns the number of permits for this number of bytes, but at most the share of a client.
     fn kib(&self, bytes: usize) -> u32 {
         let max = self.shared.max_client_kib;
         u32::try_from(bytes.div_ceil(KIB)).map_or(max, |kib| kib.min(max))

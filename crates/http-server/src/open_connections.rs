@@ -14,13 +14,13 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// State: a part of a request head has arrived.
+/// The state in which a part of a request head has arrived.
 const RECEIVING: u64 = 0;
-/// State: a request is being served.
+/// The state in which a request is being served.
 const SERVING: u64 = 1;
-/// State: all of the response is in the buffers of the connection.
+/// The state in which all of the response is in the buffers of the connection.
 const SERVED: u64 = 2;
-/// State: the accept loop is closing the connection.
+/// The state in which the accept loop is closing the connection.
 const CLOSING: u64 = u64::MAX;
 /// States from this one on, except [`CLOSING`], are the tick since which the connection is idle.
 const FIRST_TICK: u64 = 3;

@@ -62,7 +62,7 @@ pub trait Program: clap::Parser {
     fn ops_listen_addr(&self) -> SocketAddr;
     /// Returns the listeners for clients that are on: the name of the setting, and the address.
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
-    /// Returns the name and the value of the setting with the networks whose reports of client addresses are trusted.
+    /// Returns the name and the value of the setting with the networks whose peers may report client addresses.
     fn trusted_networks(&self) -> (&'static str, &CidrSet);
     /// Returns warnings about settings that are accepted, but whose effect may surprise the operator. `serve` logs
     /// them, and `doctor` prints them as notes.

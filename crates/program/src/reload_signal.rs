@@ -1,7 +1,7 @@
-//! Listens for SIGHUP, on which a program reads its files again.
+//! Listens for SIGHUP, which makes a program read its files again.
 //!
-//! The default action of the signal ends the process. [`crate::program::run`] therefore installs a handler
-//! at the start of every program.
+//! By default, the signal would end the process. [`crate::program::run`] therefore installs a handler at the start of
+//! every program.
 
 use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};

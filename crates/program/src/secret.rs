@@ -114,7 +114,7 @@ impl SecretSource {
     }
 }
 
-/// Reads the secret `name` once, as [`SecretSource`] does.
+/// Returns the secret `name`, read once from the same sources as [`SecretSource`].
 pub fn read(
     name: &str,
     value: Option<SecretString>,

@@ -101,8 +101,8 @@ pub(crate) fn describe_error(status: u16, description: &str, details: &[&str]) -
     responses.responses
 }
 
-/// Adds `details` as examples to the response of this status. `description` is used if the annotation does not describe
-/// the status itself.
+/// Adds `details` as examples to the response of this status. `description` is used only if the annotation does not
+/// describe the response itself.
 pub(super) fn add_response(
     responses: &mut Responses,
     status: u16,

@@ -1,4 +1,4 @@
-//! Serves the pages whose scripts call the API, and the files of all pages.
+//! Serves `/account` and `/set-password`, whose scripts call the API, and the files of all pages.
 
 use super::{
     page::https_needed,

@@ -15,7 +15,7 @@ const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 /// The purpose for which the session in a cookie is accepted.
 #[derive(Clone, Copy)]
 pub(super) enum Audience {
-    /// The session counts at the API, for the pages of the console and of the account.
+    /// The session is a token of the API, which the pages of the console and of the account use.
     Console,
     /// The session counts for applications behind a proxy.
     Applications,

@@ -147,7 +147,7 @@ impl SignInPage<'_> {
     fn password_form(&self, design: Design<'_>, back: &str) -> String {
         let username = self.shown_username();
         let [focus_username, focus_password] = match (self.signed_in, username) {
-            // The button to go on comes first, so no field is focused.
+            // The button to continue comes before the fields, so none of them is focused.
             (Some(_), _) => ["", ""],
             (None, "") => [" autofocus", ""],
             (None, _) => ["", " autofocus"],

@@ -1,7 +1,6 @@
 //! Serves `POST /sign-in`, which signs a person in.
 //!
 //! A sign-in is limited and checked like a login. It creates a session for each cookie that it sets, because the
-//! A sign-in is limited and checked like a login. It creates a session for each cookie that it sets, because the
 //! session in the cookie of applications is accepted only there. A person with a second factor first gets the page that
 //! asks for the code.
 //!
@@ -181,7 +180,7 @@ fn page_again<'a>(
     }
 }
 
-/// Returns how long browsers keep the cookies of a session, in seconds.
+/// Returns the time for which browsers keep the cookies of a session, in seconds.
 fn max_age_seconds(created: &NewSession) -> u64 {
     let session = &created.session;
     session
