@@ -49,7 +49,7 @@ const SESSIONS: SessionLimits = SessionLimits {
     max: 2_592_000,
 };
 
-/// The time at which the clock of the store begins, in Unix seconds.
+/// The time of the store's clock at the beginning of each test, in Unix seconds.
 const NOW: u64 = 1_800_000_000;
 
 /// The use cases on a store in memory, with an access token of the seeded admin.
@@ -130,7 +130,7 @@ fn origin(host: u8) -> CallOrigin {
     }
 }
 
-/// Credentials whose password is not accepted as an API key.
+/// Returns credentials with a password that is not accepted as an API key.
 fn basic_check(username: &str, password: &str, host: u8) -> BasicCredentials {
     BasicCredentials {
         username: username.to_owned(),
@@ -156,7 +156,7 @@ macro_rules! assert_err {
     };
 }
 
-// These modules use the macro, so they stand after it.
+// The macro is defined above, so that these modules can use it.
 mod additions;
 mod api_keys;
 mod domain_sessions;

@@ -1,4 +1,4 @@
-//! Tests of the limit of what is added to a user in a minute.
+//! Tests of the limit for credentials that are added to a user in a minute.
 
 use super::{App, NOW, origin, second_factor::policy};
 use crate::{

@@ -1,4 +1,4 @@
-//! Tests of sessions in cookies, and of those for the cookie of a domain.
+//! Tests of sessions in cookies, and of sessions for the cookie of a domain.
 
 use super::{
     App, NOW, SESSIONS, bearer, origin,
@@ -67,7 +67,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
             "{credential}"
         );
     }
-    // No other call accepts the token. Its user sees and ends the session like any other.
+    // No other call accepts the token. Its user sees and ends the session like any other session.
     assert_err!(
         app.accounts
             .authorize(&domain, &Requirement::AnyAuthenticated)
@@ -188,7 +188,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     for valid in [&kept, &token, key.expose_secret()] {
         assert!(app.is_accepted(valid).await, "{valid}");
     }
-    // Each end is recorded with the user and the session, like a sign-out of one session.
+    // Each ended session is recorded with the user and the session, like a sign-out of one session.
     let recorded = async || {
         let filter = AuditFilter {
             event: "session_ended".to_owned(),
@@ -299,7 +299,8 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     for (token, in_header) in [(&alone, false), (&in_batch, false), (&of_api, true)] {
         assert_eq!(app.is_accepted(token).await, in_header, "{token}");
     }
-    // A refused session is not written, and an outage of writes locks no user out.
+    // While the database cannot be written, a session in a cookie is still accepted, although it
+    // cannot be restricted.
     let (late, _) = app.session().await;
     app.store.set_read_only(true);
     assert!(app.is_accepted_in_cookie(&late).await);
@@ -310,7 +311,7 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
 }
 
 /// Returns how long a decision for a token in a cookie waits, alone or in a batch, while sessions
-/// cannot be restricted. Virtual time passes only while something waits.
+/// cannot be restricted. Virtual time passes only while a task waits.
 async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
     let started = Instant::now();
     let any = Requirement::AnyAuthenticated;
@@ -348,7 +349,7 @@ async fn a_session_that_cannot_be_restricted_slows_down_its_own_decision_only() 
         assert_eq!(wait(&session, true).await, Duration::ZERO, "its neighbours");
     }
     assert!(wait(&session, false).await > Duration::ZERO);
-    // This session was never good as a bearer token, so there is nothing to restrict.
+    // This session was never valid as a bearer token, so there is nothing to restrict.
     assert_eq!(wait(&domain, false).await, Duration::ZERO);
 
     // No write is tried while the store knows that it cannot write.
@@ -371,7 +372,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
         assert_eq!(app.is_accepted(token).await, in_header);
     }
     assert!(app.is_accepted_in_cookie(&application).await);
-    // The two sessions are one entry, with the later of their last uses.
+    // The two sessions are one entry of the list, with the later of their last uses.
     app.store.set_time(NOW + 600);
     assert!(app.is_accepted_in_cookie(&application).await);
     let listed = app.accounts.list_sessions(&console, None).await;
@@ -383,7 +384,8 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
         (only.id, only.last_used_at),
         (created.session.id, Some(NOW + 600))
     );
-    // Deleting the entry ends both sessions, also from elsewhere. Ending all others ends neither.
+    // Deleting the entry ends both sessions, even if another session deletes it. Ending all other
+    // sessions ends neither of the two.
     let (elsewhere, _) = app.session().await;
     let end = async |token: &str, id| {
         app.accounts
@@ -398,8 +400,8 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     let (elsewhere, _) = app.session().await;
     assert_eq!(end(&elsewhere, Some(only.id)).await, 2);
     assert!(!app.is_accepted(&console).await && !app.is_accepted_in_cookie(&application).await);
-    // A logout with the API session ends the whole sign-in. A session that idles out ends alone,
-    // and the other one stays in the list.
+    // A logout with the API session ends both sessions of the sign-in. A session that is not used
+    // for too long ends alone, and the other one stays in the list.
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
     app.accounts
@@ -448,7 +450,7 @@ async fn one_password_and_one_code_make_both_sessions() {
         session_use,
         ..SessionRequest::default()
     };
-    // The limit is three failures. Each attempt is one failure, whatever sessions it asks for.
+    // The limit is three failures. Each attempt is one failure, whatever sessions it requests.
     for _ in 0..3 {
         let refused = app
             .try_session("open!", wrong(SessionUse::ApiAndApplication))

@@ -1,4 +1,4 @@
-//! Tests of users whose hashes were made by other systems.
+//! Tests of users with password hashes from other systems.
 
 use super::{App, POLICY, basic_check};
 use crate::{
@@ -9,7 +9,7 @@ use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use std::time::{Duration, Instant};
 
-/// The hash of "corréct horse" by argon2-cffi.
+/// The hash of "corréct horse" that argon2-cffi created.
 const ARGON2I: &str = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDiYZz5d2nfZqktTmjACCB4eEBIfYZsZxNGL/FGEw";
 const PASSWORD: &str = "corréct horse";
 

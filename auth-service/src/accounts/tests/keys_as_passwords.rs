@@ -1,4 +1,4 @@
-//! Tests of API keys as passwords of HTTP Basic.
+//! Tests of API keys that are sent as passwords of HTTP Basic.
 
 use super::{
     ADMIN_USERNAME, App, NOW, POLICY, api_keys::create_key, basic_check, origin,
@@ -15,7 +15,7 @@ use crate::{
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
-/// Credentials whose password may be an API key.
+/// Returns credentials with a password that may be an API key.
 fn check(username: &str, password: &str) -> BasicCredentials {
     BasicCredentials {
         accept_api_keys: true,
@@ -59,8 +59,8 @@ impl KeyUser {
         set.await.expect("set");
     }
 
-    /// Presents a password until it reaches the limit of guesses, which it must do like any wrong
-    /// password.
+    /// Expects that a password is refused and counts as a guess, like any wrong password, until the
+    /// limit is reached.
     async fn expect_a_wrong_password(&self, username: &str, password: &str) {
         for _ in 0..3 {
             assert_err!(self.present(username, password).await, CredentialsInvalid);

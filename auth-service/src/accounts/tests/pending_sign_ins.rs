@@ -1,4 +1,4 @@
-//! Tests of sign-ins whose code is asked for on a page of its own.
+//! Tests of sign-ins that request the code on a page of its own.
 
 use super::{NOW, origin, second_factor::EnrolledUser, sessions::created};
 use crate::{
@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 const PLACE: &str = "https://auth.example.org";
 
-/// A request of the page at this place, which asks for two sessions.
+/// Returns a request for two sessions from the page that `place` names.
 fn at(place: &str, pending: Option<&str>) -> SessionRequest {
     SessionRequest {
         session_use: SessionUse::ApiAndApplication,
@@ -25,7 +25,7 @@ fn at(place: &str, pending: Option<&str>) -> SessionRequest {
 }
 
 impl EnrolledUser {
-    /// Sends the right password from the page, and returns the token of the pending sign-in.
+    /// Sends the correct password from the page, and returns the token of the pending sign-in.
     async fn begin(&self) -> SecretString {
         let request = at(PLACE, None);
         let accounts = &self.app.accounts;
@@ -36,7 +36,7 @@ impl EnrolledUser {
         }
     }
 
-    /// Sends a code from its page. The username and the password are those of no user.
+    /// Sends a code from its page. No user has the username and the password that are sent.
     async fn send(
         &self,
         request: SessionRequest,
@@ -104,7 +104,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     assert_eq!(made.user.username, "ann");
     assert!(ann.is_accepted(made.token.expose_secret()).await);
     assert!(made.application_token.is_some());
-    // The sign-in was used up, so no code is accepted for it any more.
+    // The pending sign-in was used up, so no code is accepted for it any more.
     for otp in [ann.otp(NOW + 60), ann.code(0)] {
         let again = ann.finish(&token, &otp).await;
         assert_eq!(again.map(drop), Err(Reason::TokenInvalid));

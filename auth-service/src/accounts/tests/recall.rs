@@ -10,7 +10,7 @@ use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
 impl App {
-    /// Returns the names of the users who are recalled.
+    /// Recalls a batch, and returns the name of the user for each request that was answered.
     pub(super) async fn recall<C: Into<Option<BasicCredentials>>>(
         &self,
         checks: Vec<C>,
@@ -153,7 +153,7 @@ async fn guesses_in_a_batch_are_not_counted_and_a_full_limit_recalls_nothing() {
     assert!(app.is_recalled("ann", "sesame").await);
 }
 
-/// Sends guesses in batches; all of them are wrong.
+/// Sends wrong passwords for this user in batches.
 async fn guess_in_batches(app: &App, username: &str, guesses: usize) {
     let guesses: Vec<_> = (0..guesses)
         .map(|guess| check(username, &format!("guess {guess}"), 1))
@@ -174,7 +174,8 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
     assert!(app.is_recalled(ADMIN_USERNAME, "sesame").await);
     guess_in_batches(&app, ADMIN_USERNAME, 1).await;
     assert!(!app.is_recalled(ADMIN_USERNAME, "sesame").await);
-    // The user is not refused, because the guesses did not count as attempts.
+    // The correct password is still accepted outside of batches, because the guesses did not count
+    // as attempts.
     for _ in 0..5 {
         app.verify(ADMIN_USERNAME, "sesame")
             .await

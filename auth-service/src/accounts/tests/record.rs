@@ -1,4 +1,4 @@
-//! Tests of the record, as admins and users read it.
+//! Tests of reading the record as an admin and as a user.
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
@@ -31,7 +31,7 @@ impl App {
     }
 }
 
-/// Does the work as if a request came from this address.
+/// Runs `work` as if a request came from the address with this last number.
 async fn from<F: Future>(host: u8, work: F) -> F::Output {
     let request_id = HeaderValue::from_static("r1");
     RequestContext {

@@ -92,7 +92,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     assert_err!(batch.expect("one outcome"), TokenInvalid);
 }
 
-/// Tests the traces that a clock ten minutes ahead leaves behind.
+/// Tests what happens to times that were stored while the clock was ten minutes ahead.
 #[tokio::test]
 async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     let app = App::new(POLICY).await;
@@ -131,7 +131,8 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
                 assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
             }
         }
-        // This token carries the mark of that time. The next lowering gives the user another mark.
+        // This token carries the mark for the time that was lowered. The next lowering gives the
+        // user another mark.
         app.store.set_tokens_not_before(ann.id, NOW + 900);
         app.store.set_time(NOW);
         ended.push(new);
@@ -148,7 +149,7 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let ann = app.register("ann").await.expect("registered");
     let store = Arc::clone(&app.store);
     let logout = async {
-        // The revocations fall between the read of the hash and the end of the check.
+        // The revocations happen between the read of the hash and the end of the check.
         for _ in 0..200 {
             store
                 .revoke_tokens(ann.id, Writer::Admin(1), Write::any())

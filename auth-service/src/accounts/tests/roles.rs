@@ -1,4 +1,4 @@
-//! Tests of the operator's own roles.
+//! Tests of the extra roles that an operator defines.
 
 use super::{App, POLICY};
 use crate::{
@@ -72,7 +72,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
 #[tokio::test]
 async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a_decision() {
     let app = app("editor").await;
-    // It is refused even if the user meets it by another role in the list.
+    // A requirement with an unknown role is refused even if the user has another role in the list.
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
         let required = Requirement::Roles(required);
         assert_err!(

@@ -179,7 +179,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     for ended in [&other, &token] {
         assert!(!app.is_accepted(ended).await);
     }
-    // The session goes on acting for the user, also where the second factor is needed.
+    // The session stays valid for its user, even for requests that need the second factor.
     app.store.set_time(NOW + 30);
     let otp = code_at(&secret, NOW + 30);
     let off = app.accounts.turn_off_second_factor(&own, None, &otp);
@@ -205,7 +205,7 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
     );
 }
 
-/// A text in the form of a recovery code, which no user has.
+/// A text that has the form of a recovery code and is no code of any user.
 const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
 
 #[tokio::test]

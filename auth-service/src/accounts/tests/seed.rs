@@ -1,4 +1,4 @@
-//! Tests of the seeded admin.
+//! Tests of the user `admin` that the first start creates.
 
 use super::{App, POLICY, origin};
 use crate::{
@@ -39,8 +39,8 @@ async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
     );
 }
 
-/// Creates an app whose seed wrote the file with the initial password. Returns the app, the file
-/// and the password.
+/// Creates an app with an admin and the file with the initial password. Returns the app, the path
+/// of the file and the password.
 async fn with_file(folder: &Path) -> (App, PathBuf, String) {
     let path = folder.join(InitialPassword::NAME);
     let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
@@ -96,8 +96,8 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     );
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 
-    // Another process sets passwords in this way: first the same one at another cost, and then
-    // another one.
+    // Another process sets passwords in this way: first the same password with another cost, and
+    // then another password.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
         app.store
@@ -139,7 +139,7 @@ async fn start_keeps_a_file_that_it_cannot_check() {
 async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let (app, path, _) = with_file(folder.path()).await;
-    // Both processes found no admin, and the other one inserts later.
+    // Both processes found no admin, and this one inserts the admin second.
     let source = AdminPassword::GeneratedInto(path.clone());
     let is_first = app
         .accounts

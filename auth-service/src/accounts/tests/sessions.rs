@@ -1,4 +1,4 @@
-//! Tests of how sessions begin, act and end.
+//! Tests of how sessions are created, used and ended.
 
 use super::{App, NOW, POLICY, SESSIONS, origin};
 use crate::{
@@ -17,7 +17,7 @@ use secrecy::ExposeSecret as _;
 const IDLE: u64 = SESSIONS.idle;
 const MAX: u64 = SESSIONS.max;
 
-/// Returns the session of a sign-in whose outcome must not be [`SessionOutcome::CodeRequired`].
+/// Returns the created session. Panics if the outcome is [`SessionOutcome::CodeRequired`].
 pub(super) fn created(
     outcome: Result<SessionOutcome, AccountError>,
 ) -> Result<CreatedSession, AccountError> {
@@ -46,7 +46,7 @@ impl App {
         Ok((made.token.expose_secret().to_owned(), made.session))
     }
 
-    /// Creates a session of ann.
+    /// Creates a session of the user ann.
     pub(super) async fn session(&self) -> (String, OpaqueToken) {
         self.try_session("sesame", SessionRequest::default())
             .await
@@ -262,7 +262,7 @@ async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + IDLE);
     app.store.set_read_only(true);
-    // This session was idle for too long before the pause began.
+    // This session was already idle for too long when the pause began.
     assert!(!app.is_accepted(&idle).await);
     assert!(app.is_accepted(&used).await);
     let (elsewhere, _) = app.session().await;
@@ -293,7 +293,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     let (app, _) = app().await;
     let (token, _) = app.session().await;
     app.store.set_read_only(true);
-    // The service notices the pause only when something could not be written.
+    // The service notices the pause only when a write fails.
     app.store.set_time(NOW + 1);
     assert!(app.is_accepted(&token).await);
     let listed = async || {
@@ -340,7 +340,7 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     assert!(!app.is_accepted(&three).await);
 }
 
-/// Tests times that a clock which was ahead has left: later revocations keep or lower them.
+/// Tests times that were stored while the clock was ahead: later revocations keep or lower them.
 #[tokio::test]
 async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
     let (app, ann) = app().await;

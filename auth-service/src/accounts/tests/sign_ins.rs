@@ -17,7 +17,7 @@ use tokio::{
     time::{advance, pause},
 };
 
-/// A user who need not be in the store.
+/// Returns a user with this id, who need not be in the store.
 fn user(id: i64) -> User {
     User {
         id,
@@ -31,7 +31,7 @@ fn user(id: i64) -> User {
     }
 }
 
-/// Does the work as if a request came from this address.
+/// Runs `work` as if a request came from this address.
 async fn from<T>(address: &str, work: impl FnOnce() -> T) -> T {
     let context = RequestContext {
         request_id: HeaderValue::from_static("r1"),
@@ -68,7 +68,7 @@ impl App {
         rows.map(|row| row.content.expect("readable")).collect()
     }
 
-    /// Returns how many refusals have a row, and the recorded numbers of those without one.
+    /// Returns the number of refusals with a row, and the recorded numbers of refusals without one.
     async fn refusals(&self) -> (usize, Vec<u64>) {
         let recorded = self.recorded().await;
         let is_refusal =

@@ -1,4 +1,4 @@
-//! Tests of renaming users, and of what a new name ends.
+//! Tests of renaming users, and of the credentials that a new name revokes.
 
 use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
@@ -71,7 +71,8 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     let token = app.login("eve", "sesame").await.expect("logged in");
     assert_eq!(app.name_of(&token).await.expect("valid"), "eve");
 
-    // A user who registers the old name does not get anything that was remembered or issued for it.
+    // A user who registers the old name gets nothing that was cached or issued for the earlier user
+    // of the name.
     let next = app
         .accounts
         .register("ann", "another".into(), origin(2))
@@ -204,7 +205,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
         );
         assert_err!(own.await, RoleInsufficient);
     }
-    // With an access token, an admin may rename themselves. The key stays.
+    // With an access token, admins may rename themselves. Their API keys stay valid.
     let own = app.accounts.update_user(
         &token,
         ann.id,

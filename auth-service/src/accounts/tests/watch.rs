@@ -33,7 +33,7 @@ impl App {
     }
 }
 
-/// The start of a stream after this revision, or from the beginning.
+/// The start of a stream after this revision; `None` starts with a snapshot.
 fn behind(revision: Option<i64>) -> WatchStart {
     WatchStart {
         revision,
@@ -299,7 +299,7 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
     changes.await.expect("changes need no snapshot");
     tokio::time::pause();
     let error = loop {
-        // The clock moves on while the caller takes no item.
+        // The clock advances while the caller takes no item.
         tokio::time::sleep(Duration::from_secs(40)).await;
         if let Err(error) = slow.recv().await.expect("it ends with an error") {
             break error;
@@ -333,7 +333,8 @@ impl App {
     }
 }
 
-/// Returns the error of a stream that has no item to send.
+/// Returns the error of a stream that has no item to send. Panics if the error takes more than a
+/// second.
 async fn end_within_a_second(items: &mut WatchItems) -> Reason {
     let next = timeout(Duration::from_secs(1), items.recv()).await;
     let error = next.expect("in time").expect("an error");
@@ -348,7 +349,7 @@ async fn a_demoted_admin_is_cut_while_the_stream_waits_for_its_turn_to_read() {
     let watcher = Watcher::Bearer(token.into());
     let stream = app.accounts.watch_users(watcher, behind(Some(from)));
     let mut items = stream.await.expect("an admin");
-    // Holding these permits is like other streams reading a locked record.
+    // These permits are held as if other streams were reading a locked record.
     let reads = app.accounts.watches.record_reads.acquire_many(2);
     let _reads = reads.await.expect("open");
     tokio::time::pause();

@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// Imports these lines; returns the error if it fails.
+    /// Imports these lines, and returns the error if the import fails.
     async fn import(&self, lines: &[String], options: &[&str]) -> Result<(), String> {
         let file = self.folder.path().join("users.jsonl");
         std::fs::write(&file, lines.join("\n")).expect("written");
@@ -76,7 +76,7 @@ impl Target {
         outcome.map_err(|failure| format!("{failure:?}"))
     }
 
-    /// Reads everything that is stored about all users.
+    /// Returns all users with the fields of an export.
     async fn users(&self) -> Vec<Value> {
         let (store, database) = store::open_beside(&self.url, FileClock::Keep)
             .await

@@ -97,7 +97,7 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
             "password_hash is in no supported format (docs/importing-users.md lists them); import null, and reset the password",
         ),
         (
-            // This is the mark of a second factor, which a line cannot set.
+            // This is the prefix of a marker for a second factor, which a line cannot set.
             json!({ "password_hash": format!("otp:{HASH}") }),
             "password_hash is in no supported format (docs/importing-users.md lists them); import null, and reset the password",
         ),

@@ -36,7 +36,7 @@ async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
     assert!(id("none").as_i64() > Some(9), "{users:?}");
     assert!(Some(target.register("later").await) > id("none").as_i64());
 
-    // An export, imported into the other engine, gives the same users.
+    // An export that is imported into the other engine results in the same users.
     let other = if matches!(
         target.url.target,
         rolegate_sql_store::DatabaseTarget::Sqlite(_)
