@@ -6,19 +6,20 @@
 //! transaction also records it.
 //!
 //! - `service` defines `Accounts`, the state that all use cases share; `error` defines their error.
-//! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a request
-//!   needs, and `roles` which roles have an effect.
-//! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and the
-//!   limits in `rate_limit`.
-//! - `session_creation` signs people in; `sign_out` ends sessions and revokes access tokens; `sessions`
-//!   lists sessions and ends idle ones.
+//! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a
+//!   request needs, and `roles` which roles have an effect.
+//! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and
+//!   the limits in `rate_limit`.
+//! - `session_creation` signs people in; `sign_out` ends sessions and revokes access tokens;
+//!   `sessions` lists sessions and ends idle ones.
 //! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor` and
-//!   `opaque_tokens` read and change what their names say. `username` has the rules of a username.
-//!   `paging` and `searches` serve the lists.
+//!   `opaque_tokens` contain the use cases about users, their passwords and other credentials.
+//!   `username` contains the rules for usernames. `paging` cuts lists into pages, and `searches`
+//!   limits searches for users.
 //! - `write` is the only way to make a change.
-//! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read it, seals
-//!   it and removes old rows. `watch` sends the changes of users to other services.
-//! - `seed` creates the first admin; `initial_password` is the file with a generated password.
+//! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read the
+//!   record, seals it and removes old rows. `watch` sends the changes of users to other services.
+//! - `seed` creates the first admin; `initial_password` is the file with the generated password.
 
 mod authorize;
 mod credentials;

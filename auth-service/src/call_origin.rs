@@ -24,8 +24,8 @@ impl CallOrigin {
         }
     }
 
-    /// Identifies the client for rate limits, and for sharing the password engine fairly. See
-    /// [`client_key`].
+    /// Returns the key that identifies the client for rate limits, and for sharing the password
+    /// engine fairly. See [`client_key`].
     pub(crate) fn client_key(&self) -> IpAddr {
         client_key(self.client_address)
     }

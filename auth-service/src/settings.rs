@@ -186,7 +186,7 @@ pub struct ServiceSettings {
     #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
     pub audit_retention_days: u32,
 
-    /// How people sign in at the applications behind Envoy.
+    /// The settings for signing in at applications behind Envoy.
     #[command(flatten)]
     pub sign_in: SignInSettings,
 
@@ -326,7 +326,7 @@ impl ServiceSettings {
         })
     }
 
-    /// Returns the settings of the password engine: its threads and lanes.
+    /// Returns the settings of the password engine, which are the numbers of threads and of lanes.
     pub(crate) fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
         rolegate_bcrypt_lanes::Settings {

@@ -18,12 +18,12 @@ use crate::{
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
 
-/// Where a token was presented.
+/// How a client presented a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenSource {
-    /// It was sent as a bearer token.
+    /// The token was sent as a bearer token.
     Bearer,
-    /// It was sent in a cookie, which may hold a session and nothing else.
+    /// The token was sent in a cookie, which may hold only a session.
     Cookie,
 }
 
@@ -38,13 +38,13 @@ enum Credential {
     },
 }
 
-/// An opaque token, and where it was presented.
+/// An opaque token, and how the client presented it.
 #[derive(Clone, Copy)]
 struct PresentedToken {
     kind: TokenKind,
     source: TokenSource,
-    /// True if the token came in a cookie, and the store may still accept it as a bearer token,
-    /// too. Only the prefix of a session for a domain rules that out.
+    /// True if the token came in a cookie, but the store may also accept it as a bearer token. Only
+    /// the prefix of a session for a domain rules that out.
     may_be_unrestricted: bool,
 }
 
@@ -106,7 +106,7 @@ impl Accounts {
         }
     }
 
-    /// Does the same as [`Self::authorize`], but refuses API keys: only people may make the
+    /// Does the same as [`Self::authorize`], but refuses API keys, because only people may make the
     /// request.
     pub(super) async fn authorize_person(
         &self,

@@ -164,7 +164,7 @@ impl Accounts {
     }
 
     /// Replaces an outdated hash, which has another algorithm, cost or pepper than new hashes. If
-    /// the password has changed since this hash was read, the new password's hash stays.
+    /// the password has changed since the hash was read, nothing is replaced.
     ///
     /// This runs in the background, because the caller has already waited for one hash.
     pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {

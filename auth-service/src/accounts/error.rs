@@ -8,12 +8,12 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{borrow::Cow, error::Error, time::Duration};
 
-/// Why a use case failed. Each error has a [`Reason`] of the contract.
+/// The error of a use case. Each variant has a [`Reason`] of the contract.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccountError {
     #[error("{}", message(*.0))]
     Refused(Reason),
-    /// An argument is invalid; `rule` says which rule it breaks.
+    /// An argument is invalid; `rule` is the text of the rule that it breaks.
     #[error("{rule}")]
     Invalid {
         reason: Reason,
@@ -32,7 +32,7 @@ pub(crate) enum AccountError {
     },
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The cause is a bug, or a failure of the system such as missing randomness.
+    /// The cause is a bug, or a failure of the system, such as a lack of random bytes.
     #[error("internal error")]
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }

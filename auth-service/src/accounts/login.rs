@@ -104,7 +104,7 @@ impl Accounts {
         })
     }
 
-    /// Stores the time of a login in the background; lists of users show it.
+    /// Stores the time of a login in the background, so that lists of users can show it.
     pub(super) fn update_last_login(&self, user: &Timed<User>) {
         self.store
             .note_use(UsageKind::Password, user.value.id, user.at);

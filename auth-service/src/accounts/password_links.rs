@@ -20,8 +20,8 @@ use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{io, time::Instant};
 
-/// The recorded reason for refusing a token that no stored link has: it is malformed, was used or
-/// replaced, or never existed.
+/// The recorded reason for refusing a token that belongs to no stored link: it is malformed, was
+/// used or replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
 /// A new password link, for the admin to pass on.
@@ -64,8 +64,8 @@ impl UserWithLink {
 impl Accounts {
     /// Creates a link for another user, which replaces an earlier link of that user.
     ///
-    /// The link gives access to the account, so the rules are those for setting a password: the
-    /// actor must be another user than the link's, must be an admin, and must not use an API key.
+    /// The link gives access to the account, so the rules are those for setting a password. The
+    /// actor must be an admin without an API key, and not the user of the link.
     pub(crate) async fn create_password_link(
         &self,
         credential: &str,
@@ -90,8 +90,8 @@ impl Accounts {
         Ok(PasswordLink { token, expires_at })
     }
 
-    /// Returns the link with this token if it may be used, and does not use it up. Any other token
-    /// is recorded as refused, and counts towards a limit of the client's address.
+    /// Returns the link with this token if the link may be used, and does not use it up. Any other
+    /// token is recorded as refused, and counts towards a limit of the client's address.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,

@@ -176,7 +176,8 @@ impl Accounts {
     }
 }
 
-/// Sets a password and revokes the user's tokens, a second time if the write was slow.
+/// Sets a password, revokes the user's tokens and returns the user. If the write was slow, revokes
+/// the tokens again, because logins with the old password may have obtained new ones meanwhile.
 pub(crate) async fn set_password(
     store: &dyn UserStore,
     user_id: i64,

@@ -32,8 +32,8 @@ use windows::{CheckMode, CountedWindow, NameDigest, WindowKey, WindowLimit, Wind
 
 pub(crate) use windows::LimitExceeded;
 
-/// Multiplies the limit for a whole address, because many users can share one. The limit for a
-/// username over all addresses gets the same factor.
+/// The factor by which the limit for a whole address is higher, because many users can share one.
+/// The limit for a username over all addresses has the same factor.
 const SHARED_FACTOR: u32 = 15;
 /// The maximum number of remembered logins, each a pair of a username and an address.
 const MAX_KNOWN_LOGINS: u64 = 100_000;

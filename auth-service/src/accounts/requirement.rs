@@ -1,4 +1,4 @@
-//! The requirement of a request: which roles the acting user may have.
+//! The requirement of a request: any valid credential, or one of some roles.
 
 use rolegate_proto::{Reason, Role};
 

@@ -190,8 +190,9 @@ impl Accounts {
         Ok(keys)
     }
 
-    /// Makes a change to the bearer's own second factor. If the user has changed meanwhile, it
-    /// checks whether the credential is still valid.
+    /// Makes a change to the bearer's own second factor, and returns the user. If the user has
+    /// changed meanwhile, the credential is authorized again, so that a revoked credential causes
+    /// its own error.
     async fn change_own_second_factor<W>(
         &self,
         credential: &str,

@@ -21,14 +21,15 @@ const SEED_TIMEOUT: Duration = Duration::from_mins(2);
 /// The deadline for checking at the start whether the file with the initial password is outdated.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where the password of the first admin comes from.
+/// The source of the password for the first admin.
 #[derive(Clone, Debug)]
 pub enum AdminPassword {
-    /// It is given in a setting.
+    /// A setting contains the password.
     Given(SecretString),
-    /// It is generated if the admin has to be created, and written to this file for the operator.
+    /// The password is generated if the admin has to be created, and is written to this file for
+    /// the operator.
     GeneratedInto(PathBuf),
-    /// There is none, which is an error if the admin has to be created.
+    /// There is no password, which is an error if the admin has to be created.
     Missing,
 }
 

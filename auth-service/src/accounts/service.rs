@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 /// The maximum number of pages of the record that are read at the same time. While the record is
-/// locked, each read keeps a connection from the changes that need one.
+/// locked, each read occupies a connection that changes need.
 const MAX_PAGE_READS: usize = 2;
 
 /// The settings of the operator that the use cases follow.

@@ -33,8 +33,8 @@ pub(crate) struct ListedSessions {
 }
 
 impl Accounts {
-    /// Lists the active sessions of the actor. With a user id, lists those of that user; the actor
-    /// must then be an admin.
+    /// Lists the active sessions of the actor. With a user id, lists the active sessions of that
+    /// user; the actor must then be an admin.
     ///
     /// The two sessions of one sign-in are listed as one, with the later of their last uses,
     /// because people want to see where they are signed in, and end both sessions at once.

@@ -54,7 +54,7 @@ impl Accounts {
         self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
 
-    /// Records a refusal, or counts it if a flood leaves no row for it.
+    /// Records a refusal, or counts it if it gets no row because of a flood.
     fn record_refusal(&self, refusal: Entry) {
         let admission = self.sign_in_rows.admit_refusal(&refusal);
         self.record_if_admitted(refusal, admission);

@@ -16,8 +16,8 @@ use rolegate_sql_store::{DatabaseUrl, check_database};
 /// within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
-/// Checks TLS, the secrets and the modes of their files. `keys` is `None` if the first start
-/// generates them.
+/// Checks the settings that need no database, such as TLS, the secrets and the modes of their
+/// files. `keys` is `None` if the first start generates them.
 pub fn check_settings(
     doctor: &mut Doctor,
     service: &ServiceSettings,

@@ -34,7 +34,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Returns true if a terminal shows the character as it is.
+/// Returns true if the character is visible on a terminal and has no effect on others.
 fn is_shown(character: char) -> bool {
     if matches!(character, '"' | '\'' | '\\') {
         return true;
@@ -48,8 +48,8 @@ fn is_shown(character: char) -> bool {
 mod tests {
     use super::{escape, quote, quote_unless_word};
 
-    /// Line breaks, terminal escapes, marks of direction, a space without width, a filler and other
-    /// spaces.
+    /// Line breaks, terminal escapes, direction marks, a zero-width space, a filler character and
+    /// other spaces.
     const HIDDEN: [char; 14] = [
         '\n',
         '\r',

@@ -1,10 +1,11 @@
 //! `user`: shows and changes users directly in the database. Access to the database is the
 //! operator's authorization.
 //!
-//! `run` opens the database as an `Operator` and calls the file of the command. `change` has the
-//! commands that change one user. `create`, `password_link`, `keys`, `end_all` and `erase_audit`
-//! are each about one kind of change. `show` prints users. `import` and `export` move them as JSON
-//! lines, which `user_line` reads and writes. `new_password` reads a password without showing it.
+//! `run` opens the database as an `Operator` and calls the module of the command. `change` contains
+//! the commands that change one user. `create`, `password_link`, `keys`, `end_all` and
+//! `erase_audit` each make one kind of change. `show` prints users. `import` and `export` transfer
+//! users as JSON lines, which `user_line` reads and writes. `new_password` reads a password without
+//! showing it.
 
 mod change;
 mod create;

@@ -10,7 +10,7 @@ use std::{
 pub(super) const WINDOW: Duration = Duration::from_mins(1);
 /// The maximum number of windows that are open at the same time; each takes about 64 bytes.
 ///
-/// An attacker with more addresses than this can evict windows, and then has the guesses of one
+/// An attacker with more addresses than this can evict windows, and so gains the attempts of one
 /// more window.
 pub(super) const MAX_WINDOWS: usize = 100_000;
 /// The time after which a client may retry if a window is full only because of attempts in
@@ -43,9 +43,10 @@ pub(super) struct CountedWindow {
 /// Determines whether the check of a full window counts as a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckMode {
-    /// The attempt is refused, so the next refusal is not the first in the window.
+    /// A full window refuses the attempt and remembers this, so its next refusal is not the first
+    /// one.
     Refuse,
-    /// Nothing changes, because the caller only asks whether the window is full.
+    /// A full window stays unchanged, because the caller only asks whether it is full.
     Peek,
 }
 

@@ -69,8 +69,8 @@ async fn seal_and_announce(
     newest_change: &Sender<i64>,
 ) -> Result<bool, StoreError> {
     let has_more = store.seal().await?;
-    // This read is only a hint for the streams. With `DATABASE_READS=quorum`, a read that finds
-    // nothing does not wait for the standby.
+    // The streams take this revision only as a hint to read the record. It may be outdated, because
+    // even with `DATABASE_READS=quorum`, a read that finds nothing does not wait for the standby.
     let newest = store.newest_change().await?;
     newest_change.send_if_modified(|last| mem::replace(last, newest) != newest);
     Ok(has_more)
@@ -96,7 +96,7 @@ async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError
     }
 }
 
-/// Writes the newest seal to the log, where no one who has access only to the database can change
+/// Writes the newest seal to the log, where a person with access only to the database cannot change
 /// it.
 async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     let newest = store.seals().await?.newest;

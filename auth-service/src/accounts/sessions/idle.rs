@@ -57,8 +57,8 @@ impl Accounts {
         }
     }
 
-    /// Deletes those of the sessions that are idle even without the pauses during which uses could
-    /// not be written. Returns them.
+    /// Deletes those of the sessions that are idle even if the time during which uses could not be
+    /// written does not count. Returns them.
     async fn end_if_idle(
         &self,
         at: u64,

@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout};
 /// The interval at which a stream checks that its caller may still watch.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The caller of a stream, identified by the proof of the right to watch.
+/// The caller of a stream, with the credential or the certificate name that gives the right to
+/// watch.
 pub(crate) enum Watcher {
     /// An admin with this credential.
     Bearer(SecretString),

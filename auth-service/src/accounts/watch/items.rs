@@ -23,8 +23,8 @@ pub(crate) enum WatchItem {
 pub(crate) struct WatchItems {
     /// The items. An error among them is returned after the items before it.
     items: mpsc::Receiver<Result<WatchItem, AccountError>>,
-    /// Receives the error that ends the stream before the waiting items are returned; `None` once
-    /// the result is known.
+    /// Receives an error that ends the stream at once, before the waiting items; `None` after it
+    /// was received.
     error: Option<oneshot::Receiver<AccountError>>,
 }
 

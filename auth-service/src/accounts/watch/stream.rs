@@ -22,8 +22,7 @@ use tokio::{
 
 /// The time after which a snapshot fails, plus one second for each [`MIN_USERS_PER_SECOND`] users.
 ///
-/// Without this limit, a slow caller could keep the permit and a snapshot in the database for any
-/// time.
+/// Without this limit, a slow caller could occupy a permit and a snapshot of the database forever.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
 /// The interval at which a stream reports its position in the record, if the position has changed.
@@ -202,8 +201,8 @@ impl WatchStream {
         }
     }
 
-    /// Sends an error behind the waiting items, and waits until the caller has received it. Always
-    /// fails: with the error that the caller may no longer watch, or because the stream has ended.
+    /// Sends an error behind the waiting items, and waits until the caller has received it or has
+    /// lost the right to watch. Always returns an error, which ends the task of the stream.
     async fn end_behind_items(&mut self, error: AccountError) -> Result<Infallible, AccountError> {
         self.send_result(Err(error)).await?;
         self.access.check_during(self.items.closed()).await?;

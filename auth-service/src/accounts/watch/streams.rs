@@ -12,7 +12,7 @@ const MAX_STREAMS: usize = 256;
 /// the database alive.
 const MAX_SNAPSHOTS: usize = 2;
 /// The maximum number of streams that read the record at the same time. While the record is locked,
-/// each read keeps a connection from the changes that need one.
+/// each read occupies a connection that changes need.
 const MAX_RECORD_READS: usize = 2;
 
 /// The streams of this replica, with the permits that limit them.

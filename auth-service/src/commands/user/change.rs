@@ -151,7 +151,8 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
     Ok(())
 }
 
-/// Deletes a user. Asks first, unless the operator gave `--yes` or there is no terminal.
+/// Deletes a user after the operator has confirmed it. It does not ask if the operator gave `--yes`
+/// or there is no terminal.
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let question = format!(

@@ -23,10 +23,10 @@ use serde::Serialize;
 /// for the ids that the database assigns afterwards.
 const MAX_ID: i64 = (1 << 52) - 1;
 /// The maximum number of seconds by which an imported `tokens_not_before` may be ahead of the
-/// clock, because clocks differ. The next login then gets a token of that time.
+/// clock, because clocks differ. The next login then issues a token that is dated to that time.
 const MAX_SECONDS_AHEAD: i64 = 3600;
-/// The number of seconds by which `tokens_marked_until` may be even further ahead. It is a day
-/// later than a time from a clock that was wrong.
+/// The number of additional seconds by which an imported `tokens_marked_until` may be ahead of the
+/// clock, because it is a day after a time that a wrong clock had.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
 /// Reads the lines of an import, with the settings and the time of the database.
