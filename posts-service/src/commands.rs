@@ -132,7 +132,7 @@ impl Program for Settings {
     }
 }
 
-/// Waits for the database and migrates its schema.
+/// Waits for the database, migrates its schema, and reports the result to the operator.
 pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));
@@ -151,8 +151,8 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gives up the history of users that posts-service has followed. It then follows the users that auth-service has now,
-/// beginning with a snapshot.
+/// Makes posts-service give up the history of users that it has followed. It then follows the users that auth-service
+/// has now, beginning with a snapshot.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let accepted = store::deleted_authors::accept_next_history(&store).await;
@@ -171,8 +171,8 @@ async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure>
     store::open(database).await
 }
 
-/// Fails if the database does not exist or has an older schema. Commands check it before they open the database,
-/// because opening a database creates and migrates it.
+/// Fails if the database does not exist or has an older schema. Commands call this function before they open the
+/// database, because opening a database creates or migrates it.
 pub async fn require_current(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(database.require_current(&store::inspect(database).await?.schema)?)
 }

@@ -1,7 +1,7 @@
-//! Serves the use cases over gRPC. It maps requests to use cases, and maps their results and errors to responses and
-//! statuses.
+//! Serves the use cases over gRPC. This module maps requests to use cases, and maps their results and errors to
+//! responses and statuses.
 //!
-//! This module also reserves memory for responses, because posts are long and a client may read slowly.
+//! It also reserves memory for responses, because posts are long and a client may read slowly.
 
 mod message;
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 /// The maximum size of a batch, in bytes, for which memory is reserved without first reading the actual sizes of the
-/// posts. It spares most batches one more statement.
+/// posts. Most batches are smaller, so they need no extra statement for the sizes.
 const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
 /// The maximum number of bytes that are reserved for a page. The page counts twice, because it is in memory both as
 /// posts and as the message.

@@ -59,7 +59,7 @@ impl Posts {
     }
 }
 
-/// Returns the client address and the request id to pass on to auth-service. There is no request id in a batch that
+/// Returns the client address and the request id to pass on to auth-service. The request id is `None` in a batch that
 /// serves several requests.
 fn call_context() -> CallContext {
     let request_id = |current: &RequestContext| current.request_id.to_str().ok()?.parse().ok();

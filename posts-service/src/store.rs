@@ -76,7 +76,8 @@ pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 
 const SKIPPED_IDS: i64 = 1_000_000;
 
 row! {
-    /// A row of a page, with the number of posts that the page would have if `content_bytes` did not limit it.
+    /// A row of a page. `found` is the number of posts that the page would have without the limit `content_bytes`,
+    /// including the post after a full page.
     struct PageRow {
         ..post: Post,
         found: i64,
@@ -126,7 +127,7 @@ pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES).await
 }
 
-/// Returns the name of the table of posts, which has a schema in PostgreSQL.
+/// Returns the name of the table of posts, including its schema in PostgreSQL.
 fn posts(database: &Database) -> &'static str {
     if database.is_postgres() {
         "posts.post"
@@ -176,8 +177,8 @@ pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, 
     Ok(size.unwrap_or_default())
 }
 
-/// Returns a page of the posts that `filter` selects, by ascending id. The database transfers no contents of other
-/// posts.
+/// Returns a page of the posts that `filter` selects, by ascending id. The database sends the contents of only the
+/// posts on the page.
 pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
         SELECT *, count(*) OVER () AS found,

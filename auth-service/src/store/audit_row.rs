@@ -16,14 +16,14 @@ const SALT_BYTES: usize = 16;
 /// [`Change::Restored`](crate::audit::Change::Restored) and [`Change::AllEnded`](crate::audit::Change::AllEnded).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
-/// The columns of an [`AuditRow`].
+/// The columns of an [`AuditRow`], for statements that read or insert rows.
 pub(super) const AUDIT_COLUMNS: &str =
     "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
     actor_session, client_address, request_id, details, state, former_username,
     commitments";
 
 row! {
-    /// A row of the record.
+    /// A row of the record, with all columns of the table `audit`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub(crate) struct AuditRow {
         /// The position of the row in the order of sealing. For the rows of one user, this is the order of the commits.
@@ -125,7 +125,7 @@ impl AuditRow {
         Value::Object(details).to_string()
     }
 
-    /// Gives the row two new random salts, before it is sealed.
+    /// Gives the row two new random salts, before it is sealed. Fails if the system provides no random bytes.
     pub(super) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
         let mut salts = [[0; SALT_BYTES]; 2];
         for salt in &mut salts {
@@ -135,7 +135,7 @@ impl AuditRow {
         Ok(())
     }
 
-    /// Returns the digest of the row, which its seal covers.
+    /// Returns the digest by which the seal covers the row. Fails if the commitments of the row were tampered with.
     pub(super) fn digest(&self) -> Result<[u8; 32], Tampering> {
         let committed = self.committed_digests()?;
         let row = json!([

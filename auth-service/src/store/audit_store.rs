@@ -24,7 +24,7 @@ pub(crate) struct AuditFilter {
     pub(crate) user_id: Option<i64>,
     /// The user who acted; `None` selects all actors.
     pub(crate) actor_id: Option<i64>,
-    /// The name of the event; empty selects all events.
+    /// The name of the event; an empty name selects all events.
     pub(crate) event: String,
     /// The page has only revisions below this one; `None` begins with the newest row.
     pub(crate) before: Option<i64>,
@@ -45,7 +45,7 @@ pub(crate) struct Snapshot {
 /// readers see only sealed rows.
 #[async_trait]
 pub(crate) trait AuditStore: Store {
-    /// Enqueues an event that no transaction records: a sign-in or a refusal.
+    /// Enqueues an event that no transaction records, which is a sign-in or a refusal.
     ///
     /// Returns at once; the next sealing writes the event. While nothing can be written, events wait up to a limit, and
     /// later events are dropped.
@@ -87,7 +87,7 @@ pub(crate) trait AuditStore: Store {
     /// is dropped, so that the users of that moment stay readable.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
-    /// Returns how long the oldest unsealed row has waited; `None` if no row waits.
+    /// Returns the time for which the oldest unsealed row has waited; `None` if no row waits.
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError>;
 
     /// Removes rows that are older than this many days, and records what was removed. The rows removed within an hour

@@ -47,8 +47,8 @@ pub(crate) trait TokenStore: Store {
     /// and an old password could create a session. A user has at most
     /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and at most
     /// [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new session ends the one that has been idle
-    /// longest. All writers except the operator can add at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a
-    /// minute.
+    /// longest. Except for the operator, at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) can be added to a
+    /// user in a minute.
     async fn insert_token(
         &self,
         token: NewToken,
@@ -82,7 +82,7 @@ pub(crate) trait TokenStore: Store {
         user_id: i64,
     ) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
 
-    /// Restricts these sessions to cookies. The API never accepts them as tokens again.
+    /// Restricts these sessions to cookies. From then on, the API does not accept them as bearer tokens.
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;
 
     /// Deletes tokens of a user and returns them by ascending id. `actor` is the admin who deletes tokens of another
@@ -107,9 +107,9 @@ pub(crate) trait TokenStore: Store {
     /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside `active_range`.
     ///
     /// Returns those ids that no session has any more, whether this call or an earlier one deleted the session. The
-    /// record does not get these deletions, because nobody has made them: the sessions ended for lack of use. If this
-    /// call fails with [`StoreError::ReadOnly`], uses cannot be written either, and [`Self::unwritten_since`] returns a
-    /// time from then on.
+    /// deletions are not recorded, because no user made them: the sessions ended for lack of use. If this call fails
+    /// with [`StoreError::ReadOnly`], uses cannot be written either, and [`Self::unwritten_since`] returns a time from
+    /// then on.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],

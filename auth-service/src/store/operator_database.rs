@@ -3,8 +3,8 @@
 //!
 //! - `import` inserts many users at once, and `user_pages` reads all users.
 //! - `end_all` ends all sessions and tokens, after a theft or a restore.
-//! - `sealed_record` reads the whole record at one moment, and `record_pages` reads it in pages. `erasure` erases names
-//!   in it.
+//! - `sealed_record` reads the whole record as of one moment, and `record_pages` reads it in pages. `erasure` erases
+//!   names in the record.
 
 mod end_all;
 mod erasure;

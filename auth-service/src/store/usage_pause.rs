@@ -1,4 +1,4 @@
-//! Usage pauses, and how they affect sessions that seem idle.
+//! Decides which sessions are idle after a usage pause, in which uses could not be stored.
 //!
 //! A session ends if its stored last use is too long ago. While no process can store uses, even a session in use seems
 //! idle. So the seconds of such a pause do not count as time without use.

@@ -1,4 +1,4 @@
-//! The writer of a change, and the condition under which the change is allowed.
+//! The person who makes a change, and the condition under which the change is allowed.
 
 use super::{
     admin_check::{AdminCount, require_admin},
@@ -41,7 +41,8 @@ pub enum Writer {
         /// The digest of the pending sign-in.
         digest: String,
     },
-    /// A person with access to the database, to whom no condition applies.
+    /// A person with access to the database, who needs no credential. A new token still requires that its user is not
+    /// disabled.
     Operator,
 }
 
@@ -54,7 +55,8 @@ impl Writer {
         }
     }
 
-    /// Returns the `tokens_not_before` that the user must still have; `None` if the writer does not depend on it.
+    /// Returns the `tokens_not_before` that the user must still have; `None` if the condition of the writer does not
+    /// include it.
     pub(super) fn expected_tokens_not_before(&self) -> Option<u64> {
         match self {
             Self::Owner {

@@ -30,7 +30,7 @@ use snapshot::{Differences, Refusal, SnapshotReview};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// The minimum interval between two changes that store the position, unless they are deletions.
+/// The minimum interval at which changes other than deletions store the position.
 ///
 /// Deletions, progress messages and the end of a snapshot always store the position. After a restart, auth-service
 /// sends the changes after the stored position again.
@@ -38,13 +38,13 @@ const MIN_STORE_INTERVAL: Duration = Duration::from_mins(1);
 /// The time for which posts-service does not request another snapshot after it has refused one.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The watcher of user changes, which deletes or detaches the posts of deleted users. Several processes may watch at
-/// once.
+/// Watches the changes of users, and deletes or detaches the posts of deleted users. Several processes may watch at the
+/// same time.
 pub(crate) struct DeletedAuthors {
     store: Arc<Database>,
     policy: PostsOfDeletedUsers,
-    /// The API key with which auth-service is called. It is read again for each connection, so that an operator can
-    /// replace its file.
+    /// The API key with which this watcher calls auth-service. It is read again for each connection, so that an
+    /// operator can replace its file.
     key: Option<SecretSource>,
     /// The stored position when the connection began.
     ///

@@ -7,7 +7,7 @@ use crate::{
 };
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
-/// A page of posts.
+/// A page of posts with the usernames of their authors.
 pub(crate) struct PostList {
     pub(crate) posts: Vec<PostWithAuthor>,
     /// The value of `after` that requests the next page; `None` on the last page.
@@ -74,8 +74,8 @@ impl Posts {
         })
     }
 
-    /// Adds the current username of the author, which auth-service returns, to a post. A post of a deleted author gets
-    /// none.
+    /// Returns the post with the current username of its author, which auth-service provides. A post of a deleted
+    /// author has no username.
     pub(super) async fn with_author(&self, post: Post) -> Result<PostWithAuthor, PostError> {
         if post.author_id == DELETED {
             return Ok(PostWithAuthor { author: None, post });
@@ -90,7 +90,7 @@ impl Posts {
         })
     }
 
-    /// Adds the current usernames of the authors to these posts, with one call to auth-service.
+    /// Returns the posts with the current usernames of their authors, which one call to auth-service provides.
     async fn with_authors(&self, posts: Vec<Post>) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
         authors.retain(|&id| id != DELETED);

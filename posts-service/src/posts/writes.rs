@@ -123,7 +123,7 @@ impl Posts {
     /// function reads the author to find out which of them did not match.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
         let author = store::author_of(&self.store, selector.id).await?;
-        // A post of the writer is not a match, because it must have been created after the statement ran.
+        // If the post belongs to the writer now, it was created after the statement ran, so it counts as not found.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
         Ok(if is_other_author {
             PostError::NOT_OWNER

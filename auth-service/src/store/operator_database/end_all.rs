@@ -39,7 +39,8 @@ pub struct HighWaterMarks {
     pub(in crate::store) user_id: i64,
     pub(in crate::store) token_id: i64,
     pub(in crate::store) revision: i64,
-    /// A time in Unix milliseconds that the clock of the SQLite file has not passed; `None` if it cannot be read.
+    /// A time in Unix milliseconds that the clock of the SQLite file has not passed; `None` if the clock cannot be
+    /// read.
     pub(in crate::store) clock: Option<i64>,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct EndOfAll {
 }
 
 impl HighWaterMarks {
-    /// Reads the marks from the file of users that is about to be replaced.
+    /// Reads the marks from the SQLite file of users that a restore is about to replace.
     pub async fn in_replaced(place: &Replacement) -> Self {
         let user_id = "SELECT seq FROM sqlite_sequence WHERE name = 'user'";
         let token_id = "SELECT seq FROM sqlite_sequence WHERE name = 'api_key'";
@@ -145,7 +146,7 @@ row! {
     }
 }
 
-/// Counts the credentials that [`end_credentials`] is about to delete, for the record.
+/// Returns the numbers of credentials that [`end_credentials`] is about to delete, for the record.
 async fn count_credentials(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,

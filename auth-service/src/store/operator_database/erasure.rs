@@ -41,8 +41,8 @@ const UPDATED_COLUMNS: [(&str, &str); 6] = [
 pub(crate) struct Erasure {
     database: Database,
     user_id: i64,
-    /// The conditions of the rows that are left to erase, in reverse order. The rows of each condition are read along
-    /// an index of their own.
+    /// The conditions of the rows that are left to erase. The last one is handled first. The conditions are separate,
+    /// so that each can use an index of its own.
     conditions: Vec<&'static str>,
     /// The last revision that was read for the last condition in `conditions`.
     position: i64,
@@ -198,7 +198,7 @@ impl Erasure {
 #[derive(Default)]
 struct Batch {
     erased: Vec<AuditRow>,
-    /// The reasons why the other rows kept their names.
+    /// The reasons why the other rows of the transaction kept their names.
     kept: Vec<String>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct RecordPages {
     last: i64,
 }
 
-/// A page of the record.
+/// A page of the record, and the revisions before it that retention has removed meanwhile.
 #[derive(Debug)]
 pub(crate) struct RecordPage {
     pub(crate) rows: Vec<CheckedRow>,
@@ -45,7 +45,7 @@ pub(crate) struct RecordPage {
     pub(crate) removed: Option<RemovedRevisions>,
 }
 
-/// Revisions that the record no longer has.
+/// A range of revisions that retention has removed from the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemovedRevisions {
     pub(crate) first: i64,

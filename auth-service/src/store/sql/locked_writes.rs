@@ -1,4 +1,4 @@
-//! Changes of users that first lock rows, so that their conditions see what other transactions have committed.
+//! Writes about users, which first lock rows so that their conditions see what other transactions have committed.
 
 use super::{sql_store::SqlStore, user_rows::SELECT_USERS};
 use crate::{

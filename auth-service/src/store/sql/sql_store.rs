@@ -1,4 +1,4 @@
-//! The value that implements the traits of the store, and the writers that work in the background.
+//! The type that implements the traits of the store, with the writers that work in the background.
 
 use super::{
     audit::sealing::Sealer,

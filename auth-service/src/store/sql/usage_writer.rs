@@ -64,7 +64,7 @@ struct Outage {
     successes_left: u8,
 }
 
-/// A use to write. It is serialized as a row for the statement.
+/// A use that is to be written. It is serialized as a row for the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Use {
     used_id: i64,
@@ -184,7 +184,7 @@ impl UsageWriter {
         }
     }
 
-    /// Returns the uses that are not written yet, by ascending id.
+    /// Returns the uses that are not written yet, by ascending id, which [`Self::forget`] relies on.
     fn uses(&self) -> Vec<Use> {
         self.unwritten.lock().last.iter().map(new_use).collect()
     }

@@ -121,8 +121,8 @@ impl UserStore for SqlStore {
             AdminCount::Lowered
         };
         if self.database.is_postgres() {
-            // This is one statement, because one more round trip while the admins are locked would cost a quarter of
-            // the throughput.
+            // One statement changes the role and records the change, because another round trip while the admins are
+            // locked would cost a quarter of the throughput.
             let update = self
                 .database
                 .statement("WITH written AS (")

@@ -38,7 +38,8 @@ pub(super) struct SnapshotReview {
 pub(super) struct Differences {
     /// The posts of authors who no longer exist.
     pub(super) orphaned_posts: Vec<OrphanedPosts>,
-    /// Authors who were imported into an accepted history, and therefore have another time of creation there.
+    /// Authors who were imported into a history that an operator has accepted, and therefore have another time of
+    /// creation there.
     pub(super) moved: Vec<MovedAuthor>,
     /// The number of authors whom the snapshot lacks.
     lost_author_count: usize,

@@ -70,7 +70,8 @@ row! {
 }
 
 impl SqlStore {
-    /// Removes rows that are older than this many days, by the clock of the database.
+    /// Removes rows that are older than this many days by the clock of the database, as far as the cutoff allows.
+    /// Records the removals.
     pub(super) async fn remove_rows_older_than(&self, days: u32) -> Result<(), StoreError> {
         let oldest = self.seals().await?.oldest;
         let Timed {
@@ -128,7 +129,7 @@ impl SqlStore {
         let Some(next) = progress.next(oldest_at, target, now) else {
             return Ok(None);
         };
-        // Another process may have moved the cutoff first. Then this process looks again in a minute.
+        // If another process has moved the cutoff first, this process tries again in a minute.
         let is_stored = self.store_progress(progress, next).await?;
         Ok(is_stored.then_some(next.removed_before))
     }
@@ -196,7 +197,8 @@ impl SqlStore {
             return Ok(false);
         };
         if !self.has_other_rows_than_removals(last).await? {
-            // All old rows are about removals. Removing them would add another such row, without an end.
+            // All old rows are about removals. Each removal of such rows would add another one, so this would never
+            // end.
             return Ok(false);
         }
         let removal = Removal {

@@ -106,7 +106,7 @@ impl SqlStore {
         if !inserted.is_empty() {
             return Ok(sort_by_id(inserted));
         }
-        // Nothing was inserted, so one of the conditions did not hold.
+        // Nothing was inserted, so one of the conditions did not hold. The reads below find out which one.
         if let Some(session_id) = session_id {
             self.require_session(session_id).await?;
         }
