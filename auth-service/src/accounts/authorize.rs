@@ -121,7 +121,7 @@ impl Accounts {
         self.authorize(credential, &Requirement::admin()).await
     }
 
-    /// Detects the kind of a credential, and verifies an access token.
+    /// Detects the kind of a credential, and verifies the signature of an access token.
     ///
     /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
     /// token in a place where its kind is not allowed is treated as malformed.

@@ -37,7 +37,7 @@ pub(super) struct PasswordLogin {
     /// The credentials against which the password was checked.
     pub(super) stored: Credentials,
     pub(super) needs_rehash: bool,
-    /// The user as read after the check.
+    /// The user, read again after the check.
     pub(super) user: Timed<User>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Policy {
     /// The maximum number of failed logins per minute for a username at an address; an address may
     /// have 15 times as many. 0 means no limit.
     pub(crate) login_failure_limit: u32,
-    /// How long a verified password of HTTP Basic is cached; zero turns the cache off.
+    /// The time for which a verified password of HTTP Basic is cached; zero turns the cache off.
     pub(crate) basic_cache_ttl: Duration,
     pub(crate) registration_open: bool,
     /// The maximum number of users that one address may register per minute; 0 means no limit.

@@ -218,8 +218,8 @@ impl Accounts {
         })
     }
 
-    /// Creates the sessions of a pending sign-in if the code is right. After a wrong code it stays
-    /// pending.
+    /// Creates the sessions of a pending sign-in if the code is right. After a wrong code, the
+    /// sign-in stays pending.
     async fn finish_sign_in(
         &self,
         token: &str,

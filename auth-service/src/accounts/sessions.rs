@@ -130,7 +130,8 @@ impl Accounts {
     }
 }
 
-/// Keeps the first session of each sign-in, with the later of the last uses of its two sessions.
+/// Merges the two sessions of a sign-in into the first one, which gets the later of their last
+/// uses.
 fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     let mut sign_ins: Vec<OpaqueToken> = Vec::with_capacity(sessions.len());
     for session in sessions {

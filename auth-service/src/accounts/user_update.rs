@@ -13,8 +13,8 @@ use crate::{
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
 
-/// The maximum number of attempts to rename a user. An attempt fails if the user has changed since
-/// it read the user.
+/// The maximum number of attempts to rename a user. An attempt fails if another change of the user
+/// comes between its read and its write.
 const MAX_RENAME_ATTEMPTS: usize = 5;
 
 /// The changes of a user that an admin requests; at least one must be given.

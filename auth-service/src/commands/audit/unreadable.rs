@@ -1,5 +1,5 @@
-//! Reports rows of the record that cannot be read. Each is reported on stderr, and the command
-//! continues with the other rows.
+//! Reports rows of the record that cannot be read. Their revisions and problems go to stderr, and
+//! the command continues with the other rows.
 
 use crate::commands::{terminal::print_note, terminal_text::escape};
 use rolegate_program::failure::Failure;

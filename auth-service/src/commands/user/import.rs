@@ -241,7 +241,8 @@ impl Importer<'_> {
         Ok(existing.map(|found| found.user.username).collect())
     }
 
-    /// Maps those ids of the batch that are taken to the usernames of their users.
+    /// Finds the ids of the batch that users have already. Returns the usernames of these users by
+    /// id.
     async fn owners_of_ids(&self, batch: &Batch) -> Result<HashMap<i64, String>, StoreError> {
         let ids: Vec<_> = batch.iter().filter_map(|line| line.user.id).collect();
         if ids.is_empty() {

@@ -41,9 +41,9 @@ impl Report {
         }
     }
 
-    /// Counts a name that differs from an earlier one only in case. The line is not bad, because
-    /// names are case-sensitive here. In the system that the user comes from, both names may mean
-    /// one user.
+    /// Counts a name that differs from an earlier one only in case, and prints a warning for the
+    /// first ones. The line is not bad, because names are case-sensitive here. But in the system
+    /// that the users come from, both names may belong to one user.
     pub(super) fn add_similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
