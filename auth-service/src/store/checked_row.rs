@@ -10,7 +10,8 @@ type JsonObject = serde_json::Map<String, serde_json::Value>;
 /// The last second of the year 9999, in Unix seconds.
 pub(crate) const END_OF_9999: i64 = 253_402_300_799;
 
-/// A row of the record, or the reason why it cannot be read. One unreadable row must not hide the others.
+/// A row of the record, or the reason why it cannot be read. The error is kept per row, so that one unreadable row does
+/// not hide the others.
 #[derive(Debug)]
 pub(crate) struct CheckedRow {
     pub(crate) revision: i64,

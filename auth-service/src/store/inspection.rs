@@ -7,8 +7,8 @@ use super::{
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
-/// The facts about users that `doctor` reports. A fact keeps its default if an older schema does not have it, or if it
-/// depends on the clock and the clock of an SQLite file is not running.
+/// The facts about users that `doctor` reports. A fact keeps its default if an older schema does not have it. The facts
+/// that depend on the time do so, too, if the clock of an SQLite file is not running.
 #[derive(Debug, Default)]
 pub struct UserFacts {
     /// True if the user `admin` exists.

@@ -26,7 +26,7 @@ pub struct NewUser {
     pub username: String,
     /// The bcrypt hash of the password.
     pub password_hash: SecretString,
-    /// The role of the user from the beginning.
+    /// The role that the user has from the beginning.
     pub role: Role,
     /// The link by which the user sets the first password; `None` to make no link.
     pub link: Option<NewPasswordLink>,

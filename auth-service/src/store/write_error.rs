@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The reason why a write failed.
 ///
 /// The transaction of an admin's write locks and checks all admins. So if two admins delete each other, the second
-/// deletion fails, and if the last two admins give up the role at the same time, one of them stays an admin.
+/// deletion fails. If the last two admins give up the role at the same time, one of them stays an admin.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Another user has the name. Only the unique index detects this error, because nothing checks the name before the

@@ -50,8 +50,8 @@ pub(crate) struct Erasure {
     pub(crate) counted: usize,
     /// The number of rows that were erased.
     pub(crate) erased: usize,
-    /// For each row that kept its names, the reason. Such a row was tampered with, so the digest that would replace a
-    /// name cannot be computed.
+    /// The reasons why rows kept their names, one for each row. Such a row was tampered with, so the digest that would
+    /// replace a name cannot be computed.
     pub(crate) kept: Vec<String>,
 }
 

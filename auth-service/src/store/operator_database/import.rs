@@ -70,7 +70,8 @@ impl OperatorDatabase {
 }
 
 impl Import {
-    /// Inserts and records users, except those whose username or id is taken. Returns the names of the inserted users.
+    /// Inserts users and records each import, except for users whose username or id is taken. Returns the names of the
+    /// inserted users.
     pub(crate) async fn insert(
         &mut self,
         users: &[UserRecord],

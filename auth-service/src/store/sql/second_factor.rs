@@ -34,7 +34,8 @@ use serde::Serialize;
 /// Locks and returns the row of a user without changing it, so that other statements can follow in the transaction.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 
-/// The condition that since the user was read, the second factor was not turned on, and the tokens were not revoked.
+/// The condition that the user is unchanged since the read: the second factor was not turned on, and the tokens were
+/// not revoked.
 const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
 
 const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)

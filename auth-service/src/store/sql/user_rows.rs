@@ -21,7 +21,7 @@ pub(super) const SELECT_CREDENTIALS: &str =
 /// Ends a statement that writes users, so that it returns them.
 pub(super) const RETURNING_USER: &str = concat!(" RETURNING ", user_columns!());
 
-/// Decodes by position, because almost every request reads a user.
+/// Decodes the columns by position, which is faster than by name, because almost every request reads a user.
 impl TableRow for User {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let role: String = row.get(2)?;

@@ -65,8 +65,8 @@ impl PendingEvents {
         }
     }
 
-    /// Drops events that may have been written, because a second row of one event would be false. Their refusals are
-    /// counted as not recorded, so the number is never too small.
+    /// Drops events that may have been written, because another write could add a second row for the same event. Counts
+    /// their refusals as not recorded, so that the number is never too small.
     pub(super) fn give_up(&self, events: &[Entry]) {
         let refusals: u64 = events.iter().map(Entry::refusals).sum();
         self.queue.lock().lost_refusals += refusals;

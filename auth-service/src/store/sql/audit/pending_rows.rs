@@ -24,7 +24,7 @@ pub(super) const PENDING: [(&str, &str); 12] = [
     ("former_username", "text"),
 ];
 
-/// An entry as a row. The fields have the names of the columns.
+/// An entry of the record as a row to insert. The fields have the names of the columns.
 #[derive(Serialize)]
 struct PendingRow<'e> {
     event: &'e str,

@@ -31,8 +31,8 @@ const RENAME_KEY_CREATOR: &str = r#"UPDATE api_key SET created_by = $3 WHERE cre
             AND created_at >= coalesce((SELECT created_at FROM "user" WHERE "user".id = $1), 0)"#;
 
 impl SqlStore {
-    /// Returns the statements that end the sessions of the user. The session `except` and the other one of its sign-in
-    /// stay, and get the user's new `tokens_not_before`.
+    /// Returns the statements that end the sessions of the user. The session `except` and the other session of its
+    /// sign-in stay valid, because they get the user's new `tokens_not_before`.
     pub(in crate::store::sql) fn end_sessions(
         &self,
         user_id: i64,
