@@ -89,7 +89,7 @@ fn again(token: &str) -> Option<TokenContent> {
         .filter(|_| token.len() <= 4096)?;
     let header = Members::read(&BASE64.decode(header).ok()?)?;
     let payload = Members::read(&BASE64.decode(payload).ok()?)?;
-    // Members that are read must not be repeated. Optional ones may be null.
+    // None of these members may be repeated. The optional ones may be null.
     let [alg, kid, marked_until] = ["alg", "kid", "marked_until"].map(|name| header.only(name));
     let [sub, exp, nbf] = ["sub", "exp", "nbf"].map(|name| payload.only(name));
     let whole = |value: Value| {
@@ -106,7 +106,7 @@ fn again(token: &str) -> Option<TokenContent> {
     if alg != Ok("HS256".into()) || !is_known || !header.all("crit").is_empty() {
         return None;
     }
-    // A token that names its key must also have the claim `username`, not more than once.
+    // In a token that names its key, the claim `username` must not be repeated.
     if !kid.is_null() {
         payload.only("username").ok()?;
     }

@@ -1,5 +1,6 @@
-//! Fuzzes the header `Authorization`. It must be read as by a second implementation, which decodes base64 by
-//! hand. A header that a client writes for a username and a password must give back both.
+//! Fuzzes the header `Authorization`. The product must read it in the same way as a second implementation,
+//! which decodes base64 by hand. A header that a client writes for a username and a password must be read as
+//! exactly these two.
 //!
 //! The input is the values of all headers of this name, one on each line.
 
@@ -111,7 +112,7 @@ fn decoded(mut text: &[u8]) -> Option<Vec<u8>> {
     (bits == 0 && count < 6).then_some(bytes)
 }
 
-/// Checks that the line is read back if it is sent as a username and, after its first colon, a password.
+/// Checks that a username and a password, divided by the first colon of the line, are read back unchanged.
 fn round_trip(line: &[u8]) {
     let Some((username, password)) = str::from_utf8(line).ok().and_then(|it| it.split_once(':'))
     else {

@@ -52,7 +52,8 @@ fn again(query: &str) -> Option<(Option<String>, u16, bool)> {
     Some((roles, status, cookie_only))
 }
 
-/// Returns each role once, in their order. Returns `None` if a name cannot be that of a role.
+/// Returns each role of the list once, in the order of the list. Returns `None` if a name is malformed, or if
+/// there are too many roles.
 fn roles_of(names: &str) -> Option<Vec<String>> {
     let mut roles: Vec<String> = Vec::new();
     for name in names.split(',') {

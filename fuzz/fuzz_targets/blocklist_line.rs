@@ -1,6 +1,6 @@
 //! Fuzzes the file of `PASSWORD_BLOCKLIST_FILE`. Every password and every digest in the file must be refused
-//! and counted, and no other password may be refused. A file that is no list must give an error that quotes
-//! nothing of it.
+//! and counted, and no other password may be refused. A file that is no list must cause an error that quotes
+//! none of its content.
 //!
 //! The input is the file.
 
@@ -64,15 +64,15 @@ fn write(file: &File, data: &[u8]) {
     file.write_all_at(data, 0).expect("written");
 }
 
-/// Returns the 64 bits of the digest that the product keeps.
+/// Returns the 64 bits of the digest that the product stores.
 fn digest_of(password: &[u8]) -> u64 {
     let digest = digest(&SHA1, password);
     let (first, _) = digest.as_ref().split_first_chunk().expect("20 bytes");
     u64::from_be_bytes(*first)
 }
 
-/// Returns the number of passwords and their digests. Returns an error with the number of the bad line, or with
-/// `None` for a file without passwords.
+/// Returns the number of passwords and their digests. Returns an error with the number of the invalid line, or
+/// with `None` for a file without passwords.
 fn again(data: &[u8]) -> Result<(usize, HashSet<u64>), Option<usize>> {
     let (mut count, mut digests) = (0, HashSet::new());
     let lines: Vec<_> = data.split(|&byte| byte == b'\n').collect();

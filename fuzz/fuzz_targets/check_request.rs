@@ -1,6 +1,6 @@
-//! Fuzzes the requests of Envoy (`ext_authz`). Each must be decided as if a proxy had asked by HTTP: with the
-//! same credentials, the same session and the same redirect to the sign-in page. The log must get no query, and
-//! no more than 200 bytes of a part.
+//! Fuzzes the requests of Envoy (`ext_authz`). auth-service must read each of them as the gateway reads the
+//! request of a proxy over HTTP: with the same credentials, the same session and the same redirect to the
+//! sign-in page. The log must contain no query, and no more than 200 bytes of a method, host or path.
 //!
 //! The input is `b` and a `CheckRequest` in protobuf, or `t` and lines from which one is made.
 

@@ -1,6 +1,6 @@
-//! Fuzzes cookies and return addresses. A cookie must be found as browsers write it, and only if it is there
-//! once. A browser must never be sent to an origin that is not configured, neither by a return address nor by
-//! the redirect to the sign-in page.
+//! Fuzzes cookies and return addresses. A cookie must be found as browsers write it, and only if the request
+//! has it exactly once. A browser must never be sent to an origin that is not configured, neither by a return
+//! address nor by the redirect to the sign-in page.
 //!
 //! The input has one of three forms:
 //!
@@ -107,8 +107,8 @@ fn exposed(session: Option<SecretString>) -> Option<String> {
     session.map(|it| it.expose_secret().to_owned())
 }
 
-/// Returns where a browser on this origin is sent by a return address. The target must be on the same origin or
-/// on one of `OTHERS`.
+/// Returns the location to which a return address sends a browser on this origin. Checks that the location is
+/// on the same origin or on one of `OTHERS`.
 fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     let own = Origin::new(scheme, host).expect("an origin");
     let location = return_address(given, &own, &OTHERS);
@@ -168,8 +168,7 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     Some(location)
 }
 
-/// Checks that a person who is redirected to the sign-in page returns to the origin of the request, or to no
-/// other one.
+/// Checks that a person who is redirected to the sign-in page can return only to the origin of the request.
 fn way(text: &str) {
     let mut lines = text.split('\n');
     let mut headers = HeaderMap::new();

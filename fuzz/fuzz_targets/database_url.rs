@@ -1,6 +1,6 @@
 //! Fuzzes `DATABASE_URL`. An accepted URL must mean the same to sqlx, with one server for each host, and have
-//! only parameters that sqlx reads. What is printed of an accepted URL, or in an error, must not depend on the
-//! password.
+//! only parameters that sqlx reads. The text that is printed for an accepted URL or an error must not depend on
+//! the password.
 //!
 //! The input has one of three forms:
 //!

@@ -1,8 +1,8 @@
 //! Fuzzes the form of `/introspect`. The token must be the one that a second implementation finds. Any other
 //! form must be refused with the right status.
 //!
-//! The input is the size of the pieces of the body, the least size of the body, and the values of
-//! `Content-Type` between `|`, each on a line. The rest is the body.
+//! The first three lines of the input are the size of the pieces of the body, the minimum size of the body, and
+//! the values of `Content-Type`, separated by `|`. The rest is the body.
 
 #![no_main]
 

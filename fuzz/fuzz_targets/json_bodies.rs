@@ -2,8 +2,8 @@
 //! field must be refused. A body that is too long or of another media type must be refused before its content
 //! is read.
 //!
-//! The input is the size of the pieces of the body, and the values of `Content-Type` between `|`, each on a
-//! line. The rest is the body.
+//! The first two lines of the input are the size of the pieces of the body, and the values of `Content-Type`,
+//! separated by `|`. The rest is the body.
 
 #![no_main]
 

@@ -65,8 +65,8 @@ pub fn of_lines(lines: &[u8]) -> CheckRequest {
     }
 }
 
-/// Returns the headers of the request that a proxy would send if it asked by HTTP. Returns `None` if HTTP could
-/// not express them.
+/// Returns the headers that a proxy would send to ask about this request over HTTP. Returns `None` if HTTP
+/// cannot express them.
 pub fn as_http(asked: &HttpRequest) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &[u8]| {

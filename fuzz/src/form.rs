@@ -34,7 +34,8 @@ fn decoded(text: &[u8]) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns the value of the field with this name. Returns an error if there are several.
+/// Returns the value of the field with this name, or `None` if there is no such field. Returns an error if
+/// there are several.
 pub fn only<'a>(fields: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, ()> {
     let mut values = fields
         .iter()

@@ -1,7 +1,6 @@
 //! Reads the members of a JSON object in their order, including repeated ones.
 //!
-//! A value is decoded only when it is asked for, so a member that is ignored may have a value that cannot be
-//! decoded.
+//! A value is decoded only on request, so a member that is ignored may have a value that cannot be decoded.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
@@ -10,12 +9,12 @@ use std::fmt;
 pub struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
-    /// Parses the object. Returns `None` if this is not an object.
+    /// Parses a JSON object. Returns `None` if the text is anything else.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }
 
-    /// Returns the values of all members with this name.
+    /// Returns the values of all members with this name, as JSON text.
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.0
             .iter()

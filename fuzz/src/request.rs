@@ -1,4 +1,4 @@
-//! Makes HTTP requests with bodies, for extractors.
+//! Makes HTTP requests with bodies for the extractors of the gateway, and runs the extractors.
 
 use axum::{
     body::{Body, Bytes},
@@ -28,8 +28,8 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// Makes a request with these values of `Content-Type`, without those that no header can have. The body has a
-/// declared length if `pieces` is 0; otherwise it arrives in pieces of so many bytes.
+/// Makes a request with these values of `Content-Type`, except for values that no header can have. If `pieces`
+/// is 0, the body has a declared length; otherwise it arrives in pieces of that many bytes.
 pub fn request(types: &[&[u8]], body: Vec<u8>, pieces: usize) -> Request {
     let body = if pieces == 0 {
         Body::from(body)
@@ -65,7 +65,7 @@ pub fn essence(request: &Request) -> Option<String> {
     Some(essence.trim_matches([' ', '\t']).to_lowercase())
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to its end on this thread, and returns its output.
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     thread_local! {
         static RUNTIME: tokio::runtime::Runtime =
