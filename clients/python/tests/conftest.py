@@ -26,7 +26,7 @@ class Stage:
         return self.ask(token=kind)["token"]
 
     def given(self, state):
-        """Puts the last user into a state, or causes a fault."""
+        """Puts the user who was created last into a state, or causes a fault."""
         self.ask(given=state)
 
 

@@ -16,7 +16,7 @@ SERVING = b"\x08\x01"
 
 
 class Refusal:
-    """Ends a stream with a reason."""
+    """An item that ends its stream with an error of this reason."""
 
     def __init__(self, reason, retry_after=None):
         details = [ErrorInfo(reason=reason, domain="rolegate")]
@@ -40,10 +40,10 @@ class Streams(grpc.GenericRpcHandler):
         self.streams = list(streams)
         #: The revision after which each stream began, its metadata, and the seconds until its deadline.
         self.begun, self.metadata, self.time = [], [], []
-        #: The seal that each stream was requested with.
+        #: The seal with which each stream was requested.
         self.seals = []
         self.hanging, self.ended = threading.Event(), threading.Event()
-        #: Set when the caller of the last stream has left.
+        #: Set as soon as the caller of the last stream has left.
         self.left = threading.Event()
 
     def service(self, details):

@@ -9,7 +9,7 @@ from rolegate.errors import DeadlineExceeded, Refused, TokenInvalid, Unavailable
 
 
 class Store:
-    """Reads its value when a call is made, and answers when the test says so."""
+    """A store that reads its value when a call arrives, and answers only after the test allows it."""
 
     def __init__(self, max_size=256, timeout=60.0):
         self.value, self.calls, self.may_answer = 0, [], asyncio.Semaphore(0)

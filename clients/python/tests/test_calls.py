@@ -244,7 +244,7 @@ async def test_tokens_end_when_they_are_revoked(auth, stage, admin):
 
 async def test_decisions_of_a_batch_have_an_outcome_each(auth, stage):
     token = stage.token()
-    # A text that cannot be a token spoils no other decision.
+    # A text that cannot be a token does not affect the other decisions.
     decisions = [(token, None), ("a b", None), (token, ["admin"]), ("forged", None), (token, [])]
     decisions += [(token, ["user", "reviewer"]), (token, "")]
     user, *refusals = await auth.batch_authorize(decisions)

@@ -44,7 +44,7 @@ async def test_every_interface_has_the_outcome_of_the_table(case, stage, client,
 
 
 async def expect(step, ask):
-    """Asks as often as the step says, and asserts that the outcome is the step's."""
+    """Sends the request of a step as often as the step says, and asserts that each outcome is the expected one."""
     end = time.monotonic() + 60
     for _ in range(step.get("times", 1)):
         outcome = await ask()

@@ -1,4 +1,4 @@
-"""Tests that the user in the headers of a proxy is believed only if the socket has the proxy's address."""
+"""Tests that the user in the headers of a proxy counts only if the socket has the proxy's address."""
 
 import socket
 import subprocess

@@ -21,7 +21,8 @@ ADDRESSES = ("127.0.9.2", "127.0.9.3")
 
 
 class Replica(grpc.GenericRpcHandler):
-    """A replica that fails the first ``failures`` calls with a status that is no answer, or hangs in every call."""
+    """A replica that fails the first ``failures`` calls with a status that does not come from the service, or hangs
+    in every call."""
 
     def __init__(self, health=SERVING, failures=0, hangs=False):
         self.health, self.failures, self.hangs, self.calls = health, failures, hangs, []

@@ -53,7 +53,7 @@ async def test_user_chooses_a_password_by_a_link(auth, name, admin):
         await auth.login(name, "")
     with pytest.raises(PasswordInvalid):
         await auth.redeem_password_link(link.token, "")
-    # Looking a link up does not use it up.
+    # A link stays valid after it was looked up.
     assert await auth.get_password_link(link.token) == PasswordLinkHolder(name, link.expires_at)
     assert await auth.get_password_policy() == PasswordPolicy(1, 72)
     assert await auth.redeem_password_link(link.token, "first") is None
@@ -179,6 +179,6 @@ def test_link_without_its_token_or_end_is_malformed():
             PasswordPolicy.of(pb.GetPasswordPolicyResponse(min_length=lengths[0], max_length=lengths[1]))
     user = {"id": 1, "role_name": "user"}
     assert NewUser.of(pb.CreateUserResponse(user=user, password_link=link)).user.id == 1
-    # A service that knows no password links would answer like this.
+    # An auth-service without password links would send this response.
     with pytest.raises(Malformed):
         NewUser.of(pb.CreateUserResponse(user=user))

@@ -88,7 +88,7 @@ def test_server_ends_with_a_process_that_is_killed():
     with subprocess.Popen([sys.executable, "-c", script], text=True, **pipes) as process:
         url = process.stdout.readline().strip()
         process.kill()
-        # The server holds this pipe, too, so it ends when the server has ended.
+        # The server also has this pipe open, so the pipe is closed only after the server has ended.
         process.stderr.read()
     with Client(url, timeout=1) as client, pytest.raises(Unavailable):
         client.login("admin", "admin-password")

@@ -6,7 +6,7 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 import { Batcher, MAX_IN_FLIGHT, STALL_TIMEOUT } from "../src/batcher.js";
 import { DeadlineExceeded, Refused, Unavailable } from "../src/index.js";
 
-/** Reads its value when a call is made, and answers when the test says so. */
+/** A store that reads its value when a call arrives, and answers only after the test allows it. */
 class Store {
   value = 0;
   readonly calls: string[][] = [];

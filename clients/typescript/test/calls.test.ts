@@ -228,7 +228,7 @@ test("decisions of a batch have an outcome each", async () => {
   const token = await stage.token();
   const [user, ...refusals] = await auth.batchAuthorize([
     { token },
-    // A text that cannot be a token spoils no other decision.
+    // A text that cannot be a token does not affect the other decisions.
     { token: "a b" },
     { token, roles: ["admin"] },
     { token: "forged" },
@@ -281,7 +281,7 @@ test("client has every call and every reason of the contract", () => {
   const contract = readFileSync(variable("CONTRACT"), "utf8");
   const calls = [...contract.matchAll(/rpc (\w)(\w+)/g)].map(([, a, b]) => `${a?.toLowerCase()}${b}`);
   assert(calls.length > 10);
-  // Only gateways need this call, to save others.
+  // Only gateways need this call, which saves them other calls.
   const offered = calls.filter((call) => call !== "batchVerifyCredentials");
   for (const name of offered.map((call) => call.replace("batchGetUsers", "getUsernames"))) {
     assert(name in AuthClient.prototype, name);

@@ -43,7 +43,7 @@ for (const entry of TABLE.cases) {
   });
 }
 
-/** Asks as often as the step says, and asserts that the outcome is the step's. */
+/** Sends the request of a step as often as the step says, and asserts that each outcome is the expected one. */
 async function expect(step: Step, ask: Ask): Promise<void> {
   const expected = step.expect.split(" ").map((name) => TABLE.outcomes[name]);
   const isExpected = (outcome: Outcome) => expected.some((one) => isDeepStrictEqual(outcome, one));

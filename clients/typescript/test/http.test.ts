@@ -1,4 +1,4 @@
-/** Tests of headers, and of gRPC statuses that are no answers of the service. */
+/** Tests of headers, and of gRPC statuses that do not come from the service. */
 
 import { Metadata, status } from "@grpc/grpc-js";
 import assert from "node:assert/strict";

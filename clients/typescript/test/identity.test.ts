@@ -1,4 +1,4 @@
-/** Tests that the user in the headers of a proxy is believed only by the address of the socket. */
+/** Tests that the user in the headers of a proxy counts only if the socket has the proxy's address. */
 
 import express from "express";
 import Fastify from "fastify";
@@ -18,7 +18,7 @@ import { IdentityRefused, NotAuthenticated, ProxyIdentity, Refused } from "../sr
 const ANN = { "Rolegate-User-Id": "7", "Rolegate-Username": "ann", "Rolegate-Role": "author" };
 const USER = { id: 7, username: "ann", role: "author", disabled: false };
 
-/** Makes a request as Node has it, over a socket that reports this address. */
+/** Makes a request object like those of Node, with a socket that reports this address. */
 function from(address: string | undefined, headers: readonly (readonly [string, string])[] = Object.entries(ANN)) {
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: address });

@@ -16,7 +16,7 @@ import { AuthClient, Unavailable } from "../src/index.js";
 // The stage resolves the name of the replicas to these addresses.
 const ADDRESSES = ["127.0.9.2", "127.0.9.3"];
 
-/** A replica that answers the first `failures` calls with a status that is no answer of the service. */
+/** A replica that answers the first `failures` calls with a status that does not come from the service. */
 class Replica {
   readonly calls: string[] = [];
   readonly #server = new Server();
@@ -28,7 +28,7 @@ class Replica {
     const same = (bytes: Buffer) => bytes;
     const codec = { requestSerialize: same, requestDeserialize: same };
     const both = { ...codec, responseSerialize: same, responseDeserialize: same };
-    // The user is as the previous version sends it.
+    // The user has the fields that the previous version sends.
     const names = { roleName: "", unknownRoleName: "" };
     const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false, ...names };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
@@ -78,7 +78,7 @@ async function served(replicas: Replica[], use: (client: AuthClient) => Promise<
 test("calls go in turn to all replicas", async () => {
   const both = [new Replica(), new Replica()];
   await served(both, async (client) => {
-    // Until each replica has had some calls. At first the client may be connected to only one.
+    // Calls are made until each replica has had some, because the client may at first be connected to only one.
     for (let call = 0; call < 1000 && both.some(({ calls }) => calls.length <= 10); call += 1) {
       await client.authorize("token");
     }
@@ -89,7 +89,7 @@ test("calls go in turn to all replicas", async () => {
 test("replica that does not serve gets no calls", async () => {
   const [idle, busy] = [new Replica(0, "\x08\x02"), new Replica()];
   await served([idle, busy], async (client) => {
-    // Until each replica has reported its health, which it does once it is connected.
+    // The test waits until each replica has reported its health, which it does as soon as it is connected.
     while (busy.calls.length < 10) await client.authorize("token");
     const before = idle.calls.length;
     for (let call = 0; call < 50; call += 1) await client.authorize("token");

@@ -39,7 +39,7 @@ test("user chooses a password by a link", async () => {
   assert(0 < hours && hours <= 25);
   await assert.rejects(auth.login(name, ""), refused("CREDENTIALS_INVALID"));
   await assert.rejects(auth.redeemPasswordLink(link.token, ""), refused("PASSWORD_INVALID"));
-  // Looking a link up does not use it up.
+  // A link stays valid after it was looked up.
   assert.deepEqual(await auth.getPasswordLink(link.token), { username: name, expiresAt: link.expiresAt });
   assert.deepEqual(await auth.getPasswordPolicy(), { minLength: 1, maxLength: 72 });
   assert.equal(await auth.redeemPasswordLink(link.token, "first"), undefined);
@@ -140,6 +140,6 @@ test("link without its token or end is malformed", () => {
   }
   const user = { id: 1n, username: "ada", role: 1, roleName: "user", disabled: false, unknownRoleName: "" };
   assert.equal(newUserFrom({ user, passwordLink: link }).user.id, 1);
-  // A service that knows no password links would answer like this.
+  // An auth-service without password links would send this response.
   assert.throws(() => newUserFrom({ user }), Malformed);
 });

@@ -49,7 +49,7 @@ export class Stage {
     return ((await this.#ask({ token: kind })) as { token: string }).token;
   }
 
-  /** Puts the last user into a state, or causes a fault. */
+  /** Puts the user who was created last into a state, or causes a fault. */
   async given(state: string): Promise<void> {
     await this.#ask({ given: state });
   }

@@ -7,7 +7,7 @@ import { Status } from "../src/generated/google/rpc/status.js";
 import { WatchUsersRequest, WatchUsersResponse } from "../src/generated/rolegate/auth/v1/auth.js";
 import { AuthClient } from "../src/index.js";
 
-/** Ends a stream with a reason. */
+/** An item that ends its stream with an error of this reason. */
 export class Refusal {
   readonly metadata = new Metadata();
 
@@ -23,7 +23,7 @@ export class Refusal {
   }
 }
 
-/** Makes a stream hang that has come to this item. */
+/** An item at which its stream hangs. */
 export const HANG = Symbol("hang");
 
 export type Item = WatchUsersResponse | Refusal | typeof HANG;
@@ -36,10 +36,10 @@ type Call = ServerWritableStream<Buffer, Buffer>;
 export class Streams {
   /** The revision after which each stream began. */
   readonly begun: (number | undefined)[] = [];
-  /** The seal that each stream was requested with. */
+  /** The seal with which each stream was requested. */
   readonly seals: (string | undefined)[] = [];
   readonly calls: Call[] = [];
-  /** These are fulfilled when a stream hangs, and when a caller has left a stream. */
+  /** Promises that are fulfilled as soon as a stream hangs, and as soon as a caller has left a stream. */
   readonly hanging: Promise<void>;
   readonly left: Promise<void>;
   readonly #server = new Server();

@@ -82,7 +82,7 @@ test("server ends with a process that is killed", async () => {
   const [url] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   assert.equal((await fetch(`${url}/public`)).status, 200);
   child.kill("SIGKILL");
-  // The server holds this pipe, too, so it ends when the server has ended.
+  // The server also has this pipe open, so the pipe is closed only after the server has ended.
   await once(child.stderr.resume(), "close");
   await assert.rejects(fetch(`${url}/public`));
 });

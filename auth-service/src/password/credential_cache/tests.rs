@@ -93,7 +93,7 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
     assert!(cache.recall(&key, later).is_hit());
 }
 
-/// Asks `recall` for as many wrong passwords as `guesses` says.
+/// Looks up `guesses` different wrong passwords with `recall`.
 fn guess(cache: &CredentialCache, username: &str, guesses: u32) {
     for guess in 0..guesses {
         let wrong = cache.key(username, Some("hash"), &format!("guess {guess}"), HERE);
@@ -172,7 +172,7 @@ fn misses_of_different_minutes_do_not_count_together() {
     assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
-/// Each client asks `recall` once without success, and then has its password checked.
+/// Each client misses once in `recall`, and then has its password checked, which subtracts the miss again.
 #[test]
 fn many_clients_of_one_user_end_nothing() {
     let cache = cache(Duration::from_mins(5));
@@ -276,7 +276,7 @@ fn key() -> CacheKey {
     cache(Duration::ZERO).key("ada", None, "sesame", HERE)
 }
 
-/// Returns whether no check is remembered as in progress.
+/// Returns whether the cache has no check in progress.
 fn is_empty(cache: &CredentialCache) -> bool {
     cache.in_flight.run_pending_tasks();
     cache.in_flight.entry_count() == 0

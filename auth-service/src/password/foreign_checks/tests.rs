@@ -86,8 +86,8 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
 #[tokio::test]
 async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client_is_not() {
     let checks = Checks::new();
-    // A check has eight of its ten seconds beside the lanes. A client that already has checks leaves half of
-    // them to others.
+    // Beside the lanes, a check may use eight of the ten seconds before its deadline. The pending work of its
+    // client counts twice.
     let held: Vec<_> = (0..2).map(|_| checks.start(1000, ANN)).collect();
     checks.running(2).await;
     let (refused, _end) = checks.start(10, ANN);

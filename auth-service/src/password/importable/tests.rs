@@ -11,7 +11,8 @@ fn problem(hash: &str) -> Option<HashRejection> {
     ALL.translate(hash, &Peppers::default()).err()
 }
 
-/// Translates a hash with these flags of an import, with a `BCRYPT_COST` of 12.
+/// Returns why an import with these flags, and with a `BCRYPT_COST` of 12, rejects a hash; `None` if it accepts
+/// the hash.
 fn problem_with(slow: bool, weak: bool, hash: &str) -> Option<HashRejection> {
     HashRules::new(12, HashExceptions { slow, weak })
         .translate(hash, &Peppers::default())
