@@ -20,8 +20,8 @@ use axum::{
 use http::HeaderMap;
 use rolegate_sign_in::design::Design;
 
-/// Allows the parts of the page, but nothing inline, nothing from other origins, and no framing. Where the browser has
-/// Trusted Types, scripts cannot turn text into HTML.
+/// The `Content-Security-Policy` of the page. It allows the files of the page, but nothing inline, nothing from other
+/// origins, and no framing. Where the browser has Trusted Types, scripts cannot turn text into HTML.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                               img-src 'self'; connect-src 'self'; base-uri 'none'; \
                               form-action 'none'; frame-ancestors 'none'; \

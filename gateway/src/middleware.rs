@@ -45,8 +45,8 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
-/// The value of `Strict-Transport-Security`, by which browsers use only HTTPS for this host for a year. Subdomains are
-/// not included, because other people may run them.
+/// The value of `Strict-Transport-Security`, which makes browsers use only HTTPS for this host for a year. Subdomains
+/// are not included, because other people may run them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 struct MiddlewareState {

@@ -24,7 +24,7 @@ pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overl
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
 /// The minimum time between two refusals of all clients together, divided by the number of cores.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// The time for which a client without refusals saves up refusals, which can pass in a burst later.
+/// The period over which unused refusals accumulate. Accumulated refusals can be sent in a burst.
 const BURST: Duration = Duration::from_secs(1);
 /// The maximum time by which a refusal is delayed.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -88,7 +88,8 @@ impl Refusals {
         if outcome.as_ref().is_err_and(is_refusal) {
             let delay = self.schedule_refusal(client_key(context.client_address), Instant::now());
             if !delay.is_zero() {
-                // The timer is boxed, so that it does not enlarge the futures of requests, of which few are delayed.
+                // The timer is boxed, so that it does not enlarge the future of every request. Few requests are
+                // delayed.
                 Box::pin(tokio::time::sleep(delay)).await;
             }
         }

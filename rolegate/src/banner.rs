@@ -199,7 +199,7 @@ impl Container {
         Self::find(Path::new("/"))
     }
 
-    /// Looks for the files by which a container is known, below `root`.
+    /// Looks below `root` for the files that mark a container, and for a shell in it.
     fn find(root: &Path) -> Option<Self> {
         let engine = if root.join(".dockerenv").exists() {
             "docker"
@@ -220,7 +220,7 @@ impl Container {
         })
     }
 
-    /// Returns a command for outside the container that prints the file with this absolute path.
+    /// Returns a command for a shell outside of the container. It prints the file with this absolute path.
     fn print_file(&self, path: &str) -> String {
         format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
     }

@@ -82,7 +82,7 @@ impl Settings {
         service
             .second_factor_key
             .get_or_insert(secret_generation::generate_signing_secret()?);
-        // This is the lowest cost of bcrypt, at which a hash takes about a millisecond.
+        // With this cost, the lowest one of bcrypt, a hash takes about a millisecond.
         service.bcrypt_cost = 4;
         Ok(settings)
     }

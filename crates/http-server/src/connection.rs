@@ -20,7 +20,7 @@ use tokio::{
 /// The maximum time from the first byte of a request head to its end.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time in which a client must accept all buffered bytes, or at least [`MIN_PROGRESS`] of them.
+/// The maximum time that a client may take to accept all buffered bytes, or at least [`MIN_PROGRESS`] of them.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Replaces [`WRITE_TIMEOUT`] while other requests wait for the memory that the response holds.

@@ -1,7 +1,7 @@
 //! An HTTP/1.1 server with limits that `axum::serve` lacks, and with TLS if that is configured.
 //!
 //! It bounds the number of connections, the size of a request head and the time for it. It also bounds the time between
-//! two requests, and the time in which a client must read.
+//! two requests, and the time that a client may take to read a response.
 
 use crate::{
     connection::{GuardedStream, HEAD_TIMEOUT},

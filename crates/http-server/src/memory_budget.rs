@@ -145,7 +145,7 @@ impl MemoryBudget {
 }
 
 /// Takes permits of the budget or of a client's share, and waits until there are enough. Meanwhile it holds a slot of
-/// `waiting`, by which [`Reservation::is_contended`] sees that a request waits.
+/// `waiting`, which shows [`Reservation::is_contended`] that a request waits.
 async fn acquire(
     free: Arc<Semaphore>,
     kib: u32,

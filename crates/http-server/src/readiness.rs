@@ -67,8 +67,8 @@ impl Readiness {
         self.obstacle().is_none()
     }
 
-    /// Returns why load balancers should send no requests, or `None` if they should. The database is the only
-    /// dependency that readiness follows.
+    /// Returns the reason why load balancers should send no requests, or `None` if they should. The database is the
+    /// only dependency that readiness follows.
     pub(crate) fn obstacle(&self) -> Option<&'static str> {
         if self.shutdown.is_lame_duck() {
             return Some("stopping");

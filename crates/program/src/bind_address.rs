@@ -7,7 +7,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-/// Where to listen: `ip:port`, or `network:port` for the address that this host has in that network.
+/// The address on which a program listens: `ip:port`, or `network:port` for the address that this host has in that
+/// network.
 ///
 /// The network is for containers, whose address is assigned only when they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

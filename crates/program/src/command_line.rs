@@ -19,7 +19,7 @@ pub(crate) enum Command<C: Subcommand> {
     Own(C),
 }
 
-/// The reason not to run a command line.
+/// The reason why a command line is not run.
 pub(crate) enum Stop {
     /// The user asked for help or the version, which this contains.
     Help(clap::Error),

@@ -90,7 +90,7 @@ impl Doctor {
         }
     }
 
-    /// Reports the limit of open files, after the start has raised it as far as it may.
+    /// Reports the limit of open files, which the start has already raised to the hard limit.
     pub(crate) fn open_files(&mut self) {
         let clients = descriptors::per_listener();
         let text = format!("open files allow {clients} connections to each listener");

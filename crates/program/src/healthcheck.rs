@@ -53,9 +53,9 @@ pub(crate) async fn probe(ops: SocketAddr) -> io::Result<ProbeOutcome> {
     }
 }
 
-/// Returns the addresses by which this host may reach a listener.
+/// Returns the addresses at which this host may reach a listener.
 ///
-/// A wildcard listener is reached on loopback. One on `::` may be reachable by IPv4 only, if IPv6 is disabled.
+/// A wildcard listener is reached on loopback. A listener on `::` may be reachable by IPv4 only, if IPv6 is disabled.
 fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
     let v4 = at(Ipv4Addr::LOCALHOST.into());

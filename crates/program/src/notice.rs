@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
 
 const STOP: &str = "Ctrl-C stops";
 
-/// The notice: what a program serves, and at which addresses.
+/// The notice, which says what a program serves, and at which addresses.
 #[derive(Clone, Debug)]
 pub struct Notice {
     headline: String,

@@ -137,7 +137,7 @@ fn allowed_values(error: &clap::Error) -> String {
     }
 }
 
-/// Returns the name by which an error calls an argument of clap.
+/// Returns the name that an error uses for an argument of clap.
 ///
 /// This is `AUTH_LISTEN_ADDR` for `--auth-listen-addr <AUTH_LISTEN_ADDR>`, and `NAME` for `<NAME>`. A flag that is no
 /// setting keeps its name, such as `--postgres` for `--postgres <USER@HOST:PORT/DATABASE>`.

@@ -14,7 +14,7 @@ pub(crate) static NO_BRAND: Brand = Brand {
     sign_in_help: None,
 };
 
-/// The settings by which the operator's own title and help text appear on the pages.
+/// The settings for the operator's own title and help text on the pages.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Browsers")]
 pub struct Brand {

@@ -1,4 +1,4 @@
-//! Reads headers that must not be ambiguous, and headers by which proxies describe a request.
+//! Reads headers that must not be ambiguous, and headers with which proxies describe a request.
 
 use http::{HeaderMap, HeaderName};
 
@@ -19,8 +19,8 @@ pub fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmbiguousScheme;
 
-/// Returns the scheme by which the client reached the first proxy, from `X-Forwarded-Proto`: `https` or `http`, in any
-/// case. Returns `None` without the header.
+/// Returns the scheme with which the client reached the first proxy, from `X-Forwarded-Proto`: `https` or `http`, in
+/// any case. Returns `None` without the header.
 ///
 /// Several proxies may have made the header a list, in one line or in several. All entries must agree, because it
 /// depends on the proxies which of them is the client's.

@@ -22,7 +22,8 @@
 //! - [`brand`] has the operator's title and help text, [`texts`] the texts in each language, and [`design`] puts both
 //!   into the templates. [`html`] escapes text.
 //! - [`interstitial`] makes small pages that are shown instead of an application's page.
-//! - [`clear_site_data`] has the header by which a browser forgets the pages of a session that has ended.
+//! - [`clear_site_data`] defines the header that makes a browser delete the pages of a session that has ended from its
+//!   cache.
 
 #![cfg_attr(
     test,

@@ -1,4 +1,4 @@
-//! Builds the links by which users choose their passwords.
+//! Builds the links with which users choose their passwords.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;

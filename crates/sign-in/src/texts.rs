@@ -52,7 +52,7 @@ impl Texts {
         preferred(&LANGUAGES, headers).unwrap_or(Self::english())
     }
 
-    /// Returns the headers of a page with these texts, by which caches keep the languages apart.
+    /// Returns the headers of a page with these texts, so that caches keep the languages apart.
     pub const fn headers(&self) -> [(&'static str, &'static str); 2] {
         [
             ("content-language", self.language),

@@ -35,7 +35,7 @@ static DENIALS_BY_ACTOR: LogLimiter<(String, String)> =
 static ANONYMOUS_DENIALS: LogLimiter<(String, String)> =
     LogLimiter::silent_when_full(MAX_ANONYMOUS, PERIOD);
 
-/// The caller who was denied, as far as it is known.
+/// The caller who was denied. A field is `None` if it is not known.
 struct DeniedCaller {
     actor: Option<Actor>,
     /// The first characters of the API key, if the caller presented one.

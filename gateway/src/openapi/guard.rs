@@ -8,7 +8,7 @@ use rolegate_auth_client::{
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt as _};
 
-/// Admits only callers with one of some roles to routes. Rejects all others before the request body is read.
+/// Restricts routes to some roles. Callers who have none of these roles are rejected before the request body is read.
 pub(crate) struct Guard {
     layer: RequireRoleLayer,
     /// The names of the roles, for the description of the 403.

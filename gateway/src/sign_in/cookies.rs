@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
 use rolegate_sign_in::{cookie::Cookie, origin::Origin};
 
-/// The header by which the shipped configurations of proxies mark the hosts of applications. The proxies overwrite it
+/// The header with which the shipped configurations of proxies mark the hosts of applications. The proxies overwrite it
 /// if the client sent it.
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 

@@ -71,7 +71,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-/// Returns the value of the field `return` of a form as HTML. It is empty without an address.
+/// Returns the value of the field `return` of a form as HTML, or an empty text if there is no address.
 pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     match back {
         Some(back) => escape(&back.location),
@@ -92,7 +92,7 @@ pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response 
     page(design, "{sign_in.title}", &problem, &tunnel)
 }
 
-/// Returns an explanation of how to reach the loopback address of this machine through an SSH tunnel, because that
+/// Returns the HTML that explains how to reach the loopback address of this machine through an SSH tunnel, because that
 /// address needs no encryption. Returns `None` behind a proxy, which the tunnel would bypass.
 fn ssh_tunnel(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
     if has_passed_proxy(headers) {

@@ -49,7 +49,7 @@ pub(super) async fn show(
     if is_frame_request(headers) {
         return Ok(link_out_of_frame(design, return_address));
     }
-    // The username may be given by another page of Rolegate, such as the page of a password link.
+    // Another page of Rolegate, such as the page of a password link, may pass the username in the query.
     let username = query.get("username")?.unwrap_or_default();
     let is_forwarded = state.is_forwarded(&request);
     let cookies = state.sign_in_cookies(headers, &own, return_address, is_forwarded);

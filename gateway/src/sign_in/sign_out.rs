@@ -25,8 +25,8 @@ use rolegate_sign_in::{
     origin::Origin,
 };
 
-/// The cookie by which the sign-in page learns that the person has signed out, even if the browser is redirected to
-/// other addresses in between.
+/// The cookie that tells the sign-in page that the person has signed out, even if the browser is redirected to other
+/// addresses in between.
 const SIGNED_OUT: &str = "rolegate-signed-out=1";
 /// The lifetime of the cookie [`SIGNED_OUT`], in seconds.
 const MAX_AGE_SECONDS: u8 = 60;

@@ -24,7 +24,7 @@ const TEST_SERVER_PATH: &str = "ROLEGATE_TEST_SERVER";
 
 /// The settings whose defaults open nothing and weaken nothing. An empty variable of any other setting is refused.
 const EMPTY_IS_UNSET: &[&str] = &[
-    // The default is the loopback interface.
+    // The default listens only on the loopback interface.
     "OPS_LISTEN_ADDR",
     // The defaults serve, trust, allow or share nothing.
     "POSTS_SERVICE_URL",
@@ -40,7 +40,7 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "SHARE_DATABASE",
     // The default removes nothing.
     "POSTS_OF_DELETED_USERS",
-    // The defaults are limits.
+    // The defaults are limits, so an empty variable removes none.
     "LOGIN_FAILURE_LIMIT",
     "MAX_CONNECTIONS_PER_ADDRESS",
     "SESSION_IDLE_SECONDS",
@@ -142,7 +142,8 @@ fn nearest(name: &str) -> Option<&'static str> {
     Some(nearest)
 }
 
-/// Returns how many letters have to be inserted, removed or replaced to turn one name into the other (Levenshtein).
+/// Returns the number of letters that have to be inserted, removed or replaced to turn one name into the other
+/// (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Warns about settings by which people get to a missing page, are redirected in a circle, or cannot return.
+//! Warns about settings that lead people to a missing page, redirect them in a circle, or keep them from returning.
 
 use super::{PAGE, SignInSettings};
 use crate::{domain::is_in_domain, return_origins::ReturnOrigin};
