@@ -42,7 +42,7 @@ pub struct BatchedReads<S: ?Sized, K, R> {
 }
 
 /// A function that reads the rows of these keys, and returns them in any order. Keys without a row are left
-/// out. The keys that it gets are distinct.
+/// out. No key is passed twice.
 pub type ReadByKeys<S, K, R> =
     for<'a> fn(&'a S, &'a [K]) -> BoxFuture<'a, Result<Timed<Vec<R>>, StoreError>>;
 

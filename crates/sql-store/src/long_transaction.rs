@@ -54,7 +54,7 @@ enum Purpose {
 }
 
 impl Database {
-    /// Begins a transaction that writes. On SQLite, every other write waits until it ends.
+    /// Begins a transaction that writes. On SQLite, every other write waits until this transaction ends.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
         LongTransaction::begin(&self.engine, Purpose::Write).await
     }

@@ -1,7 +1,8 @@
 //! Opens a database, and explains why it cannot be opened.
 //!
-//! [`DatabaseUrl::open`] tries until the database is open. It tries again after errors that may pass, for
-//! example while a server is starting. Any other error becomes the [`Failure`] that ends the program.
+//! [`DatabaseUrl::open`] tries until the database is open. It tries again after errors that may be temporary,
+//! for example while a server is starting. Any other error becomes the [`Failure`] with which the program
+//! exits.
 
 use crate::{
     Database, DatabaseTarget, DatabaseUrl, Engine, FileClock, Tables,
@@ -23,10 +24,11 @@ use tempfile::tempfile_in;
 impl DatabaseUrl {
     /// Opens the database and migrates its schema.
     ///
-    /// While the server is unavailable or another process locks the database, it keeps trying. Each try ends at
-    /// a deadline, and a failed try is logged. Any other error ends the opening.
+    /// While the server is unavailable or another process locks the database, this function keeps trying. Each
+    /// attempt has a deadline, and failed attempts are logged. Any other error is returned.
     ///
-    /// `clock` is about an SQLite file. Unless it is [`FileClock::Unused`], the tables must include `clock`.
+    /// `clock` determines what happens to the clock of an SQLite file. Unless it is [`FileClock::Unused`], the
+    /// tables must include `clock`.
     #[must_use]
     pub fn open<'a>(
         &'a self,

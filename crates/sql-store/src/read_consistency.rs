@@ -8,8 +8,8 @@ pub enum ReadConsistency {
     /// so for a moment after its successor took over.
     #[default]
     Primary,
-    /// After the read, a synchronous standby must acknowledge the transaction in which the server has read. A
-    /// standby that was promoted acknowledges nothing of its former primary.
+    /// After the read, a synchronous standby must acknowledge the transaction of the read. A standby that was
+    /// promoted acknowledges nothing to its former primary.
     Quorum,
 }
 
@@ -33,8 +33,8 @@ impl ReadConsistency {
 
     /// Returns the SQL that begins a transaction that writes.
     ///
-    /// The transaction may find nothing to write and thus only read, for example that a name is taken. With a
-    /// quorum its commit waits for the standby even then, because the transaction begins with a write to the
+    /// The transaction may find nothing to write and thus only read, for example if a name is taken. With a
+    /// quorum, its commit waits for the standby even then, because the transaction begins with a write to the
     /// WAL.
     pub(crate) fn begin(self) -> &'static str {
         match self {

@@ -7,9 +7,10 @@ use sqlx::{
 /// The result of a read, and the time of the database's clock when the read began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// The time in Unix seconds. It lies between the call of the read and the state that the read has seen.
+    /// The time in Unix seconds. It is not earlier than the call of the read, and not later than the state that
+    /// the read has seen.
     pub at: u64,
-    /// The result.
+    /// The result of the read.
     pub value: T,
 }
 
@@ -18,7 +19,7 @@ pub struct Timed<T> {
 /// These types are the structs of [`row!`](crate::row), structs that convert what they read, and the types of
 /// single values, for statements with one column.
 pub trait TableRow: Sized + Send + 'static {
-    /// Decodes a row.
+    /// Decodes a row of either engine. Fails if a column is missing or has another type.
     fn from_row(row: Row<'_>) -> sqlx::Result<Self>;
 }
 

@@ -9,7 +9,7 @@ use tracing::{Instrument as _, Span, field::Empty, info_span};
 /// The time limit of a statement, from waiting for a connection to the last row.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The execution of one or more statements on a connection.
+/// A future that runs one or more statements on a connection.
 pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
 /// Runs a statement until `deadline`, and converts its error to a [`StoreError`]. If the request is traced, the
@@ -65,8 +65,8 @@ pub(crate) fn describe(sql: &str) {
     }
 }
 
-/// Returns the statement that a text is about. This is the first statement in its `WITH` clause if it begins
-/// with one, and otherwise the whole text.
+/// Returns the main statement of a text, which is the first statement in its `WITH` clause if it begins with
+/// one, and otherwise the whole text.
 fn main_statement(sql: &str) -> &str {
     let definition = sql
         .strip_prefix("WITH ")

@@ -47,7 +47,7 @@ impl Connection<'_> {
 
 /// A statement and its values.
 ///
-/// The text consists of literals, so no value can become SQL. Placeholders are `$1`, `$2`…, on SQLite too.
+/// The text consists of literals, so no value can become SQL. Placeholders are `$1`, `$2`… on both engines.
 #[must_use = "a statement does nothing until it is run"]
 #[derive(Clone, Debug)]
 pub struct Statement {
@@ -96,7 +96,7 @@ impl Statement {
         }
     }
 
-    /// Binds a value to the next placeholder.
+    /// Binds a value to the next placeholder. If the value cannot be encoded, running the statement fails.
     pub fn bind<'v>(mut self, value: impl Value<'v>) -> Self {
         let added = match &mut self.values {
             Values::Postgres(values) => values.add(value),
@@ -233,7 +233,7 @@ impl Statement {
     /// Runs a `SELECT` and locks its rows for a later statement of its transaction. SQLite needs no lock,
     /// because it has one writer.
     ///
-    /// The span does not mention this statement, because it describes what the transaction writes.
+    /// The span does not mention this statement, because the span describes what the transaction writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         let select = match self.dialect() {
             Dialect::Postgres => self.push(" FOR UPDATE"),

@@ -53,7 +53,7 @@ impl DatabaseSettings {
     }
 }
 
-/// A database to open, and the setting that names it. It prints without its password.
+/// A database to open, and the setting that names it. It is printed without its password.
 #[derive(Clone, Debug)]
 pub struct DatabaseUrl {
     setting: &'static str,
@@ -69,7 +69,7 @@ const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://
 
 pub(crate) const READS: &str = "DATABASE_READS";
 
-/// The location of a database. It prints without its password.
+/// The location of a database. It is printed without its password.
 #[derive(Clone)]
 pub enum DatabaseTarget {
     /// The options for `postgres://user:password@host:5432/database`. If the URL has several hosts, these are
@@ -118,7 +118,7 @@ impl DatabaseUrl {
 
     /// Creates the URL of an SQLite file, for a setting whose value is a path and not a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
-        // SQLite reads a name that begins with `file:` as a URI, which can ask for a database in memory.
+        // SQLite reads a name that begins with `file:` as a URI, which can request a database in memory.
         let is_uri = file.as_os_str().as_encoded_bytes().starts_with(b"file:");
         let file = if is_uri {
             Path::new(".").join(file)

@@ -109,7 +109,7 @@ fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> 
             health.fail(&cause);
             StoreError::ReadOnly(cause)
         }
-        // The disk failed in another way than by being full or read-only.
+        // The disk failed for another reason than being full or read-only.
         StoreError::Unavailable(error) if matches!(sqlite_code(&error), Some(IOERR | CANTOPEN)) => {
             let cause = error.to_string();
             health.fail(&cause);
@@ -132,8 +132,8 @@ fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> 
     }
 }
 
-/// Returns whether the database itself has refused the write. This includes a refusal because a pooler mixed up
-/// its statements.
+/// Returns whether the database itself has refused the write. This includes refusals that occur because a
+/// pooler mixed up prepared statements.
 fn is_answer(error: &Error) -> bool {
     error.as_database_error().is_some() || matches!(error, Error::Configuration(_))
 }

@@ -240,8 +240,8 @@ async fn write_without_begin(pool: &Pool, statement: Statement) -> Result<Rows, 
     let write = pool.write_with_retries(move |connection, commit| {
         let statement = statement.clone();
         Box::pin(async move {
-            // This must come before the statement: without a `BEGIN`, the server commits the statement when it
-            // executes it.
+            // The commit must be marked before the statement is sent: without a `BEGIN`, the server commits the
+            // statement when it executes it.
             commit.mark_sent()?;
             statement.fetch(&mut Connection::Postgres(connection)).await
         })

@@ -4,8 +4,9 @@
 //! for each statement. And a server that vanishes without closing its connections occupies the pool until TCP
 //! gives up, after a quarter of an hour.
 //!
-//! This pool passes a connection on after a successful statement, and pings an idle one within a timeout before
-//! its next use. It closes a connection whose statement was abandoned, or whose server is a standby.
+//! After a successful statement, this pool lends the connection again without a ping. It pings an idle
+//! connection within a timeout before its next use. It closes a connection whose statement was abandoned, or
+//! whose server is a standby.
 
 mod writes;
 
@@ -28,7 +29,7 @@ use tokio::{
 /// The maximum number of connections. Batched reads share statements, so a few connections carry a high load.
 const MAX_CONNECTIONS: usize = 10;
 
-/// Tells the operator what to look for while a commit has no answer.
+/// The hint for the operator in the log line about a commit without an answer.
 const HINT: &str = "if standbys are synchronous, look for a lost one";
 
 /// The connections to one database. Statements get connections in the order of their requests. Clones share the

@@ -121,8 +121,8 @@ impl Timeline {
     /// Waits forever if `timeline` is `None`.
     pub(super) async fn wait_until_superseded(&self, timeline: Option<i64>) -> Obstacle {
         loop {
-            // This is created before the load, because a notification between the load and its creation would
-            // otherwise be lost.
+            // The listener is created before the load. Otherwise, a notification between the load and its
+            // creation would be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
             if let Some(timeline) = timeline

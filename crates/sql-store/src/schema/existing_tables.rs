@@ -40,12 +40,12 @@ pub(crate) enum SchemaSharing {
     /// mistake.
     #[default]
     Refused,
-    /// The operator has allowed it with the setting `SHARE_DATABASE`.
+    /// The service may create them, because the operator has set `SHARE_DATABASE`.
     Allowed,
 }
 
 crate::row! {
-    /// The facts about the tables of a service that the catalog of a database contains.
+    /// The facts about the tables of a service, as read from the catalog of a database.
     struct SchemaRow {
         encoding: String,
         has_history: bool,

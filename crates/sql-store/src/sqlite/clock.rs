@@ -18,7 +18,7 @@ use std::{
 /// Determines what happens to the clock of an SQLite file when the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileClock {
-    /// The clock is not used: the tables have none, or the caller never asks for the time.
+    /// The clock is not used, because the tables have none, or because the caller never requests the time.
     Unused,
     /// The clock continues unchanged. Commands use this, because a service may be using the file.
     Keep,

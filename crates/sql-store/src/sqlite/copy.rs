@@ -21,7 +21,7 @@ use std::{
 };
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-// The folders of unfinished copies have names that begin and end like this.
+// The prefix and the suffix of the names of folders that contain unfinished copies.
 const FOLDER_PREFIX: &str = ".rolegate-copy-";
 const FOLDER_SUFFIX: &str = ".partial";
 
@@ -180,7 +180,7 @@ fn remove_abandoned(parent: &Path) -> io::Result<()> {
             && let Ok(folder) = File::open(entry.path())
             && folder.try_lock().is_ok()
         {
-            // This may fail, for example because only the owner of the folder is allowed to remove it.
+            // The removal may fail, for example because only the owner of the folder is allowed to remove it.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -35,7 +35,7 @@ struct Files {
 struct OpenFile {
     path: PathBuf,
     id: FileId,
-    /// Tells the operator what to do if the file is lost.
+    /// The advice for the operator if the file is lost.
     advice: &'static str,
 }
 

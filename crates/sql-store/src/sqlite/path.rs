@@ -57,7 +57,7 @@ fn resolve(path: &Path, links: usize) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;
     }
-    // This also ends the recursion if the working directory was removed.
+    // This check also ends the recursion if the working directory was removed.
     if path.parent().is_none() || path == Path::new(".") {
         return path.to_owned();
     }

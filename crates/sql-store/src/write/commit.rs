@@ -16,13 +16,13 @@ enum Stage {
     #[default]
     Unsent,
     Sent(Instant),
-    /// The commit must not be sent any more.
+    /// The write was withdrawn, so its commit must no longer be sent.
     Withdrawn,
 }
 
 impl Commit {
-    /// Records that the commit is about to be sent. It must be called before the statement that commits is
-    /// sent, and fails if the write was withdrawn.
+    /// Records that the commit is about to be sent, and fails if the write was withdrawn. It must be called
+    /// before the statement that commits is sent.
     pub(crate) fn mark_sent(&self) -> sqlx::Result<()> {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Withdrawn) {

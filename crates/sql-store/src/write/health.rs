@@ -8,7 +8,7 @@ use tokio::sync::watch;
 #[derive(Clone, Debug)]
 pub(crate) struct WriteHealth {
     store: Arc<str>,
-    /// Tells the operator what to look for while a commit has no answer.
+    /// The hint for the operator in the log line about a commit without an answer.
     hint: &'static str,
     state: watch::Sender<State>,
 }

@@ -51,8 +51,8 @@ impl Connector {
     pub(super) async fn connect(&self) -> sqlx::Result<PrimaryConnection> {
         loop {
             let before = self.last_primary.load(SeqCst);
-            // The suspicion counts for one connection only, so that a hiccup of a standby does not slow down
-            // all later connections.
+            // The suspicion applies to the next connection only, so that a brief problem of a standby does not
+            // slow down all later connections.
             let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
             let primary = self.find_primary(first, Tries::Repeated).await?;

@@ -39,7 +39,7 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 const IS_BUSY: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
     AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
 
-/// The shortest and the longest delay before a transaction that the server rolled back runs again.
+/// The minimum and the maximum delay before a transaction that the server rolled back runs again.
 const MIN_ROLLBACK_DELAY: Duration = Duration::from_millis(5);
 const MAX_ROLLBACK_DELAY: Duration = Duration::from_millis(200);
 
