@@ -195,9 +195,9 @@ impl Engine {
 
     /// Checks a password against a stored hash (`$2a$`, `$2b$`, `$2x$` or `$2y$`).
     ///
-    /// Callers pass `None` for a user who does not exist, so that timing does not reveal it: the same work is
-    /// done, and nothing matches. A malformed hash is treated alike. A failed verification does the work
-    /// of the highest cost among `current`, the hashes that this engine has verified, and
+    /// Callers pass `None` for a user who does not exist, so that timing does not reveal it: the engine does
+    /// the same work and reports a mismatch. A malformed hash takes the same work, too. A failed verification
+    /// does the work of the highest cost among `current`, the hashes that this engine has verified, and
     /// [`Self::note_stored_cost`].
     pub fn verify(
         &self,

@@ -28,7 +28,7 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
-/// The result of a job.
+/// The result of a job: its digest, and whether the digest was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashOutcome {
     pub(crate) digest: Digest,
@@ -47,8 +47,8 @@ pub(crate) struct Job {
     /// The minimum number of iterations of a failed verification, so that timing does not reveal that the
     /// stored hash has a lower cost.
     pub(crate) iterations_if_wrong: u64,
-    /// The digest of the stored hash. It is `None` for a new hash and for a user who does not exist: nothing
-    /// matches then.
+    /// The digest of the stored hash. It is `None` for a new hash and for a user who does not exist, so that no
+    /// digest matches.
     pub(crate) expected: Option<Digest>,
     pub(crate) client: ClientKey,
     pub(crate) submitted: Instant,
@@ -134,7 +134,7 @@ impl Job {
         }
     }
 
-    /// Completes the job. It is not an error if the caller has dropped the receiver.
+    /// Completes the job with this reply, which is lost if the caller has dropped the receiver.
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }

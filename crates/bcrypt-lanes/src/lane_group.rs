@@ -13,8 +13,8 @@ use crate::{Stats, Timed};
 
 /// Lanes and the jobs in them.
 ///
-/// Busy lanes come first, so that the kernel gets one slice. When a job is removed, the last busy lane moves
-/// into its slot, which copies 4 KiB.
+/// Busy lanes come first, so that they are one slice for the kernel. When a job is removed, the last busy lane
+/// moves into its slot, which copies 4 KiB.
 pub(crate) struct LaneGroup {
     lanes: Box<[Lane]>,
     running: Vec<RunningJob>,
@@ -24,7 +24,7 @@ pub(crate) struct LaneGroup {
 struct RunningJob {
     job: Job,
     started: Instant,
-    /// The remaining iterations.
+    /// The number of remaining iterations.
     left: u64,
     /// The digest of a verification that has failed; `None` before that. The lane then continues until it has
     /// done [`Job::iterations_if_wrong`], and its further output is ignored.

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A result with its timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// The result itself.
+    /// The result, such as a verdict.
     pub value: T,
     /// The time from submission until the job entered a lane.
     pub waited: Duration,

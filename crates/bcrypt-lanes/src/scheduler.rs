@@ -64,7 +64,7 @@ impl Scheduler {
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
         while let Some(job) = self.queue.pop() {
-            // The sender of the reply is dropped with the job, which the caller notices.
+            // The sender of the reply is dropped with the job, so the caller gets an error.
             drop(job);
         }
     }

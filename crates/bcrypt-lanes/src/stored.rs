@@ -25,7 +25,7 @@ impl Cost {
         }
     }
 
-    /// Returns the number as it is written in a hash.
+    /// Returns the cost as a number, as stored hashes contain it.
     pub const fn get(self) -> u32 {
         self.0
     }

@@ -72,7 +72,7 @@ impl WorkerPool {
                 break scheduler;
             }
             let mut unlocked = pin!(self.unlocked.notified());
-            // It is enabled before the next attempt, so that no notification is missed.
+            // The listener is enabled before the next attempt, so that it misses no notification.
             unlocked.as_mut().enable();
             if let Some(scheduler) = self.try_lock() {
                 break scheduler;
@@ -171,7 +171,7 @@ impl WorkerPool {
             );
             let width = lane_group.width();
             let iterations = lane_group.advance(slice);
-            // A slice takes exactly this long in simulated time.
+            // In simulated time, every slice takes exactly one millisecond.
             #[cfg(simulation)]
             tokio::time::sleep(Duration::from_millis(1)).await;
             let now = Instant::now();

@@ -10,7 +10,7 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-// These names are parsed once instead of with each call.
+// As constants, these names are parsed once and not with each call.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
@@ -22,12 +22,12 @@ const MAX_REQUEST_IDS_LEN: usize = 9 * 1024;
 /// the HPACK tables of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
-/// The request that a call serves. It is empty for a call that serves none.
+/// The facts about the request that a call serves. All are `None` for a call that serves no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallContext {
-    /// The address of the end user. Services believe it only from trusted callers.
+    /// The address of the end user. Services accept it only from trusted callers.
     pub client_address: Option<IpAddr>,
-    /// The id of the request in the logs of both sides. Services believe it only from trusted callers.
+    /// The id of the request in the logs of both sides. Services accept it only from trusted callers.
     pub request_id: Option<RequestId>,
 }
 

@@ -160,7 +160,7 @@ impl Connection {
     }
 }
 
-/// The body of a response.
+/// The body of a response, which reads its data and trailers from a stream of `h2`.
 struct ResponseBody {
     stream: Option<RecvStream>,
     /// True until all data was read, after which only trailers may follow.
@@ -198,8 +198,8 @@ impl http_body::Body for ResponseBody {
         if *has_data {
             if let Some(data) = ready!(stream.poll_data(context)) {
                 let data = data?;
-                // Data that was read no longer takes space in the window. Releasing it fails only after the
-                // end of the stream.
+                // Data that was read no longer takes space in the window. Releasing the space fails only after
+                // the end of the stream.
                 let _ = stream.flow_control().release_capacity(data.len());
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }

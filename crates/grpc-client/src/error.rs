@@ -46,8 +46,8 @@ impl CallError {
         }
     }
 
-    /// Creates a refusal that is not the status of a call: either this client decides it, or it is the
-    /// outcome of an item in a batch.
+    /// Creates a refusal that is not the status of a call. Either this client itself refuses the call, or the
+    /// refusal is the outcome of an item in a batch.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
         Self::Refused(ServiceError {

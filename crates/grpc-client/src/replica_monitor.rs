@@ -80,8 +80,8 @@ impl ReplicaMonitor {
         let mut backoff = MIN_BACKOFF;
         let mut down_since = Instant::now();
         loop {
-            // This is created before the attempt, so that a notification during an attempt that fails starts
-            // the next one.
+            // The listener is created before the attempt, so that a notification during a failed attempt starts
+            // the next one at once.
             let reconnect = self.set.reconnect.notified();
             let started = Instant::now();
             let attempt = match timeout(HEALTH_TIMEOUT, self.connect()).await {
@@ -179,8 +179,8 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Forwards health updates until the stream ends. If a call is not answered in time or is slow, it
-    /// requests the health again, because a process that is stopped or starved reports nothing.
+    /// Forwards health updates to the set until the stream ends. If a call is slow or not answered in time,
+    /// this function requests the health again, because a process that is stopped or starved reports nothing.
     async fn follow_health(&self, connection: &Connection, mut health: HealthWatch) {
         loop {
             self.report(ReplicaState::Up {

@@ -36,21 +36,21 @@ pub(crate) enum ReplicaState {
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) connection: Connection,
-    /// The counter of calls in flight, of which each call holds a clone.
+    /// The counter of calls in flight: each call holds a clone of this [`Arc`].
     pub(crate) calls: Arc<Calls>,
     /// The hash of the replica's address.
     pub(crate) affinity: Affinity,
 }
 
-/// The replicas to choose from; `None` while no replica is up and at least one has not reported its first
-/// health status.
+/// The replicas to choose from. `None` means that calls must wait: no replica is up, but at least one has not
+/// reported its first health status yet.
 pub(crate) type Available = Option<Arc<Candidates>>;
 
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// The replicas for the first attempt of a call: those that serve. If none serves, they are those that
-    /// are up, because their errors say more than no response. As a last resort, they are those that missed a
-    /// call.
+    /// The replicas for the first attempt of a call: those that serve. If none serves, they are those that are
+    /// up, because an error from them says more than no response. As a last resort, they are those that missed
+    /// a call.
     pub(crate) first_attempt: Vec<Replica>,
     /// The replicas for a call that was not answered in time: those that serve, and those that missed a call
     /// but may only be slow. If two replicas miss at the same moment, the calls of each can still try the

@@ -14,11 +14,11 @@ pub struct ClientTlsFiles {
     pub url_setting: &'static str,
     /// The prefix of the names of settings, such as `AUTH_CLIENT_TLS`.
     pub prefix: &'static str,
-    /// The CAs that may issue the service's certificate.
+    /// The PEM file with the CAs that may issue the service's certificate.
     pub ca_bundle: Option<PathBuf>,
-    /// The client certificate.
+    /// The PEM file with the client certificate.
     pub certificate: Option<PathBuf>,
-    /// The key of the client certificate.
+    /// The PEM file with the private key of the client certificate.
     pub key: Option<PathBuf>,
 }
 

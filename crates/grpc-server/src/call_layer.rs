@@ -22,7 +22,7 @@ use tracing::{Instrument as _, Span};
 
 pub(crate) use call::register_metrics;
 
-/// This name is parsed once instead of with each call.
+/// As a constant, this name is parsed once and not with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
 /// Wraps the services of a server, and adds metrics, a span and the request context to each call. It is a

@@ -18,7 +18,7 @@ pub static IGNORED_ADDRESSES: AddressHeader = AddressHeader::new(
     "gateway or a service of yours",
 );
 
-/// This name is parsed once instead of with each call.
+/// As a constant, this name is parsed once and not with each call.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDRESS);
 
 #[derive(Debug)]

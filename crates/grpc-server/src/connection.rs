@@ -36,7 +36,7 @@ const PREFACE_LEN: usize = 24;
 /// The first byte of a TLS handshake (RFC 8446, section 5.1). No HTTP/2 preface begins with it.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The other end of a connection. It is in the extensions of every call.
+/// The client at the other end of a connection. tonic adds it to the extensions of every call.
 #[derive(Clone, Debug)]
 pub(crate) enum Peer {
     InProcess,

@@ -32,13 +32,13 @@ pub struct ServiceProgram {
     pub service: &'static str,
     /// The name of the setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
     pub grpc_setting: &'static str,
-    /// The value of this setting.
+    /// The address of the gRPC listener, which is the value of that setting.
     pub grpc_address: BindAddress,
     /// The TLS of the gRPC listener; `None` for plain text.
     pub tls: Option<ServerTls>,
     /// The address of the probes, from `OPS_LISTEN_ADDR`.
     pub ops: SocketAddr,
-    /// The format of the first line.
+    /// The format in which the first line is printed.
     pub log_format: LogFormat,
 }
 

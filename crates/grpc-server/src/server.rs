@@ -33,7 +33,7 @@ const MAX_STREAMS: u32 = 256;
 /// A receiver of streams whose other ends are in this process.
 pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 
-/// The callers in this process.
+/// The callers that run in the same process as the server.
 #[derive(Debug)]
 pub struct InMemoryCallers {
     /// The connections of these callers.
@@ -43,7 +43,7 @@ pub struct InMemoryCallers {
     pub shutdown: Shutdown,
 }
 
-/// Binds an address. Errors name the setting `variable`, from which it comes.
+/// Binds an address. Errors name the setting `variable`, from which the address comes.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,
@@ -55,12 +55,13 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// A gRPC service on an open store.
 pub struct GrpcServer {
-    /// The service, health and reflection.
+    /// The routes of the service, of health and of reflection.
     pub routes: Routes,
     health: ServiceHealth,
     trusted: Arc<CidrSet>,
     store: Arc<dyn Store>,
-    /// Stops when the server does, so that streams end that would not end by themselves.
+    /// A signal that stops together with the server. Handlers use it to end streams that would not end by
+    /// themselves.
     pub end_of_streams: Shutdown,
     /// A function that is called after the last call and before the store is closed, to write what is still
     /// pending.
@@ -217,8 +218,8 @@ fn limited_server() -> Server {
         .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        // This is more than the limit of metadata. Above it, HTTP/2 itself answers 431, which gRPC clients
-        // treat as UNKNOWN.
+        // The limit of HTTP/2 is higher than the limit of metadata, because HTTP/2 answers larger headers with
+        // 431, which gRPC clients treat as UNKNOWN.
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
         // This closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))

@@ -28,7 +28,7 @@ const MAX_ADDRESS_BYTES: usize = MAX_TOTAL_BYTES / 2;
 /// The number of bytes at the start of each call that are not counted.
 const UNCOUNTED_BYTES: usize = 16 * KIB;
 
-/// The quota of all connections. A permit stands for one KiB, here and below.
+/// The quota of all connections. A permit stands for one KiB, as in the other quotas below.
 static TOTAL: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(MAX_TOTAL_BYTES / KIB)));
 

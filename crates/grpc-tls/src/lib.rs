@@ -1,8 +1,8 @@
 //! Loads TLS from PEM files, with rustls and ring. Only TLS 1.3 is supported.
 //!
-//! `tls.rs` builds the two sides. [`ServerTls`] accepts connections, and requires client certificates if it
-//! has a client CA. [`ClientTls`] opens connections, and trusts the CAs of one file and no others. Both are a
-//! `Reloadable` (`reloadable.rs`), which reads its files again at run time. Open connections keep the
+//! `tls.rs` builds the two sides. [`ServerTls`] accepts connections, and requires client certificates if it has
+//! a client CA. [`ClientTls`] opens connections, and trusts the CAs of one file and no others. Both are aliases
+//! of `Reloadable` (`reloadable.rs`), which reads its files again at run time. Open connections keep the
 //! certificate with which they began. [`tls_problem`] says why TLS failed.
 //!
 //! `files.rs` reads the files. [`Identity`] is a certificate with its key, and [`FileError`] describes a file

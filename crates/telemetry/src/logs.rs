@@ -23,7 +23,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// The target of the audit log.
+/// The target of the events that form the audit log.
 pub const AUDIT: &str = "audit";
 
 /// The prefix of the targets of this project, to which a bare level in `RUST_LOG` applies.

@@ -70,7 +70,7 @@ impl RequestContext {
         match done.map_err(JoinError::try_into_panic) {
             Ok(outcome) => outcome,
             Err(Ok(panic)) => resume_unwind(panic),
-            // The runtime is shutting down, which ends the caller too, so no answer is needed.
+            // The runtime is shutting down, which also ends the caller, so no answer is needed.
             Err(Err(_cancelled)) => pending().await,
         }
     }

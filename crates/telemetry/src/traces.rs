@@ -38,8 +38,8 @@ const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Builds the provider that exports spans in batches, from its own thread. Spans that the collector does not
-/// accept are lost, which is logged. Requests never wait for the export.
+/// Builds the provider that exports spans in batches, on a thread of its own. Spans that the collector does not
+/// accept are lost, and the loss is logged. Requests never wait for the export.
 pub(crate) fn otlp_provider(
     url: &str,
     program: &'static str,
@@ -67,8 +67,9 @@ pub fn rename(span: &Span, name: String) {
     span.context().span().update_name(name);
 }
 
-/// Records phases of work that another thread did and measured, as children of the current span. The phases ran
-/// one after the other and ended just now. It does nothing if the request is not traced.
+/// Records phases of work that another thread did and measured, as children of the current span. The phases
+/// must have run one after the other and must have ended just now. If the request is not traced, nothing is
+/// recorded.
 #[expect(
     clippy::disallowed_methods,
     reason = "spans have the time of the machine, as others do"

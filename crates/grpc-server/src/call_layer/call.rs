@@ -114,8 +114,8 @@ impl Drop for Call {
     }
 }
 
-/// Creates a span by OpenTelemetry's conventions for RPC, for calls of Rolegate's own contracts. Without a
-/// collector it is disabled.
+/// Creates a span by OpenTelemetry's conventions for RPC, for calls of Rolegate's own contracts. Other calls
+/// get no span. Without a collector, the span is disabled.
 pub(super) fn span(path: &str) -> Span {
     const MAX_PATH: usize = 128;
     let Some((service, method)) = split_path(path) else {
