@@ -190,7 +190,7 @@ pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<Pos
     if let Some(author_id) = filter.author_id {
         select = select.push(" AND author_id = ").push_bind(author_id);
     }
-    // One row more than the limit shows whether there is a next page.
+    // The statement reads one row more than the limit, which shows whether there is a next page.
     let select = select
         .push(" ORDER BY id LIMIT ")
         .push_bind(filter.limit + 1)

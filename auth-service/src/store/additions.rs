@@ -15,7 +15,7 @@ pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 
 row! {
-    /// The recent additions to a user.
+    /// The recent additions to a user, as the database counts them.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Additions {
         /// The number of additions. When it is read to explain a refusal, it may include additions that have just

@@ -40,7 +40,7 @@ pub(crate) enum CodeLimit {
     Recovery(CodePurpose),
 }
 
-/// The wrong codes that count towards one limit.
+/// The wrong codes of a user that count towards one limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrongCodes {
     pub(crate) count: i64,

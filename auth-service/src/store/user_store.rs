@@ -118,10 +118,10 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Reads the users with these ids.
+    /// Returns the users with these ids, and the time of the read.
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
 
-    /// Reads the users with these names, with their password hashes.
+    /// Returns the users with these names and their password hashes, and the time of the read.
     async fn credentials_by_username(
         &self,
         usernames: &[String],
@@ -130,7 +130,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. The statement reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
-    /// Returns the stored roles in order, each with the number of users and of API keys that have it.
+    /// Returns the stored roles by name, each with the number of users and of API keys that have it.
     async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError>;
 
     /// Sets the role of a user for `actor`. Fails with [`WriteError::LastAdmin`] if no admin would be left, unless the

@@ -1,4 +1,4 @@
-//! The reasons why a write fails.
+//! The error of all writes in the database of users.
 
 use rolegate_sql_store::StoreError;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 use std::borrow::Cow;
 
-/// The error of a use case.
+/// The reason why a use case fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
     /// The request is refused. `text` is the message for the caller.

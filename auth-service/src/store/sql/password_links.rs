@@ -1,4 +1,4 @@
-//! Statements about password links.
+//! Statements that insert, replace and delete password links.
 
 use super::{encoding::encode_seconds, sql_store::SqlStore};
 use crate::store::NewPasswordLink;
@@ -12,7 +12,8 @@ const REPLACE: &str = "INSERT INTO password_link (user_id, digest, expires_at) V
             SET digest = excluded.digest, expires_at = excluded.expires_at";
 
 impl SqlStore {
-    /// Returns the statement that inserts the link of the user with this name, who is inserted in the same transaction.
+    /// Returns the statement that inserts the link of a new user. The same transaction inserts the user, so the
+    /// statement looks up the id by the name.
     pub(super) fn insert_link_of_new_user(
         &self,
         username: &str,
@@ -25,7 +26,7 @@ impl SqlStore {
             .bind(encode_seconds(link.expires_at))
     }
 
-    /// Returns the statement that inserts a link of a user, in place of an earlier one.
+    /// Returns the statement that inserts a link of a user, or replaces the user's earlier link.
     pub(super) fn replace_link(&self, user_id: i64, link: NewPasswordLink) -> Statement {
         self.database
             .statement(REPLACE)

@@ -1,4 +1,4 @@
-//! Decodes users from rows.
+//! Defines the columns of a user for statements, and decodes users from rows.
 
 use super::encoding::{decode_optional_seconds, decode_seconds};
 use crate::{

@@ -157,7 +157,7 @@ impl SnapshotReview {
                 };
                 self.differences.moved.push(MovedAuthor { author, user });
             } else {
-                // When these posts were written, the id belonged to another user, who was deleted since.
+                // When these posts were written, the id belonged to another user, who has since been deleted.
                 lost_ids.insert(author.id);
                 let posts = posts_of(author.id, WrittenBy::CreatedAt(created_at));
                 self.differences.orphaned_posts.push(posts);

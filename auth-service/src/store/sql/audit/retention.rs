@@ -170,7 +170,7 @@ impl SqlStore {
         Ok(Timed { at, value })
     }
 
-    /// Stores the progress `to` if `from` is still stored, and returns whether it was.
+    /// Replaces the stored progress with `to` if it is still `from`. Returns whether it was replaced.
     async fn store_progress(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
         let update = self
             .database

@@ -118,7 +118,7 @@ impl Sealer {
         self.work.pending_events.add(entry);
     }
 
-    /// Writes all pending events.
+    /// Writes all pending events, in batches, as unsealed rows.
     pub(in crate::store) async fn write_pending_events(&self) -> Result<(), StoreError> {
         while self.work.write_pending_events(MAX_BATCH).await? {}
         Ok(())

@@ -1,4 +1,4 @@
-//! Decodes opaque tokens from rows.
+//! Defines the columns of an opaque token for statements, and decodes tokens from rows.
 
 use crate::{
     opaque_token::{OpaqueToken, TokenBearer},

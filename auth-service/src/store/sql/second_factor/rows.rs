@@ -1,4 +1,4 @@
-//! Decodes second factors and password links from rows.
+//! Decodes second factors and password links from the rows that statements return.
 
 use super::code_limits::LimitColumns;
 use crate::{
