@@ -21,7 +21,8 @@ const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
 /// A client floods if it occupies at least one in this many of all lanes.
 const FLOOD_SHARE: usize = 4;
-/// A queue is short if it has at most this many jobs for each lane. Newcomers may go ahead only of a short queue.
+/// A queue is short if it has at most this many jobs for each lane. Newcomers may go ahead of the queue only
+/// while it is short.
 const MAX_SHORT_QUEUE: usize = 4;
 
 /// Decides which jobs are admitted, and which worker computes them.

@@ -147,7 +147,7 @@ impl WorkerPool {
                 taken.extend(iter::from_fn(|| scheduler.take(worker, now)));
                 if !taken.is_empty() && scheduler.has_queued() {
                     // Two jobs that are submitted at once may leave only one notification, so a worker that
-                    // leaves jobs behind wakes another.
+                    // leaves jobs behind wakes another worker.
                     self.wake();
                 }
                 (!scheduler.stopping).then(|| scheduler.throughput.slice())

@@ -27,7 +27,7 @@ pub enum CallError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reason.as_str())]
 pub struct ServiceError {
-    /// The reason, which programs compare.
+    /// The reason, by which programs distinguish errors.
     pub reason: Reason,
     /// The text for people. It names the broken rule if [`Reason::http_detail`] is `None`, for example with
     /// [`Reason::UsernameInvalid`].

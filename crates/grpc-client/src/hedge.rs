@@ -9,7 +9,7 @@ use std::{
 use tokio::select;
 use tonic::Status;
 
-/// The factor by which the delay of a hedge exceeds the running p99.
+/// The delay of a hedge, as a multiple of the running p99.
 const DELAY_FACTOR: u64 = 5;
 /// The minimum estimate of the p99, in nanoseconds. For shorter delays, timers are too coarse.
 const MIN_P99: u64 = 1_000_000;

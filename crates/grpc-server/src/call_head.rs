@@ -53,8 +53,8 @@ pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
     }
     let error = verify(headers).err()?;
     let mut response = error_status(Reason::RequestInvalid, &error, None).into_http();
-    // The specification requires this status, so that clients other than those of gRPC do not take the 200 of
-    // gRPC errors for a success.
+    // The specification requires this status. Otherwise, clients that do not speak gRPC would treat the status
+    // 200 of gRPC errors as a success.
     if error == MalformedHead::ContentType {
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     }

@@ -223,7 +223,7 @@ fn limited_server() -> Server {
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
         // This closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
-        // This does the same for streams that clients make this server reset (CVE-2025-8671), for which tonic
-        // sets no limit.
+        // This closes connections that make this server reset many streams to cause load (CVE-2025-8671). tonic
+        // itself sets no such limit.
         .http2_max_local_error_reset_streams(Some(64))
 }

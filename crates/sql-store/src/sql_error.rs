@@ -115,7 +115,7 @@ pub(crate) fn pooler_problem(error: &Error) -> Option<&'static str> {
     match postgres_code(error)? {
         // A prepared statement is missing or already exists, so another client has used the same session.
         "26000" | "42P05" => Some(SHARES_SESSIONS),
-        // A statement of another client has the same name and other parameters.
+        // A prepared statement of another client has the same name and other parameters.
         "08P01" if message.contains("sqlx_s_") => Some(SHARES_SESSIONS),
         "08P01" if message.starts_with("unsupported startup parameter") => Some(REFUSES_PARAMETERS),
         _ => None,

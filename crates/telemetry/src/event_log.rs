@@ -51,8 +51,8 @@ impl EventLog {
         self.add(kind, FirstEvent::LoggedByCaller)
     }
 
-    /// Adds an event to the series of its kind, and returns whether it begins that series. If nothing was
-    /// counted before, starts the task that logs the counts. Outside a runtime, nothing is counted.
+    /// Adds an event to the series of its kind, and returns whether it begins that series. If no task logs the
+    /// counts yet, starts one. Outside a runtime, nothing is counted.
     fn add(&'static self, kind: String, first: FirstEvent) -> bool {
         let Ok(runtime) = Handle::try_current() else {
             return true;
