@@ -118,7 +118,7 @@ async fn list_is_read_again_on_sighup_and_never_asked_at_login(setup: TestSetup)
 
     fs::write(&file, "").expect("written");
     app.auth().reload();
-    let is_error = |line: &str| line.contains("keeping the old ones") && line.contains("passwords");
+    let is_error = |line: &str| line.contains("keeping the old one") && line.contains("passwords");
     app.auth().logs("the error", is_error).await;
     app.try_register("cleo", "letmein")
         .await
