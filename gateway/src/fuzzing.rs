@@ -16,7 +16,7 @@ pub fn authorization(headers: &HeaderMap) -> Option<rolegate_proto::Authorizatio
     credentials::authorization(headers).ok()
 }
 
-/// Reads the query of `/authorize`: the roles, the status of redirects, and whether only the cookie counts.
+/// Parses the query of `/authorize`: the roles, the status of redirects, and whether only the cookie counts.
 pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode, bool), ApiError> {
     let query = AuthorizeQuery::read(&QueryParams::parse(query)?)?;
     Ok((query.roles, query.redirect_status, query.cookie_only))

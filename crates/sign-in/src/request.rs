@@ -34,13 +34,13 @@ pub const BROWSER_HEADERS: [&str; 10] = [
 /// A request of a browser to an application, as a proxy describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserRequest<'a> {
-    /// The method. `None` if the proxy did not say it.
+    /// The method. `None` if the proxy did not send it.
     pub method: Option<&'a str>,
-    /// The scheme, `http` or `https`. `None` if the proxy said none or both.
+    /// The scheme, `http` or `https`. `None` if the proxy sent none or both.
     pub scheme: Option<&'a str>,
-    /// The `Host`. `None` if the proxy did not say it.
+    /// The `Host`. `None` if the proxy did not send it.
     pub host: Option<&'a str>,
-    /// The path with the query. `None` if the proxy did not say it.
+    /// The path with the query. `None` if the proxy did not send it.
     pub path: Option<&'a str>,
     /// The headers that the browser sent.
     pub headers: &'a HeaderMap,
@@ -52,7 +52,7 @@ impl<'a> BrowserRequest<'a> {
         let forwarded = |name| single_value(headers, HeaderName::from_static(name));
         Self {
             method: forwarded("x-forwarded-method"),
-            // Schemes that disagree count as none. Without a scheme there is no origin, and thus no cookie of plain
+            // If the schemes disagree, the scheme is unknown. Then the request has no origin, so no cookie of plain
             // HTTP counts.
             scheme: forwarded_scheme(headers).ok().flatten(),
             host: forwarded("x-forwarded-host"),

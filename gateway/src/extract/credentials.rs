@@ -96,8 +96,8 @@ pub(crate) async fn authenticate_header(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
-            // Browsers add a remembered password to requests of other sites, too, so it must not authorize a change. It
-            // is refused without a check.
+            // A browser adds a remembered password even to a request that another site causes, so the password must not
+            // authorize a change. It is refused without a check.
             if BrowserRequest::forwarded(headers).is_cross_site_change() {
                 return Err(cross_site().into_response());
             }

@@ -8,7 +8,7 @@ use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
 use std::{borrow::Cow, fmt, str::FromStr};
 use url::form_urlencoded;
 
-/// The maximum number of characters of an unknown name, of a parameter or a field, that an error repeats.
+/// The maximum length, in characters, of the name of an unknown parameter or field in an error. A longer name is cut.
 pub(super) const MAX_SHOWN_NAME: usize = 64;
 
 /// The parameters of a query, or the fields of a form.

@@ -26,7 +26,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// The maximum length of a username that is shown again, in bytes. No longer username can be registered.
 const MAX_USERNAME_LEN: usize = 255;
 
-/// The notices that tell people why they see the page, by the query parameters that request them.
+/// The notices that tell people why they see the page, each with the query parameter that requests it.
 const NOTICES: [(&str, &str); 3] = [
     (UNSAVED, "{notice.unsaved}"),
     (TOO_LONG, "{notice.too_long}"),

@@ -1,5 +1,5 @@
-//! Holds the state that the handlers of the pages share, and uses it to find out where a page leads and how a request
-//! came.
+//! Holds the state that the handlers of the pages share. Its methods decide where a page may redirect, and whether a
+//! proxy passed a request on.
 
 use super::return_address::{ReturnAddress, ReturnAddressError};
 use crate::{extract::query_params::QueryParams, state::GatewayState};

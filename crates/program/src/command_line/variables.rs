@@ -22,7 +22,8 @@ const SETTINGS: &str = include_str!("settings.txt");
 /// The variable with the path of the test server, which tests of applications start.
 const TEST_SERVER_PATH: &str = "ROLEGATE_TEST_SERVER";
 
-/// The settings whose defaults open nothing and weaken nothing. An empty variable of any other setting is refused.
+/// The settings whose defaults neither open nor weaken anything, so that an empty variable counts as not set. An empty
+/// variable of any other setting is refused.
 const EMPTY_IS_UNSET: &[&str] = &[
     // The default listens only on the loopback interface.
     "OPS_LISTEN_ADDR",
@@ -47,7 +48,7 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "SESSION_MAX_SECONDS",
     "REQUEST_MEMORY_MIB",
     "RESPONSE_MEMORY_MIB",
-    // These settings change neither who may do what, nor what is kept.
+    // These settings change neither who has access, nor what is stored.
     "BCRYPT_THREADS",
     "BCRYPT_LANES",
     "LAME_DUCK_SECONDS",
