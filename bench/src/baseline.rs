@@ -55,7 +55,7 @@ struct Profile {
 
 /// Serves until it is killed. Prints its address on stdout.
 pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
-    // Installing the provider twice is harmless.
+    // The provider may be installed already. Installing it twice is harmless.
     let _ = rolegate_auth_service::token::PROVIDER.install_default();
     let mut validation = Validation::new(Algorithm::HS256);
     validation.leeway = 0;

@@ -10,7 +10,7 @@
 //! - `access`: endpoints that show who is admitted
 //! - `accounts`, `passwords`, `password_links`, `second_factor`, `sessions`, `api_keys`: accounts and their credentials
 //! - `users`: administration of users
-//! - `audit`: the record of what happened
+//! - `audit`: the audit record
 //! - `posts`: the posts of posts-service
 //!
 //! The doc comments of handlers, bodies and fields are the texts of the OpenAPI document.

@@ -17,7 +17,7 @@
 //!
 //! - `sign_in` serves `/sign-in`, `/sign-out`, `/account` and `/set-password`, and `console` serves `/console/`, whose
 //!   files are in `gateway/console/`.
-//! - `embedded_pages` routes files that are embedded in the program, `static_file` lets browsers keep them, and `logo`
+//! - `embedded_pages` routes files that are embedded in the program, `static_file` lets browsers cache them, and `logo`
 //!   checks the operator's picture.
 //!
 //! [`settings`] reads flags and environment variables, and `commands` is the program itself. `fuzzing` is compiled for

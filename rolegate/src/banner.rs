@@ -185,7 +185,7 @@ const ID_LENGTH: usize = 12;
 
 /// A container of Docker or Podman that has no shell, such as one of the released image.
 ///
-/// Its log is read outside, so the commands in it must work outside, too.
+/// People read its log outside of the container, so the commands in the log must work there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Container {
     engine: &'static str,
@@ -225,7 +225,7 @@ impl Container {
         format!("{} cp {}:{path} - | tar -xO", self.engine, self.id)
     }
 
-    /// Returns a command for outside the container that runs `command` inside, on a terminal.
+    /// Returns a command for a shell outside of the container. It runs `command` inside, on a terminal.
     fn run(&self, command: &str) -> String {
         format!("{} exec -it {} {command}", self.engine, self.id)
     }

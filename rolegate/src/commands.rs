@@ -30,7 +30,7 @@ use rolegate_program::{
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
 use std::{net::SocketAddr, path::Path};
 
-/// The commands of rolegate, besides those of every program.
+/// The commands that only rolegate has.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the databases, migrate their schemas, and exit, without creating a user

@@ -113,7 +113,7 @@ pub(crate) struct Lone {
     pub(crate) login: Spread,
     /// The time of a hash, in seconds.
     pub(crate) hash: Spread,
-    /// The ratio of both in each round.
+    /// The ratio of a login to a hash in each round.
     pub(crate) ratio: Spread,
 }
 

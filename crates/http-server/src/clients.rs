@@ -90,7 +90,7 @@ struct Clients {
 }
 
 impl ClientSlots {
-    /// Gives `max` slots to each client.
+    /// Limits each client to `max` slots.
     pub fn new(max: u32) -> Self {
         Self {
             max,

@@ -26,7 +26,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Replaces [`WRITE_TIMEOUT`] while other requests wait for the memory that the response holds.
 const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The number of bytes that a client must accept within the time of a write. A client that accepts fewer is assumed to
+/// The number of bytes that a client must accept before a write times out. A client that accepts fewer is assumed to
 /// read only to keep the memory of its response occupied.
 const MIN_PROGRESS: usize = 64 * 1024;
 

@@ -57,7 +57,7 @@ enum Cap {
     Address,
 }
 
-/// Written by hand because the simulated socket does not implement `Debug`.
+/// `Debug` is implemented by hand, because the simulated socket does not implement it.
 #[cfg(simulation)]
 impl std::fmt::Debug for Listener {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -21,7 +21,7 @@ pub(crate) enum Command<C: Subcommand> {
 
 /// The reason why a command line is not run.
 pub(crate) enum Stop {
-    /// The user asked for help or the version, which this contains.
+    /// The user requested the help or the version. The error holds the text to print.
     Help(clap::Error),
     Invalid(SettingError),
 }

@@ -146,7 +146,8 @@ fn read_text(path: &Path) -> io::Result<Zeroizing<String>> {
 )]
 pub struct SecretEndError;
 
-/// Returns the secret in the content of a file or a pipe, without one line end of any operating system.
+/// Returns the secret in the content of a file or a pipe, without its line end, which may be that of any operating
+/// system.
 pub fn without_line_end(content: &str) -> Result<SecretString, SecretEndError> {
     let line = content.strip_suffix('\n').unwrap_or(content);
     let line = line.strip_suffix('\r').unwrap_or(line);

@@ -115,7 +115,8 @@ fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {
     }
 }
 
-/// Describes a conflict of arguments. For clap, an argument that is given twice conflicts with itself.
+/// Returns the problem of a conflict of arguments, as text. clap reports an argument that is given twice as a conflict
+/// with itself.
 fn conflict(error: &clap::Error, argument: &str) -> String {
     let prior = arguments(error, ContextKind::PriorArg).iter();
     let others: Vec<_> = prior

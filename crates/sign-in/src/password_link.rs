@@ -7,7 +7,7 @@ use url::Url;
 /// setting is a path.
 ///
 /// The token of the link is in the fragment, which browsers send to no server. The origin never comes from a request:
-/// an attacker who could choose it, such as by `Host`, would get the tokens of other users.
+/// an attacker who could choose it, for example with the header `Host`, would get the tokens of other users.
 pub fn password_link_url(sign_in_url: &str, token: &SecretString) -> SecretString {
     let page = Url::parse(sign_in_url);
     let origin = page.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization());

@@ -100,8 +100,8 @@ impl<'a> BrowserRequest<'a> {
             && has_value(self.headers, FETCH_SITE, "cross-site")
     }
 
-    /// Returns the path and the query that a person should come back to. For a form, this is the page that the form was
-    /// on.
+    /// Returns the path and the query to which a person should return. For a form, returns those of the page that
+    /// the form was on.
     pub(crate) fn return_path(&self) -> Option<String> {
         if self.can_send_form() {
             return self.path_of_form_page();
@@ -121,7 +121,7 @@ impl<'a> BrowserRequest<'a> {
 
     /// Tells whether a person waits for a page and can be redirected to the sign-in page.
     ///
-    /// A proxy that does not say the method was configured before there was a sign-in page. If that proxy is nginx, it
+    /// A proxy that does not send the method was configured before there was a sign-in page. If that proxy is nginx, it
     /// would answer 500 to people who were redirected.
     pub fn can_be_redirected(&self) -> bool {
         self.method.is_some() && self.is_navigation()
@@ -160,8 +160,8 @@ fn has_value(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
         .any(|entry| entry.trim() == value)
 }
 
-/// Reads `Sec-Fetch-Mode`. Proxies may send an empty header for a missing one, which counts as missing. A repeated
-/// header is read as an empty text, which is no known mode.
+/// Returns the value of `Sec-Fetch-Mode`, or `None` if it is missing or empty, because proxies may send an empty header
+/// for a missing one. A repeated header is read as an empty text, which is no known mode.
 fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
     let mut modes = headers.get_all(FETCH_MODE).iter();
     if modes.all(HeaderValue::is_empty) {

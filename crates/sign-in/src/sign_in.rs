@@ -157,8 +157,8 @@ impl SignIn {
 
     /// Returns the query parameters with the address to which the person returns.
     ///
-    /// There are none if the proxy did not say the origin. If the address is too long, the person comes back to the
-    /// root of the application.
+    /// There are none if the proxy did not send the origin. If the address is too long, the person returns to the root
+    /// of the application.
     fn return_parameters(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> Vec<String> {
         let origin = match (&self.page, own) {
             // A sign-in page on the application's own host needs only the path.
@@ -179,8 +179,8 @@ impl SignIn {
     /// Tells whether a 401 may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The
     /// dialog must not interrupt a page, nor open where people are redirected to the sign-in page.
     ///
-    /// A proxy that does not say the method was configured before there was a sign-in page, so people may sign in by
-    /// the dialog there. `has_authorization` says that a program, or a script of a page, sent credentials itself.
+    /// A proxy that does not send the method was configured before there was a sign-in page, so people may sign in with
+    /// the dialog there. `has_authorization` is true if a program, or a script of a page, sent credentials itself.
     pub fn allows_basic_challenge(
         &self,
         request: BrowserRequest<'_>,

@@ -19,7 +19,7 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
 static PENDING: EventLog =
     EventLog::new(|refused| tracing::warn!(refused, "requests refused in the last second"));
 
-/// Counts the server errors. The first of a kind has a line of its own.
+/// Counts the server errors that are not logged yet. The first error of a kind is logged on a line of its own.
 static FAILED: EventLog =
     EventLog::new(|failed| tracing::warn!(failed, "requests failed in the last second"));
 

@@ -43,8 +43,8 @@ macro_rules! files {
     };
 }
 
-/// The plugin that logs in, and Swagger UI 5.32.6. To update it, copy the files of the folder `swagger-ui` from another
-/// version of the npm package `swagger-ui-dist`.
+/// The files of the plugin that logs in, and of Swagger UI 5.32.6. To update Swagger UI, copy the files of the folder
+/// `swagger-ui` from another version of the npm package `swagger-ui-dist`.
 const FILES: [EmbeddedFile; 6] = files![
     "sign-in.js" "text/javascript" "",
     "swagger-ui-bundle.js" "text/javascript" "swagger-ui/",

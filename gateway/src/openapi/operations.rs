@@ -78,8 +78,8 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
     }
 }
 
-/// Documents the rejections of [`PathIds`](crate::extract::path_ids::PathIds) and
-/// [`QueryParams`](crate::extract::query_params::QueryParams).
+/// Adds the responses with which [`PathIds`](crate::extract::path_ids::PathIds) and
+/// [`QueryParams`](crate::extract::query_params::QueryParams) reject a request.
 fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter>]) {
     let mut has_query = false;
     for parameter in parameters {

@@ -7,7 +7,7 @@ pub(crate) struct Variant {
     pub(crate) title: &'static str,
     /// The description, in Markdown.
     pub(crate) description: &'static str,
-    /// The name of the scheme in `components.securitySchemes`, by which annotations refer to it.
+    /// The name of the scheme in `components.securitySchemes`, which annotations use to refer to it.
     pub(crate) scheme_name: &'static str,
     pub(crate) scheme: Http,
     /// The texts that the `detail` of a 401 can have.
