@@ -35,7 +35,7 @@ pub enum TokenKind {
     /// calls accept no API key.
     ApiKey,
     /// The token of a person, created with a password. It is used like an access token. If it has the prefix
-    /// [`DOMAIN_SESSION_PREFIX`] or [`OpaqueToken::cookie_only`] is set, it is valid only in a cookie.
+    /// [`DOMAIN_SESSION_PREFIX`], or if [`OpaqueToken::cookie_only`] is true, it is valid only in a cookie.
     Session,
 }
 
@@ -76,7 +76,7 @@ pub struct OpaqueToken {
     pub pair_id: Option<i64>,
 }
 
-/// The part of a stored token that a decision needs, and the user of the token.
+/// The properties of a stored token that a decision needs, and the user of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenBearer {
     /// The digest of the token, in hex.
@@ -106,7 +106,7 @@ pub struct GeneratedToken {
     pub digest: String,
 }
 
-/// A token that was generated and is not stored yet.
+/// A generated token, which the caller has not stored yet.
 #[derive(Clone, Debug)]
 pub struct NewToken {
     /// The token itself.

@@ -56,14 +56,14 @@ pub(crate) enum Change {
         /// either of them.
         from: Role,
     },
-    /// Users changed their own password.
+    /// A user changed their own password, and gave the current one.
     PasswordChanged,
     PasswordSet,
     PasswordLinkCreated,
     PasswordSetByLink,
     SecondFactorBegun,
     SecondFactorEnabled,
-    /// Users turned off their own second factor.
+    /// A user turned off their own second factor.
     SecondFactorDisabled,
     /// An admin or the operator turned off the second factor of a user.
     SecondFactorRemoved,

@@ -38,7 +38,7 @@ pub(crate) struct EntryActor {
     pub(crate) username: String,
 }
 
-/// The properties of a user that other services keep, besides the username.
+/// The properties of a user, besides the username, that other services store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserState {
     pub(crate) role: Role,
@@ -50,7 +50,7 @@ pub(crate) struct UserState {
 pub(crate) struct Details {
     pub(crate) key_id: Option<i64>,
     pub(crate) session_id: Option<i64>,
-    /// The first characters of the session's token. The lines about denials name a session by them.
+    /// The first characters of the session's token, by which the log lines about denials name the session.
     pub(crate) session: Option<String>,
     pub(crate) role: Option<Role>,
     pub(crate) from: Option<Role>,

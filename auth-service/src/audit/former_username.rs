@@ -1,4 +1,4 @@
-//! Stores the name that a user had before a renaming, so that it can be erased later.
+//! Stores the name that a user had before a renaming in such a form that it can be erased later.
 //!
 //! The row of the renaming keeps the old name beside a random salt, and the row's details have the digest of
 //! both. The seal covers the details, so nobody can change the name unnoticed. After an erasure only the digest

@@ -22,10 +22,10 @@ pub(crate) enum Initiator {
     Actor(Actor),
     /// The changed user acts on their own account, so the line names the user only once.
     Owner {
-        /// The id of the session that the user acts by, if any.
+        /// The id of the session by which the user acts; `None` if the user acts by no session.
         session: Option<i64>,
     },
-    /// The users of sessions that a request ends by presenting the tokens of these sessions.
+    /// The users of sessions that a request revokes by presenting the tokens of these sessions.
     Sessions(Vec<User>),
     /// A person who has access to the database, and no account.
     Operator,
@@ -126,8 +126,8 @@ impl Write {
         entry
     }
 
-    /// Returns the entry of a change of `token`. The username is only needed for the line of the log: the store
-    /// looks up the name for the row.
+    /// Returns the entry of a change of `token`. `username` is needed only for the line of the log, because the
+    /// store looks up the name for the row.
     pub(crate) fn entry_for_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
         let mut details = Details::default();
         match token.kind() {
@@ -188,7 +188,7 @@ impl Write {
         entry
     }
 
-    /// Writes the log lines of all changes of `user`.
+    /// Writes a log line for each change of `user`.
     pub(crate) fn log_user(&self, user: &User) {
         for entry in self.entries_for_user(user) {
             entry.log();

@@ -56,7 +56,8 @@ pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 }
 
 impl AuthGrpc {
-    /// Reads one request for a decision. Its client address counts only if the caller is trusted to report it.
+    /// Converts a message to the request for a decision. Its client address counts only if the caller is
+    /// trusted to report it.
     fn authorization_request(
         &self,
         item: wire::AuthorizeRequest,

@@ -26,7 +26,7 @@ impl From<User> for auth_v1::User {
 }
 
 /// Converts Unix seconds into the signed integer that messages have. A time that does not fit becomes the
-/// latest one.
+/// latest possible time.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The calls that create, list and delete API keys, and those that list and end sessions.
+//! The calls that create, list and delete API keys, and those that list and revoke sessions.
 
 use super::{
     AuthGrpc, RpcResult,

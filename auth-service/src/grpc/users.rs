@@ -1,4 +1,4 @@
-//! The calls by which admins manage users, and those that look up usernames by id and list the roles.
+//! The calls by which admins manage users and list the roles, and the call that looks up usernames by id.
 
 use super::{
     AuthGrpc, RpcResult,

@@ -19,9 +19,10 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 const MAX_LINE_BYTES: u64 = 4 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The number of hex digits of a SHA-1 digest. The same public lists exist with NTLM digests; a line with such
-/// a digest and a count is recognized, and refused.
+/// The number of hex digits of a SHA-1 digest.
 const SHA1_DIGITS: usize = 40;
+/// The number of hex digits of an NTLM digest. Public lists of leaked passwords also exist with NTLM digests, so
+/// a line with such a digest and a count is refused, instead of being taken for a password.
 const NTLM_DIGITS: usize = 32;
 /// The number of hex digits at the start of a digest that the list stores, which are 64 bits.
 const KEPT_DIGITS: usize = 16;
@@ -34,8 +35,8 @@ struct Blocklist {
 }
 
 impl Blocklist {
-    /// Reads the file twice. The first time counts the entries, so that the list takes no more memory than they
-    /// need.
+    /// Reads the file twice. The first reading counts the entries, so that the list takes no more memory than
+    /// they need.
     ///
     /// The text of an error continues a sentence that begins with the file's path, such as "is not a file". It
     /// never quotes a line.

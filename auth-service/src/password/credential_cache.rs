@@ -219,7 +219,7 @@ impl CredentialCache {
     ) -> Result<bool, E> {
         let cell = self.in_flight.get_with(key, Arc::default);
         let outcome = cell.get_or_try_init(|| check).await.copied();
-        // After a failed check the cell stays as long as other callers wait for it.
+        // After a failed check, the cell stays in the cache as long as other callers wait for it.
         let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
         if is_over {
             // The cell is compared and removed in one step. Between two steps, another caller could insert a

@@ -36,7 +36,7 @@ pub(super) struct ForeignChecks {
 /// The work of each client's checks that run or wait.
 type WorkByClient = Arc<Mutex<HashMap<IpAddr, u64>>>;
 
-/// The terms of a check: how much work it is, for which client, and until when.
+/// The terms on which a check is admitted: its work, its client and its deadline.
 #[derive(Clone, Copy)]
 pub(super) struct CheckTerms {
     pub(super) work: u64,
@@ -164,7 +164,7 @@ impl ForeignChecks {
     }
 }
 
-/// The work of a check that runs or waits. Dropping it takes the work off the client's sum.
+/// The work of a check that runs or waits. Dropping this value subtracts the work from the client's sum.
 struct PendingWork {
     work_by_client: WorkByClient,
     client: IpAddr,

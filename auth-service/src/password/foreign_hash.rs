@@ -68,7 +68,8 @@ impl Algorithm {
 }
 
 impl ForeignHash {
-    /// Parses a hash, and checks that it needs no more work and memory than one check may.
+    /// Parses a hash. Returns an error if the format is unknown or malformed, or if a check would need more
+    /// work or memory than the limits allow.
     pub(crate) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
         let algorithm = Algorithm::parse(normalized.unwrap_or(text))?;

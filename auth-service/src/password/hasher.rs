@@ -41,7 +41,7 @@ pub(crate) struct Hasher {
     peppers: Arc<Peppers>,
 }
 
-/// The outcome of a check.
+/// The outcome of a password check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verification {
     pub(crate) is_match: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Verification {
     pub(crate) needs_rehash: bool,
 }
 
-/// Why a password was neither hashed nor verified.
+/// The reason why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HashError {
     /// The client has its maximum number of checks in progress, or the engine has no capacity before the
@@ -189,7 +189,7 @@ impl Hasher {
             is_pepper_unknown = input.is_none();
         }
         // If there is no input, the engine does the same work as for an unknown username, so that the duration
-        // does not tell them apart.
+        // does not reveal whether the user exists.
         let text = input.as_ref().map_or("", |input| &input.text).as_bytes();
         let hash = input.as_ref().map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());
@@ -237,7 +237,8 @@ impl Hasher {
         let password = password.secret().clone();
         let check = move || stored.matches(password.expose_secret());
         let client = ClientKey::from(terms.client);
-        // This check matches nothing. It runs only for its duration, and so that the engine can refuse it.
+        // This check never matches. It makes the request take as long as any failed check, and lets the engine
+        // refuse the request.
         let mut failed_check =
             pin!(
                 self.engine

@@ -95,7 +95,7 @@ impl HashRules {
 /// Returns the strength of a stored hash as a percentage of OWASP's minimum; `None` if the hash cannot be
 /// checked.
 fn percent_of_minimum(stored: &str) -> Option<u64> {
-    // A bcrypt hash is the end of the text: `$wp` or the id of a pepper may come before it.
+    // The text ends with the bcrypt hash, before which `$wp` or the id of a pepper may stand.
     let bcrypt_cost = stored
         .find("$2")
         .and_then(|start| stored_cost(&stored[start..]));

@@ -90,8 +90,8 @@ pub(crate) enum PresentedPassword {
 }
 
 impl PresentedPassword {
-    /// Checks the rules, except for `PASSWORD_MIN_LENGTH`: passwords that were set before it was raised stay
-    /// valid.
+    /// Checks a presented password. `PASSWORD_MIN_LENGTH` and the blocklist do not apply, because passwords
+    /// that were set before these settings changed stay valid.
     pub(crate) fn new(text: SecretString) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         let is_long = (MAX_PASSWORD_BYTES + 1..=MAX_PRESENTED_BYTES).contains(&bytes.len());

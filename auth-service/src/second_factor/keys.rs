@@ -17,7 +17,7 @@ const ID_BYTES: usize = 9;
 
 /// The keys of the settings `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.
 pub(crate) struct SecondFactorKeys {
-    /// All keys. The first one is the newest, and encrypts.
+    /// All keys, newest first. The newest key encrypts, and all keys decrypt.
     keys: Vec<EncryptionKey>,
 }
 

@@ -26,8 +26,8 @@ pub(super) struct Claims<'a> {
 /// The claim `username` of a token, and whether it has to match.
 #[derive(Debug)]
 pub(super) enum UsernameClaim {
-    /// The header has a `kid`, like all tokens of this service, so the claim must be the name of the user.
-    /// `None` if the claim is missing or is not text.
+    /// The header has a `kid`, like all tokens of this service, so the claim must be the name of the user. The
+    /// name is `None` if the claim is missing or is not text.
     MustMatch(Option<String>),
     /// The header has no `kid`, so another program that has the secret issued the token. The claim is ignored.
     /// The lifetime of such a token is unknown, so its time of issue is only a guess.

@@ -20,7 +20,7 @@ pub struct Keyring {
 #[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
 pub struct SecretTooShort;
 
-/// A key that was made from a secret.
+/// A key of access tokens, derived from a configured secret.
 pub(crate) struct Key {
     id: String,
     /// The header of the tokens that this key signs, except for tokens with `marked_until`.

@@ -63,7 +63,7 @@ impl<'r> RequestAttributes<'r> {
         }
     }
 
-    /// Returns the HTTP request that Envoy has received.
+    /// Returns the HTTP request that Envoy has received; `None` if Envoy describes none.
     fn http(self) -> Option<&'r HttpRequest> {
         self.context.request.as_ref()?.http.as_ref()
     }
@@ -93,7 +93,7 @@ impl<'r> RequestAttributes<'r> {
         self.header_values(AUTHORIZATION).next().is_some()
     }
 
-    /// Parses the `Authorization` header.
+    /// Parses the `Authorization` header. A repeated header is invalid, even if all its values are the same.
     pub(crate) fn authorization(self) -> AuthorizationHeader {
         let mut values = self.header_values(AUTHORIZATION);
         let Some(first) = values.next() else {
@@ -134,8 +134,8 @@ impl<'r> RequestAttributes<'r> {
         })
     }
 
-    /// Returns whether this request changes something and another site may have caused it. Browsers add a
-    /// remembered password to such requests too.
+    /// Returns whether this request changes something and another site may have caused it. Its credentials do
+    /// not prove otherwise, because a browser adds a remembered password even to such a request.
     pub(super) fn is_cross_site_change(self) -> bool {
         self.browser_parts()
             .is_some_and(|parts| parts.request().is_cross_site_change())

@@ -159,8 +159,8 @@ pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResp
 
 /// Returns the answer that redirects a person to the sign-in page.
 fn redirect(page: &str) -> CheckResponse {
-    // The session may have ended since the browser cached pages. The cache is cleared so that they are not
-    // shown again.
+    // The session may have expired or been revoked since the browser cached pages of the application. Clearing
+    // the cache keeps the browser from showing these pages again.
     let headers = vec![
         header("location", page),
         header("cache-control", "no-store"),

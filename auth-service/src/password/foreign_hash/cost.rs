@@ -50,7 +50,7 @@ const SCRYPT_MINIMUMS: [Minimum; 5] = [
     minimum(8_192, 10),
 ];
 
-/// The cost of a check, and the strength of the hash.
+/// The cost of checking a hash, and the strength of the hash.
 pub(crate) struct Cost {
     memory_kib: u64,
     /// The work in bcrypt iterations, at least 1.

@@ -8,7 +8,7 @@ use base64::{
 };
 use std::borrow::Cow;
 
-/// The prefixes of hashes that cannot be checked here, and the systems that write them.
+/// The prefixes of hashes that this service cannot check, and the systems that write them.
 const UNSUPPORTED: [(&str, &str); 19] = [
     ("$P$", "phpass (WordPress before 6.8)"),
     ("$H$", "phpass (phpBB)"),
@@ -131,7 +131,7 @@ fn format_scrypt(n: &str, r: &str, p: &str, salt: &str, key: &[u8]) -> Option<St
     Some(format!("$scrypt$ln={log_n},r={r},p={p}${salt}${key}"))
 }
 
-/// Returns the name of the system whose hash this is, if its hashes cannot be checked here.
+/// Returns the name of the system or the function that made a hash, if this service cannot check its hashes.
 fn unsupported_system(text: &str) -> Option<&'static str> {
     let prefixed = UNSUPPORTED
         .iter()
