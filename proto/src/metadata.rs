@@ -6,11 +6,11 @@ use uuid::Uuid;
 /// The credential of the actor, as `Bearer <token>` (RFC 6750, section 2.1).
 pub const AUTHORIZATION: &str = "authorization";
 
-/// The IPv4 or IPv6 address of the end user. Services believe it only from trusted callers.
+/// The IPv4 or IPv6 address of the end user. Services accept it only from trusted callers.
 pub const CLIENT_ADDRESS: &str = "x-client-address";
 
-/// The [`RequestId`] of the request that a call serves. If several requests share a call, it has several ids,
-/// separated by commas. Services believe it only from trusted callers.
+/// The [`RequestId`] of the request that a call serves. If several requests share a call, the entry has several
+/// ids, separated by commas. Services accept it only from trusted callers.
 pub const REQUEST_ID: &str = "x-request-id";
 
 /// Identifies a request in the logs of every program that handles it.
@@ -24,7 +24,7 @@ pub struct RequestId {
     length: u8,
 }
 
-/// The text is not a valid request id.
+/// The error for a text that is not a valid request id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a request id")]
 pub struct InvalidRequestId;

@@ -1,9 +1,9 @@
 //! Defines the stable reasons of errors: the `reason` of `google.rpc.ErrorInfo` in the domain
 //! [`ERROR_DOMAIN`].
 //!
-//! The macro `reasons!` holds one table of all reasons, with their gRPC code, HTTP status and text over HTTP.
-//! A test compares it with the tables at the top of the `.proto` files, and one of the module `http` with
-//! `docs/http-api.md`.
+//! The macro `reasons!` holds one table of all reasons, with their gRPC code, HTTP status and text over HTTP. A
+//! test compares the table with the tables at the top of the `.proto` files. A test in the module `http`
+//! compares it with `docs/http-api.md`.
 
 use tonic::Code;
 
@@ -12,7 +12,8 @@ pub const ERROR_DOMAIN: &str = "rolegate";
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal, $code:ident, $status:literal, $detail:expr;)+) => {
-        /// Why a service refused a call. The names are stable: programs compare them, and never the texts.
+        /// The reason why a service refused a call. The names are stable, because programs compare them instead
+        /// of the texts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Reason {
             $($(#[$doc])+ $variant,)+

@@ -1,4 +1,4 @@
-//! The names of roles, and the numbers that stood for them in the previous release.
+//! Defines the names of roles, and converts the numbers that the previous release sends instead of names.
 
 use crate::{auth_v1, limits::MAX_ROLES};
 use std::{fmt, str::FromStr};
@@ -42,7 +42,7 @@ impl Role {
     pub fn as_str(&self) -> &str {
         let Self(padded) = self;
         let length = padded.iter().position(|&byte| byte == 0);
-        // This never fails, because the name is ASCII.
+        // The conversion never fails, because the name is ASCII.
         str::from_utf8(&padded[..length.unwrap_or(MAX_LENGTH)]).unwrap_or_default()
     }
 

@@ -13,7 +13,7 @@ use unicode_properties::{
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
     use GeneralCategory::{Format, LineSeparator, ParagraphSeparator, Unassigned};
-    // Most texts are ASCII, which has no such character.
+    // This test comes first, because most texts are ASCII, which has no such character.
     !character.is_ascii()
         && (matches!(
             character.general_category(),

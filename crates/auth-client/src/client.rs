@@ -88,9 +88,9 @@ impl AuthClient {
         }
     }
 
-    /// Asks auth-service whether the bearer of an access token meets a requirement. The decision uses the
-    /// role that is stored now. Concurrent decisions share calls. A call carries the ids of all its requests,
-    /// and a client address only for an API key.
+    /// Asks auth-service whether the bearer of an access token meets a requirement, and returns the user if so.
+    /// The decision uses the role that is stored now. Concurrent decisions share calls. A call carries the ids
+    /// of all its requests, and a client address only for an API key.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
@@ -120,9 +120,9 @@ impl AuthClient {
             .await
     }
 
-    /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
-    /// `roles`; they are sent only so that auth-service can refuse a role that does not exist. Concurrent
-    /// checks of credentials that auth-service has in its cache share calls.
+    /// Checks a username and a password, for HTTP Basic (RFC 7617), and returns the user. The caller compares
+    /// the user's role with `roles`; they are sent only so that auth-service can refuse a role that does not
+    /// exist. Concurrent checks of credentials that auth-service has in its cache share calls.
     pub async fn verify_credentials(
         &self,
         username: &str,

@@ -3,7 +3,7 @@
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{Role, auth_v1};
 
-/// A user.
+/// A user, as auth-service returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The id, which is at least 1 and never reused.

@@ -45,7 +45,7 @@ pub struct WatchPosition {
 
 /// Handles the changes of users, and stores their revisions and seals.
 pub trait UserWatcher: Send {
-    /// Returns the position to continue from. It is called before each connection.
+    /// Returns the position from which to continue. The client calls it before each connection.
     ///
     /// The stream begins with a snapshot if the position has no revision, or if `has_gap` is true because
     /// auth-service no longer knows the changes after that revision. In a snapshot, all users come by ascending
@@ -58,7 +58,7 @@ pub trait UserWatcher: Send {
     /// Handles an event. After an interruption, the event comes again unless its revision was stored.
     fn handle(&mut self, event: UserEvent) -> impl Future<Output = Result<(), WatchError>> + Send;
 
-    /// Is called with the reason why a connection, or the attempt to connect, ended.
+    /// Receives the reason why a connection, or an attempt to connect, has ended.
     fn interrupted(&mut self, error: &WatchError);
 }
 

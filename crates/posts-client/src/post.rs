@@ -4,7 +4,7 @@ use rolegate_grpc_client::CallError;
 use rolegate_proto::{posts_v1, time::from_message};
 use std::time::SystemTime;
 
-/// A post.
+/// A post, as posts-service returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
     /// The id, which is at least 1 and never reused.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 pub use auth_v1::CredentialKind;
 
-/// The bearer of a credential.
+/// The bearer of a credential, and the properties of the credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bearer {
     /// The user, with the role that counts in decisions.

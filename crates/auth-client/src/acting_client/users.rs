@@ -204,7 +204,7 @@ impl ActingClient {
             with_times,
         };
         let response = if is_search {
-            // A search is not sent to a second replica, because each would read all users.
+            // A search is not repeated at a second replica, because each replica would read all users.
             self.call(request, Client::list_users).await?
         } else {
             self.read(request, Client::list_users).await?

@@ -105,7 +105,7 @@ impl ApiError {
     }
 }
 
-/// Converts the status of a reason. All of them are valid, so the fallback is never used.
+/// Converts the HTTP status of a reason. Every reason has a valid status, so the fallback is never used.
 fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

@@ -1,5 +1,5 @@
-//! Extracts the user whom a proxy names in its headers after it has asked Rolegate. The headers are believed
-//! only if the connection comes from one of the application's proxies.
+//! Extracts the user whom a proxy names in its headers after it has asked Rolegate. The headers count only if
+//! the connection comes from one of the application's proxies.
 
 use super::{api_error::ApiError, log_limit::should_log};
 use crate::user::User;
@@ -120,7 +120,8 @@ fn parse_user(headers: &HeaderMap) -> Option<User> {
     })
 }
 
-/// Returns the text of a header that is given exactly once.
+/// Returns the value of a header that the request has exactly once; `None` otherwise, and for a value that is
+/// not text.
 fn only_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

@@ -10,8 +10,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{ops::RangeInclusive, time::SystemTime};
 
 impl AuthClient {
-    /// Sets the password of the user for whom a link was created, and revokes the user's tokens and sessions.
-    /// The link is used up.
+    /// Sets the password of the user for whom a link was created, and revokes the link and the user's tokens
+    /// and sessions.
     pub async fn redeem_password_link(
         &self,
         token: &SecretString,

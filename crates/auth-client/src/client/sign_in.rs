@@ -18,11 +18,11 @@ pub enum SessionUse {
     Application,
     /// The session is accepted only in the cookie of applications on all hosts of a domain.
     Domain,
-    /// Two sessions are created, for the API and for applications on one host. Either both are created or
-    /// none.
+    /// Two sessions are created: one for the API, and one for applications on one host. Either both are created
+    /// or none.
     ApiAndApplication,
-    /// Two sessions are created, for the API and for applications on all hosts of a domain. Either both are
-    /// created or none. An auth-service of the previous release creates only the one for the domain.
+    /// Two sessions are created: one for the API, and one for applications on all hosts of a domain. Either
+    /// both are created or none. An auth-service of the previous release creates only the one for the domain.
     ApiAndDomain,
 }
 
@@ -58,7 +58,7 @@ pub struct TwoStepSignIn {
     pub pending: Option<SecretString>,
 }
 
-/// The outcome of a step of a sign-in.
+/// The outcome of one step of a sign-in.
 #[derive(Clone, Debug)]
 pub enum SignInStep {
     /// The sign-in is complete.
