@@ -1,7 +1,7 @@
 //! Limits the memory that request bodies and responses may take; see [`memory_budget`].
 //!
-//! Bodies of up to [`MAX_UNRESERVED`] bytes reserve nothing, because every connection has buffers of that size anyway,
-//! and the number of connections is limited.
+//! Bodies and responses of up to [`MAX_UNRESERVED`] bytes reserve nothing, because every connection has buffers of that
+//! size anyway, and the number of connections is limited.
 //!
 //! [`memory_budget`]: rolegate_http_server::memory_budget
 

@@ -29,7 +29,7 @@ pub(crate) fn disable_thp() {
 
 /// Returns freed memory to the operating system, every five seconds.
 ///
-/// mimalloc returns memory that was freed a while ago only when a program frees a large block, so this task frees one
+/// When a program frees a large block, mimalloc returns the memory that was freed a second ago, so this task frees one
 /// at each tick. Without it, a program that gets no more requests would keep the memory of a past flood.
 pub(crate) async fn return_freed_memory() {
     /// The size of a block that is too large for the allocator's lists of small blocks.

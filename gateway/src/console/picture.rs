@@ -2,8 +2,8 @@
 //! enrolls a second factor.
 //!
 //! The text is neither kept nor logged, and the response contains nothing but the picture. The caller must be signed
-//! in, because drawing a code costs the server far more than the request costs a client. A page of another origin
-//! cannot use a person's session here, because the console's cookie is ignored in its requests.
+//! in, because drawing a code costs the server more than the request costs a client. A page of another origin cannot
+//! use a person's session here, because the console's cookie is ignored in its requests.
 
 use crate::extract::json_body::{invalid_body, read_body};
 use axum::{Json, extract::Request};

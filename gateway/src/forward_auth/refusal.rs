@@ -20,9 +20,10 @@ pub(super) struct CookieOnly;
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted.
 ///
-/// `Basic` is left out where a browser would show its password dialog in place of the sign-in page, and where only the
-/// cookie counts, because a password would be of no use there. `Basic` comes first, because nginx before 1.23 reads
-/// only the first challenge.
+/// `Basic` is left out where the browser's password dialog would interrupt a page or take the place of the sign-in
+/// page. It is also left out where only the cookie counts, because a password would be of no use there. `Basic` comes
+/// first, because nginx before 1.23 reads only the first challenge, and cannot know by itself whether the dialog may
+/// open.
 ///
 /// A 504 also gets `Retry-After`, because a decision changes nothing, so the proxy can ask again.
 pub(super) async fn complete(

@@ -33,8 +33,8 @@ pub(crate) struct ListedUserResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-21T06:00:00.000Z")]
     created_at: Option<Option<String>>,
-    /// When the user last signed in with a password, up to a minute late. Null if the service has not recorded a
-    /// sign-in of the user.
+    /// When the user last signed in with a password, up to a minute late. Null if the service has recorded no such
+    /// sign-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
     last_sign_in_at: Option<Option<String>>,
