@@ -39,7 +39,7 @@ pub enum TokenKind {
     Session,
 }
 
-/// A stored token.
+/// The stored properties of an opaque token, without the token itself and its digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpaqueToken {
     /// The id, at least 1. The database assigns it and never reuses it, not even for a token of the other kind.

@@ -92,7 +92,7 @@ reasons! {
     /// The user is the actor, or the user named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition, 400,
         Some("This user cannot be deleted.");
-    /// The user is the one named `admin`, whose name is fixed.
+    /// The user is the one named `admin`, who cannot be renamed.
     UserNotRenamable = "USER_NOT_RENAMABLE", FailedPrecondition, 400,
         Some("This user cannot be renamed.");
     /// The change would leave no admin, because this user is the last one.
@@ -168,7 +168,7 @@ reasons! {
     /// The database did not answer a commit in time, or the connection or the disk failed. The change may
     /// have been made, or may still be made.
     OutcomeUnknown = "OUTCOME_UNKNOWN", DeadlineExceeded, 504, Some("Upstream timed out.");
-    /// An internal error occurred, whose cause is only in the log of the service.
+    /// An internal error occurred. Its cause is only in the log of the service.
     Internal = "INTERNAL", Internal, 500, Some("Internal server error.");
 }
 

@@ -94,7 +94,7 @@ pub(crate) struct EndedCredentials {
 pub(crate) struct Removal {
     /// The revision of the last row that was removed.
     pub(crate) removed_through: i64,
-    /// All removed rows are older than this time, in Unix seconds.
+    /// The time before which all removed rows were written, in Unix seconds.
     pub(crate) removed_before: i64,
     /// The value of `AUDIT_RETENTION_DAYS` in the process that removed the rows.
     pub(crate) retention_days: u32,

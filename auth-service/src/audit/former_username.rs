@@ -35,7 +35,7 @@ impl FormerUsername {
         salted_digest(&self.salt, &self.name)
     }
 
-    /// Returns the value of the column `former_username`.
+    /// Returns the salt and the name as the column `former_username` stores them.
     pub(crate) fn to_stored(&self) -> String {
         format!("{} {}", self.salt, self.name)
     }

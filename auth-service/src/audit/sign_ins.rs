@@ -1,4 +1,4 @@
-//! Makes the entries of sign-ins, uses of API keys and refusals.
+//! Creates the entries of sign-ins, uses of API keys and refusals, and logs them.
 //!
 //! Strangers can cause these events, so their number must be limited. The limits on log lines are here;
 //! `sign_in_rows` has the limits on rows of the record.
@@ -114,8 +114,8 @@ pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     }
 }
 
-/// Logs that a proxy was told to refuse a request of `actor`, with the reason. `route` is the host and the path
-/// without the query.
+/// Logs that this service made a proxy refuse a request of `actor`, with the reason. `route` is the host and
+/// the path without the query.
 pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
@@ -134,7 +134,7 @@ pub(crate) fn log_access_denial(
     );
 }
 
-/// Logs that a proxy was told to refuse a request that a page of another site may have caused, unless
+/// Logs that this service made a proxy refuse a request that a page of another site may have caused, unless
 /// [`CROSS_SITE_DENIALS`] suppresses the line. The line names no user, because the session in the cookie was
 /// not looked up. `route` is the host and the path without the query.
 pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {

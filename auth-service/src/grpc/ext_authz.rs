@@ -113,8 +113,8 @@ impl AuthGrpc {
         } else {
             attributes.authorization()
         };
-        // The rare branches are boxed. Otherwise the future of every check would be as large as that of a
-        // password check.
+        // The rare branches are boxed. Otherwise, the future of every check would be as large as the future of
+        // a password check.
         let authenticated = match authorization {
             AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
                 self.authorize_bearer(route, token.expose_secret()).await?

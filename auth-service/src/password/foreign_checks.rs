@@ -18,7 +18,8 @@ use tokio::{
     time::timeout_at,
 };
 
-/// The delay that a client is told to wait before a retry if the system could not start a thread.
+/// The delay before a retry for a client whose check could not run, because the system could not start a
+/// thread.
 const NO_THREAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait.

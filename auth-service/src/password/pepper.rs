@@ -135,7 +135,8 @@ impl Peppers {
         }
     }
 
-    /// Returns the bcrypt hash within a stored hash. Returns `None` if its pepper is not configured.
+    /// Returns the bcrypt hash within a stored hash. Returns `None` if the hash has a pepper that is not
+    /// configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
         let Some(rest) = stored.strip_prefix(SCHEME) else {
             return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));
@@ -145,7 +146,8 @@ impl Peppers {
         Some(hash)
     }
 
-    /// Prepares the check of a password against a stored hash. Returns `None` if its pepper is not configured.
+    /// Prepares the check of a password against a stored hash. Returns `None` if the hash has a pepper that is
+    /// not configured.
     pub(super) fn prepare_stored<'h>(
         &self,
         stored: &'h str,

@@ -101,7 +101,7 @@ impl PresentedPassword {
         Password::new(text, 1).map(Self::Valid)
     }
 
-    /// Returns the password if bcrypt reads all of it.
+    /// Returns the password if bcrypt reads all of it; `None` if it is longer.
     pub(crate) fn valid(&self) -> Option<&Password> {
         match self {
             Self::Valid(password) => Some(password),

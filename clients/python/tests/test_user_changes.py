@@ -37,7 +37,8 @@ def changed(revision, user_id, deleted=False):
 
 @pytest.fixture(params=["threads", "asyncio"])
 def watch(request):
-    """Returns the first events of a watch, by a client whose other calls have a very short deadline."""
+    """Returns the first events of a watch. All other calls of the client have a very short deadline, which must not
+    end the watch."""
 
     def threads(url, count, from_revision):
         def events():

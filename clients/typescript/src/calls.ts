@@ -20,7 +20,7 @@ const CLOCK_TOLERANCE = 100;
 /** The maximum number of bytes for the ids of requests that share a call. A peer refuses a header that is too long. */
 const MAX_ID_LIST = 9 * 1024;
 
-/** The request that a call serves. The service believes both fields only from trusted callers. */
+/** The request that a call serves. The service accepts both fields only from trusted callers. */
 export interface Context {
   readonly clientAddress?: string | undefined;
   readonly requestId?: string | undefined;

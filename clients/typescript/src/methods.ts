@@ -117,7 +117,8 @@ export const GET_PASSWORD_LINK = {
   name: "GetPasswordLink",
   request: pb.GetPasswordLinkRequest,
   response: pb.GetPasswordLinkResponse,
-  // It does not count as a read, because reads may be made again, and a wrong token would then count twice.
+  // The call is not a read, because the client may repeat reads, and a wrong token would then count as two
+  // attempts.
 } satisfies Method<pb.GetPasswordLinkRequest, pb.GetPasswordLinkResponse>;
 
 export const GET_PASSWORD_POLICY = {

@@ -97,7 +97,7 @@ test("malformed, missing or repeated header is refused", () => {
     }
   }
   assert.throws(() => identity.userOf(from("127.0.0.1", [])), NotAuthenticated);
-  // The value of a header must not be taken for the name of one.
+  // A value in the list of raw headers must not be taken for the name of a header.
   assert.throws(() => identity.userOf(from("127.0.0.1", [["x", "rolegate-username"]])), NotAuthenticated);
 });
 

@@ -1,4 +1,4 @@
-//! Converts sessions as auth-service returns them.
+//! Converts the sessions in responses of auth-service.
 
 use crate::response_time::{optional_time, required_time};
 use rolegate_grpc_client::CallError;

@@ -1,4 +1,4 @@
-//! Converts users as auth-service returns them.
+//! Converts the users in responses of auth-service.
 
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{Role, auth_v1};
@@ -13,8 +13,8 @@ pub struct User {
     /// The role that was stored when auth-service answered. In decisions, it is `user` if the stored role
     /// grants nothing.
     pub role: Role,
-    /// A stored role that grants nothing, which is set only in decisions. Either auth-service does not have
-    /// this role, or it is `admin` where admins need a second factor and this one has none.
+    /// A stored role that grants nothing; `None` except in decisions. Either auth-service does not have this
+    /// role, or the role is `admin` and the user lacks the second factor that admins need.
     pub unknown_role: Option<Role>,
     /// True if every credential of the user is refused.
     pub disabled: bool,

@@ -61,20 +61,20 @@ pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
         .ok_or(HashRejection::Malformed(system))
 }
 
-/// Translates `N$SALT$R$P$KEY`, where the key is in base64.
+/// Translates Django's format of scrypt, `N$SALT$R$P$KEY`, where the key is in base64.
 fn django_scrypt(rest: &str) -> Option<String> {
     let [n, salt, r, p, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     format_scrypt(n, r, p, salt, &STANDARD.decode(key).ok()?)
 }
 
-/// Translates `N:R:P$SALT$KEY`, where the key is in hex.
+/// Translates Werkzeug's format of scrypt, `N:R:P$SALT$KEY`, where the key is in hex.
 fn werkzeug_scrypt(rest: &str) -> Option<String> {
     let [parameters, salt, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     let [n, r, p] = parameters.split(':').collect::<Vec<_>>().try_into().ok()?;
     format_scrypt(n, r, p, salt, &hex::decode(key).ok()?)
 }
 
-/// Translates `ITERATIONS$SALT$DIGEST`, where the digest is in hex.
+/// Translates Werkzeug's format of PBKDF2, `ITERATIONS$SALT$DIGEST`, where the digest is in hex.
 fn werkzeug_pbkdf2(prf: &Prf, rest: &str) -> Option<String> {
     let [iterations, salt, digest] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex::decode(digest).ok()?)
@@ -84,7 +84,8 @@ fn is_better_auth(text: &str) -> bool {
     text.len() == 161 && text.as_bytes()[32] == b':'
 }
 
-/// Translates `SALT:KEY` in hex. scrypt was given the hex text of the salt, not the bytes that it encodes.
+/// Translates the format of better-auth, `SALT:KEY` in hex. better-auth gives scrypt the hex text of the salt,
+/// not the bytes that the text encodes.
 fn better_auth_scrypt(text: &str) -> Option<String> {
     let (salt, key) = text.split_once(':')?;
     let phc = format_scrypt("16384", "16", "1", salt, &hex::decode(key).ok()?)?;

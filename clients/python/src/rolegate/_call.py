@@ -47,7 +47,7 @@ def is_token(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """The request that a call serves. The service believes both fields only from trusted callers."""
+    """The request that a call serves. The service accepts both fields only from trusted callers."""
 
     client_address: Optional[str] = None
     request_id: Optional[str] = None

@@ -21,9 +21,9 @@ pub struct ApiError {
     status: StatusCode,
     reason: &'static str,
     detail: Cow<'static, str>,
-    /// The error for the log. It is in the extensions of the response, never in its body.
+    /// The error of the call, for the log. It is put into the extensions of the response, never into its body.
     cause: Option<Box<CallError>>,
-    /// The required roles for the log. They are in the extensions of the response, never in its body.
+    /// The required roles, for the log. They are put into the extensions of the response, never into its body.
     required_roles: Option<RequiredRoles>,
 }
 
@@ -90,7 +90,7 @@ impl ApiError {
         self.reason
     }
 
-    /// Returns the text for the client.
+    /// Returns the text that the body of the response shows to the client.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.detail

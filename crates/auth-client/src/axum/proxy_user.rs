@@ -48,10 +48,10 @@ impl ProxyPeers {
 
 /// The user of a request, whom a proxy of [`ProxyPeers`] names in its headers.
 ///
-/// The role is the one that Rolegate told the proxy. Serve the routes with
-/// `into_make_service_with_connect_info::<SocketAddr>()`, because without the address of the connection every request
-/// is refused. The extractor rejects a request with 403 `IDENTITY_REFUSED` if it comes from another peer or has
-/// malformed headers, and with 401 if it has none of these headers.
+/// The role is the one that Rolegate returned to the proxy. Serve the routes with
+/// `into_make_service_with_connect_info::<SocketAddr>()`, because without the address of the connection every
+/// request is refused. The extractor rejects a request with 403 `IDENTITY_REFUSED` if it comes from another
+/// peer or has malformed headers, and with 401 if it has none of these headers.
 ///
 /// ```
 /// # use rolegate_auth_client::axum::{ProxyPeers, ProxyUser};
