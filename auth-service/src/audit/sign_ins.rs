@@ -1,7 +1,7 @@
-//! Creates the entries of sign-ins, uses of API keys and refusals, and logs them.
+//! Creates the entries of sign-ins, uses of API keys and refusals, and limits their lines in the audit log.
 //!
-//! Strangers can cause these events, so their number must be limited. The limits on log lines are here;
-//! `sign_in_rows` has the limits on rows of the record.
+//! Strangers can cause these events, so their number must be limited. The limits on log lines are in this file,
+//! and `sign_in_rows` has the limits on rows of the record.
 
 use super::{Details, Entry};
 use crate::{opaque_token::TokenBearer, user::User};
