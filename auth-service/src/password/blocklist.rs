@@ -24,7 +24,7 @@ const SHA1_DIGITS: usize = 40;
 /// The number of hex digits of an NTLM digest. Public lists of leaked passwords also exist with NTLM digests, so
 /// a line with such a digest and a count is refused, instead of being taken for a password.
 const NTLM_DIGITS: usize = 32;
-/// The number of hex digits at the start of a digest that the list stores, which are 64 bits.
+/// The number of hex digits of each digest that the list keeps: the first 16, which are 64 bits.
 const KEPT_DIGITS: usize = 16;
 
 /// The digests of the passwords that a file lists.
@@ -36,7 +36,7 @@ struct Blocklist {
 
 impl Blocklist {
     /// Reads the file twice. The first reading counts the entries, so that the list takes no more memory than
-    /// they need.
+    /// they need. Returns an error if the file has no entry, or changes between the two readings.
     ///
     /// The text of an error continues a sentence that begins with the file's path, such as "is not a file". It
     /// never quotes a line.
@@ -128,7 +128,8 @@ fn read(path: &Path) -> Result<Blocklist, SettingError> {
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    // The kind of file is checked before it is opened, because opening a named pipe waits for its writer.
+    // The kind of the file is checked before the file is opened, because opening a named pipe waits for its
+    // writer.
     let metadata = fs::metadata(path).map_err(|error| explain_read_error(&error))?;
     if !metadata.is_file() {
         return Err("is not a file".to_owned());
@@ -139,7 +140,8 @@ fn open(path: &Path) -> Result<File, String> {
     File::open(path).map_err(|error| explain_read_error(&error))
 }
 
-/// Calls `visit` with the digest of each line that is not empty.
+/// Calls `visit` with the digest of each line that is not empty. Returns an error at the first invalid line.
+/// Reads at most 1 GiB.
 fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file.take(MAX_FILE_BYTES));
     let mut line = Vec::new();
@@ -163,10 +165,12 @@ fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String
     Ok(())
 }
 
-/// Returns the digest on a line, or the digest of the password on it. Returns `None` for an empty line.
+/// Returns the first 64 bits of the digest on a line, or of the digest of the password on the line. Returns
+/// `None` for an empty line.
 ///
-/// A line ends in LF or CR LF. A line that is not UTF-8 counts as a password that no user can have. The text of
-/// an error continues a sentence that begins with the number of the line.
+/// A line ends in LF or CR LF. A line that is not UTF-8 counts as a password that no user can have. A line that
+/// is too long, has a NUL byte or has an NTLM digest is an error. The text of the error continues a sentence that
+/// begins with the number of the line.
 fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str> {
     if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
         return Err("is longer than 4 KiB; there must be one password on each line");
@@ -202,8 +206,8 @@ fn digest_password(password: &[u8]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
-/// Returns the hex digits of a line that consists only of them, with or without a count after a colon. Returns
-/// `None` for any other line.
+/// Returns the hex digits of a line that has nothing else, or only a colon and a decimal count after them.
+/// Returns `None` for any other line.
 fn hex_digits(line: &[u8]) -> Option<&str> {
     let text = str::from_utf8(line).ok()?;
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));

@@ -2,8 +2,8 @@
 //!
 //! Whether a password is correct depends only on the password and the stored hash. Each request still reads the
 //! stored hash, and the hash is part of the cache key. A changed hash therefore misses, and nothing has to be
-//! invalidated. The client is also part of the key, so each address has to present the password to bcrypt once.
-//! Failures are never cached.
+//! invalidated. The address of the client is also part of the key, so the first check from each address runs
+//! bcrypt. Failures are never cached.
 //!
 //! Concurrent checks of the same credentials share one run of bcrypt. `misses` counts the misses of each
 //! username, and invalidates the entries of a name whose password is being guessed in batches.
@@ -148,8 +148,8 @@ impl CredentialCache {
         }
     }
 
-    /// Finds a check that succeeded within the TTL. The deadline of the request stands in for the current time,
-    /// because reading the clock for each hit would cost more.
+    /// Finds a check that succeeded within the TTL, and records its hit if it is the first one in a minute. The
+    /// minute is computed from the deadline of the request: see [`Self::minute`].
     pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
         let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
         let now = self.minute(deadline);
@@ -163,7 +163,8 @@ impl CredentialCache {
     }
 
     /// Looks for a cached success for which no line in the audit log is due, and counts a miss as a possible
-    /// guess.
+    /// guess. If a line is due, the outcome is [`Recall::Miss`], which is not counted: the check that follows
+    /// writes the line.
     ///
     /// A batch with wrong credentials counts as no failed login and reaches no rate limit, so misses are
     /// counted here. The miss with the number [`misses::MAX_MISSES`] in a minute, and each later one,
@@ -197,9 +198,9 @@ impl CredentialCache {
         }
     }
 
-    /// Returns the number of whole minutes from the creation of the cache to a deadline. The deadline is used
-    /// because reading a clock for each hit would cost more. Callers choose deadlines, so a later request may
-    /// have an earlier deadline.
+    /// Returns the number of whole minutes from the creation of the cache to a deadline. The deadline of a
+    /// request stands in for the current time, because reading a clock for each hit would cost more. Callers
+    /// choose deadlines, so a later request may have an earlier deadline.
     fn minute(&self, deadline: Instant) -> u64 {
         deadline.saturating_duration_since(self.started).as_secs() / 60
     }

@@ -24,13 +24,13 @@ const NO_THREAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait.
 ///
-/// Their work is measured by CPU time, expressed as the number of bcrypt iterations that all lanes of one
-/// thread together do in that time.
+/// The work of a check is an estimate of its CPU time. It is expressed as the number of bcrypt iterations that
+/// all lanes of one thread together do in that time.
 pub(super) struct ForeignChecks {
     threads: u32,
     running: Arc<Semaphore>,
     work_by_client: WorkByClient,
-    /// Counts the outcomes of these checks. The other fields of `Stats` are not used.
+    /// Counts these checks as completed, refused, expired or panicked. The other fields of `Stats` are not used.
     counters: Mutex<Stats>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct CheckTerms {
     pub(super) work: u64,
     pub(super) client: IpAddr,
     pub(super) deadline: Instant,
-    /// The number of bcrypt iterations that the engine does in a second.
+    /// The number of bcrypt iterations that all lanes of the engine together do in a second.
     pub(super) iterations_per_second: u64,
 }
 
@@ -74,8 +74,11 @@ impl ForeignChecks {
         stats.panics += counters.panics;
     }
 
-    /// Runs a check and returns its result with its times, or refuses it at once if it would not end before its
-    /// deadline. A check that has begun runs to its end, even if its caller leaves.
+    /// Runs a check in a thread of its own, and returns its result with its times.
+    ///
+    /// If no permit is free, the check is refused at once if it would end too late, or fails once it can no
+    /// longer end before its deadline. A check that has begun runs to its end, even if its caller leaves. A check
+    /// that panics is [`EngineError::Lost`].
     pub(super) async fn run(
         &self,
         check: impl FnOnce() -> bool + Send + 'static,
@@ -122,8 +125,9 @@ impl ForeignChecks {
         outcome.map_err(|_| EngineError::Lost)
     }
 
-    /// Waits for a permit to run, as long as the check can still end before its deadline. If a permit is free,
-    /// the check always runs, because the estimate may be wrong: the machine may be faster than it was.
+    /// Waits for a permit to run. Returns `None` once the check can no longer end before its deadline. If a
+    /// permit is free, the check always runs, because the estimate may be wrong: the machine may be faster than
+    /// it was.
     async fn wait_for_permit(
         &self,
         terms: &CheckTerms,
@@ -138,9 +142,9 @@ impl ForeignChecks {
         timeout_at(latest_start.into(), permit).await.ok()?.ok()
     }
 
-    /// Admits a check if a permit is free, or if the check would be done early enough before its deadline, as
-    /// the engine decides about a job. The work that the client already has here counts twice. The returned
-    /// value counts the work of this check until it is dropped.
+    /// Admits a check if a permit is free, or if the check would probably end within four fifths of the time
+    /// before its deadline. The engine admits jobs by the same rule; here, the pending work of the same client
+    /// also counts twice. The returned value counts the work of this check until it is dropped.
     fn admit(&self, terms: &CheckTerms) -> Result<PendingWork, EngineError> {
         let mut work_by_client = self.work_by_client.lock();
         let own = work_by_client.get(&terms.client).copied().unwrap_or(0);

@@ -36,7 +36,7 @@ pub(crate) struct ForeignHash {
 }
 
 enum Algorithm {
-    /// A PHC string such as `$argon2id$v=19$m=65536,t=3,p=4$…`, or one of argon2i.
+    /// A PHC string of argon2id, such as `$argon2id$v=19$m=65536,t=3,p=4$…`, or of argon2i.
     Argon2(Box<PasswordHash>),
     /// A hash such as `pbkdf2_sha256$…`, `$pbkdf2-sha256$…` or `$pbkdf2-sha512$…`.
     Pbkdf2(Pbkdf2),
@@ -57,7 +57,8 @@ impl Algorithm {
         }
     }
 
-    /// Computes the cost of a check. A cost above the limits is an error.
+    /// Estimates the cost of a check. Returns an error if the cost is above the limits, or if a parameter is
+    /// malformed or not supported.
     fn cost(&self) -> Result<Cost, HashRejection> {
         match self {
             Self::Argon2(hash) => cost::argon2_cost(hash),
@@ -86,7 +87,7 @@ impl ForeignHash {
         !self.is_normalized || unicode_normalization::is_nfkc(password)
     }
 
-    /// Returns whether this is the hash of this password. Blocks the thread for up to ten seconds.
+    /// Returns whether this is the hash of this password. Blocks the thread for up to about ten seconds.
     pub(crate) fn matches(&self, password: &str) -> bool {
         let normalized: Zeroizing<String>;
         let mut password = password;

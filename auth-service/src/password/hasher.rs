@@ -1,8 +1,8 @@
 //! Hashes and verifies passwords with the engine `rolegate_bcrypt_lanes`.
 //!
-//! A request first calls `admit`, which takes one of the client's slots. It refuses the request at once if the
-//! engine has no capacity before the deadline. Then `hash` or `verify` does the work. Every failed check takes
-//! the same time, whether or not the user exists.
+//! A request first calls `admit`, or `admit_registration` for a new user. Both take one of the client's slots,
+//! and refuse the request if the engine has no capacity before the deadline. Then `hash` or `verify` does the
+//! work. Every failed check takes the same time, whether or not the user exists.
 
 use super::{
     foreign_checks::{CheckTerms, ForeignChecks},
@@ -32,8 +32,8 @@ const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,
-    /// The cost of new hashes (`BCRYPT_COST`). Admission assumes the work of this cost, and failed checks do at
-    /// least as much.
+    /// The cost of new hashes (`BCRYPT_COST`). Failed checks do at least the work of this cost, and admission
+    /// assumes as much.
     cost: Cost,
     /// Limits the number of checks and registrations that each client has in progress, because each of them
     /// costs a hash.
@@ -54,8 +54,8 @@ pub(crate) struct Verification {
 /// The reason why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HashError {
-    /// The client has its maximum number of checks in progress, or the engine has no capacity before the
-    /// deadline.
+    /// The client has its maximum number of checks in progress, or there is no capacity before the deadline, or
+    /// the deadline has passed.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded { retry_after: Duration },
     #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
@@ -70,8 +70,8 @@ const NO_SLOT_ERROR: HashError = HashError::Overloaded {
 };
 
 impl Hasher {
-    /// Tests the engine with known answers, and starts it. Warns if the priority of its threads cannot be
-    /// lowered.
+    /// Tests the engine with known answers, and starts it. Returns an error if bcrypt has no such cost, a test
+    /// fails, or the threads cannot start. Warns if their priority cannot be lowered.
     pub(crate) fn start(
         cost: u32,
         engine: rolegate_bcrypt_lanes::Settings,
@@ -103,7 +103,7 @@ impl Hasher {
         })
     }
 
-    /// Returns the counters of the engine, with those of the checks by other algorithms added.
+    /// Returns the counters of the engine, plus the counters of checks by other algorithms.
     pub(crate) fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         let mut stats = self.engine.stats();
         self.foreign.add_to(&mut stats);
@@ -124,8 +124,9 @@ impl Hasher {
         Ok(slot)
     }
 
-    /// Takes one of the client's slots for a registration. If the client has no slot left, the call waits for
-    /// one until the deadline, because many people may use one registration form behind one address.
+    /// Takes one of the client's slots for a registration. If the client has no slot left, the call waits for one
+    /// until the deadline, because many people may use one registration form behind one address. Returns an error
+    /// if the deadline passes, or if the engine would refuse a password now.
     pub(crate) async fn admit_registration(
         &self,
         origin: CallOrigin,
@@ -167,8 +168,9 @@ impl Hasher {
         Ok(SecretString::from(stored))
     }
 
-    /// Verifies a password. If the password or the stored hash is missing, the check fails after the same work
-    /// as a check of a wrong password.
+    /// Verifies a password. If the password or the stored hash is missing, the check fails after the same work as
+    /// a check of a wrong password. A malformed hash fails in the same way, and is logged. If the pepper of the
+    /// hash is not configured, the same work ends with [`HashError::UnknownPepper`].
     pub(crate) async fn verify(
         &self,
         password: Option<&PresentedPassword>,
@@ -217,7 +219,7 @@ impl Hasher {
 
     /// Verifies a password against a hash of another algorithm. Such a hash has no pepper.
     ///
-    /// Meanwhile, a lane does the work of a failed check. A mismatch therefore takes longer than that of a
+    /// Meanwhile, a lane does the work of a failed check. A wrong password therefore takes longer than with a
     /// bcrypt hash only if the other algorithm is slower.
     async fn verify_foreign(
         &self,
@@ -267,8 +269,8 @@ impl Hasher {
     }
 }
 
-/// Parses a stored hash of another algorithm. Returns `None` for bcrypt, and for a malformed hash, which is
-/// then treated like one of bcrypt.
+/// Parses a stored hash of another algorithm. Returns `None` for a bcrypt hash, and for a malformed hash, which
+/// is then treated like a bcrypt hash.
 fn parse_foreign(stored: &str) -> Option<ForeignHash> {
     if stored.starts_with("$2") {
         None

@@ -13,15 +13,15 @@ use std::{borrow::Cow, ops::RangeInclusive};
 /// The bcrypt costs that are accepted. A higher cost would reveal that the user exists, because failed checks
 /// do at most the work of cost 16.
 const COSTS: RangeInclusive<u32> = 4..=16;
-/// The maximum bcrypt cost that is accepted without `--accept-slow-hashes`. A higher one would slow down every
-/// refused login.
+/// The maximum bcrypt cost that is accepted without `--accept-slow-hashes`, unless new hashes have a higher cost.
+/// A hash with a higher cost would slow down every refused login.
 const MAX_COST: u32 = 14;
 /// The minimum bcrypt cost of OWASP's Password Storage Cheat Sheet.
 const MIN_COST: u32 = 10;
 /// The minimum strength that is accepted without `--accept-weak-hashes`, as a percentage of OWASP's minimum.
 const MIN_PERCENT: u64 = 10;
 
-/// The kinds of hashes that an import accepts only if the operator sets a flag.
+/// Says which slow or weak hashes an import accepts, because the operator has set a flag for them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct HashExceptions {
     /// True to accept bcrypt hashes whose cost is above both 14 and the cost of new hashes.
@@ -95,7 +95,7 @@ impl HashRules {
 /// Returns the strength of a stored hash as a percentage of OWASP's minimum; `None` if the hash cannot be
 /// checked.
 fn percent_of_minimum(stored: &str) -> Option<u64> {
-    // The text ends with the bcrypt hash, before which `$wp` or the id of a pepper may stand.
+    // A stored bcrypt hash may have a prefix: `$wp`, or the id of a pepper.
     let bcrypt_cost = stored
         .find("$2")
         .and_then(|start| stored_cost(&stored[start..]));

@@ -29,7 +29,7 @@ const NO_PEPPER: &str = "none";
 /// The number of bytes of a pepper's digest that are its id, encoded in base64url.
 const ID_BYTES: usize = 9;
 
-/// The prefix of a bcrypt hash of WordPress.
+/// The prefix that WordPress writes before the bcrypt hash.
 const WORDPRESS: &str = "$wp";
 /// The characters that PHP's `trim` removes.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
@@ -135,8 +135,8 @@ impl Peppers {
         }
     }
 
-    /// Returns the bcrypt hash within a stored hash. Returns `None` if the hash has a pepper that is not
-    /// configured.
+    /// Returns the bcrypt hash within a stored hash. Returns a hash without a prefix unchanged, such as a hash of
+    /// argon2. Returns `None` if the hash has a pepper that is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
         let Some(rest) = stored.strip_prefix(SCHEME) else {
             return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));

@@ -7,8 +7,8 @@ use std::{ops::RangeInclusive, sync::Arc};
 /// The maximum length of a new password, in bytes. bcrypt ignores all further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
-/// The maximum length of a presented password, in bytes. It exceeds the length of new passwords, because an
-/// imported hash of another algorithm may be of a longer password than bcrypt reads.
+/// The maximum length of a presented password, in bytes. It is longer than a new password may be, because an
+/// imported hash of another algorithm may be the hash of a password that is too long for bcrypt.
 const MAX_PRESENTED_BYTES: usize = 1024;
 
 /// A valid password: 1 to 72 bytes without NUL, exactly as the client sent it.

@@ -60,7 +60,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Returns an error if the check needs too much work or memory.
+    /// Returns an error if the check needs too much work or memory. Work below one iteration counts as one.
     fn check_limits(self) -> Result<Self, HashRejection> {
         if self.memory_kib > MAX_MEMORY_KIB {
             return Err(HashRejection::TooMuchMemory);
@@ -116,7 +116,8 @@ pub(super) fn scrypt_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     if log_n > 31 {
         return Err(HashRejection::TooMuchMemory);
     }
-    // A block has 128 × r bytes. scrypt needs 2^ln blocks, and p more.
+    // A block has 128 × r bytes. scrypt needs 2^ln blocks and p blocks, of which only the larger number is
+    // counted.
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
     let cost = Cost {
         memory_kib: kib(1 << log_n).max(kib(p)),

@@ -8,7 +8,8 @@ use base64::{
 };
 use std::borrow::Cow;
 
-/// The prefixes of hashes that this service cannot check, and the systems that write them.
+/// The prefixes of hashes that this service cannot check, and the systems that write them. The first prefix that
+/// matches counts.
 const UNSUPPORTED: [(&str, &str); 19] = [
     ("$P$", "phpass (WordPress before 6.8)"),
     ("$H$", "phpass (phpBB)"),
@@ -32,7 +33,7 @@ const UNSUPPORTED: [(&str, &str); 19] = [
 ];
 
 /// Translates a hash into its stored format. Text that is not in the format of another system is returned
-/// unchanged.
+/// unchanged. A malformed hash is an error, and so is a hash of a system that this service cannot check.
 pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     if let Some(bcrypt) = text.strip_prefix("bcrypt$") {
         return Ok(bcrypt.into());
