@@ -31,8 +31,8 @@ const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_S
 /// The kind of a token, which says whether a program or a person presents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// The token of a program. Its user acts with the lower of the stored role and the key's role, and some
-    /// calls accept no API key.
+    /// The token of a program. The program acts as the user of the token, with the lower of the stored role and
+    /// the role of the key. Some calls accept no API key.
     ApiKey,
     /// The token of a person, created with a password. It is used like an access token. If it has the prefix
     /// [`DOMAIN_SESSION_PREFIX`], or if [`OpaqueToken::cookie_only`] is true, it is valid only in a cookie.
@@ -148,7 +148,7 @@ impl TokenKind {
         }
     }
 
-    /// Returns the reason of the error for a request to create a token that would break a rule.
+    /// Returns the reason with which a request for an invalid new token is refused.
     pub(crate) const fn invalid_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyInvalid,
@@ -156,7 +156,7 @@ impl TokenKind {
         }
     }
 
-    /// Returns the reason of the error for a token id that does not exist.
+    /// Returns the reason with which a request is refused if no token has the given id.
     pub(crate) const fn not_found_reason(self) -> Reason {
         match self {
             Self::ApiKey => Reason::ApiKeyNotFound,
@@ -269,8 +269,8 @@ impl TokenBearer {
         TokenKind::from_not_before(self.not_before)
     }
 
-    /// Returns whether the token is valid at this time, in Unix seconds. The idle limit of sessions is not
-    /// checked here.
+    /// Returns whether the token is valid at this time, in Unix seconds: its user is not disabled, and the token
+    /// is neither revoked nor expired. The idle limit of sessions is not checked here.
     pub(crate) fn is_active_at(&self, at: u64) -> bool {
         let is_revoked = self
             .not_before

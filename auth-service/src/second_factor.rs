@@ -61,8 +61,8 @@ pub(crate) struct SecondFactorPolicy {
 }
 
 impl SecondFactorPolicy {
-    /// Returns an error unless all stored second factors can be verified. `key_ids` are the ids of the keys
-    /// with which their secrets are encrypted.
+    /// Returns an error if users have second factors that the mode turns off, or that cannot be verified because
+    /// a key is missing. `key_ids` are the ids of the keys that encrypted the stored secrets.
     pub(crate) fn check_stored(&self, key_ids: &[String]) -> Result<(), SettingError> {
         if self.mode == Mode::Off && !key_ids.is_empty() {
             let problem =

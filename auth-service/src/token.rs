@@ -35,8 +35,8 @@ use std::sync::Arc;
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
-/// The maximum time by which the remaining lifetime of a token may exceed [`TOKEN_TTL_SECONDS`], because a
-/// token may be issued ahead of the clock. It must be more than [`MAX_ISSUE_AHEAD_SECONDS`].
+/// The maximum time in seconds by which the remaining lifetime of a token may exceed [`TOKEN_TTL_SECONDS`],
+/// because a token may be issued ahead of the clock. This value must be more than [`MAX_ISSUE_AHEAD_SECONDS`].
 const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
@@ -89,8 +89,8 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
 }
 
 impl Tokens {
-    /// Creates a signer and verifier. It signs with the first key of the ring, and accepts tokens of all its
-    /// keys.
+    /// Creates a signer and verifier. It signs with the first key of the ring, and accepts tokens of every key in
+    /// the ring.
     pub fn new(keyring: Keyring) -> Self {
         Self {
             keyring: Arc::new(RwLock::new(keyring)),
@@ -146,8 +146,8 @@ impl Tokens {
         Ok(keyring.signing().encode(&claims, marked_until)?.into())
     }
 
-    /// Verifies the signature and parses the claims. Returns `None` for a token that is malformed or forged, or
-    /// that this service could not have issued.
+    /// Verifies the signature and parses the claims. Returns `None` for a token that is too long, malformed or
+    /// forged, or that requires a critical extension.
     ///
     /// The caller then reads the user, and checks the rest with [`VerifiedToken`] and the time at which the
     /// user was read.
@@ -213,7 +213,8 @@ impl VerifiedToken {
     }
 
     /// Returns whether the token was revoked, or was issued to an earlier user with the same id. A restored
-    /// database assigns ids again that were first assigned after the backup.
+    /// database assigns ids again that were first assigned after the backup. [`User::marked_until`] explains
+    /// which tokens need a mark.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
         let required = match &self.username {
             UsernameClaim::MustMatch(name) if name.as_ref() != Some(&user.username) => return true,

@@ -14,8 +14,8 @@ const RECOVERY_CODE_CHARS: usize = 26;
 /// at each.
 pub(super) const RECOVERY_CODE_GROUPS: [usize; 4] = [20, 15, 10, 5];
 const ONE_TIME_CODE_DIGITS: usize = 6;
-/// The capacity of the buffer for a typed code: one character more than a recovery code has. The buffer never
-/// grows, because growing would leave a copy of the code in memory.
+/// The capacity in bytes of the buffer for a typed code: one character more than a recovery code has. The buffer
+/// never grows, because growing would leave a copy of the code in memory.
 const MAX_TYPED_BYTES: usize = 4 * (RECOVERY_CODE_CHARS + 1);
 
 /// A code as a user typed it.

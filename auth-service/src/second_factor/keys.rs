@@ -70,7 +70,8 @@ impl SecondFactorKeys {
         Ok(Self { keys: keys? })
     }
 
-    /// Returns whether a key has this id, so that secrets that it encrypted can be decrypted.
+    /// Returns whether a key with this id is configured, so that the secrets that this key encrypted can be
+    /// decrypted.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.find(id).is_some()
     }
@@ -106,8 +107,8 @@ impl SecondFactorKeys {
         Ok(format!("{}.{encoded}", newest.id))
     }
 
-    /// Decrypts a secret that was encrypted for this user. Returns `None` if its key is not configured, or if
-    /// the text was changed.
+    /// Decrypts a secret that was encrypted for this user. Returns `None` if its key is not configured, or if the
+    /// text is malformed, was changed, or was encrypted for another user.
     pub(crate) fn open(&self, user_id: i64, sealed: &str) -> Option<Zeroizing<Vec<u8>>> {
         let (id, encoded) = sealed.split_once('.')?;
         let key = &self.find(id)?.key;

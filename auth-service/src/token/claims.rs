@@ -56,8 +56,8 @@ struct ClaimsWithKid<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// Parses the payload of a token. `has_kid` says whether its header has a `kid`, so that its username
-    /// counts.
+    /// Parses the payload of a token. Returns `None` if it is malformed. If the header of the token has a `kid`
+    /// (`has_kid`), the claim `username` counts.
     pub(super) fn parse(payload: &'a [u8], has_kid: bool) -> Option<Self> {
         if has_kid {
             let claims: ClaimsWithKid<'a> = serde_json::from_slice(payload).ok()?;
