@@ -26,8 +26,8 @@ use rolegate_proto::{Role, authorization::bearer_token};
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// The access token of a request, which is not verified yet. If the header is missing, repeated or not of the
-/// form `Bearer <token>`, the extractor rejects the request with 401 `Not authenticated.`
+/// The bearer token of a request, which is not verified yet. If the header `Authorization` is missing, repeated
+/// or not of the form `Bearer <token>`, the extractor rejects the request with 401 `Not authenticated.`
 #[derive(Clone, Debug)]
 pub struct BearerToken(pub SecretString);
 
@@ -109,7 +109,8 @@ where
     }
 }
 
-/// Lets a request pass if its user has one of some roles now, and rejects it with 401 or 403 otherwise.
+/// Lets a request pass if its user has one of some roles now. Otherwise, it rejects the request with 401 or 403,
+/// or with a 5xx status if auth-service cannot decide.
 ///
 /// Handlers behind the layer get the user as [`CurrentUser`].
 ///

@@ -88,9 +88,11 @@ impl AuthClient {
         }
     }
 
-    /// Asks auth-service whether the bearer of an access token meets a requirement, and returns the user if so.
-    /// The decision uses the role that is stored now. Concurrent decisions share calls. A call carries the ids
-    /// of all its requests, and a client address only for an API key.
+    /// Asks auth-service whether the bearer of an access token, session or API key meets a requirement. Returns
+    /// the user if so, and an error otherwise. The decision uses the role that is stored now.
+    ///
+    /// Concurrent decisions share calls. A call carries the request ids of all its decisions. The client address
+    /// is sent only with an API key.
     pub async fn authorize(
         &self,
         access_token: &SecretString,
@@ -120,9 +122,10 @@ impl AuthClient {
             .await
     }
 
-    /// Checks a username and a password, for HTTP Basic (RFC 7617), and returns the user. The caller compares
-    /// the user's role with `roles`; they are sent only so that auth-service can refuse a role that does not
-    /// exist. Concurrent checks of credentials that auth-service has in its cache share calls.
+    /// Checks a username and a password, for HTTP Basic (RFC 7617), and returns the user. The caller compares the
+    /// user's role with `roles`. auth-service gets `roles` only so that it can refuse a role that does not exist.
+    ///
+    /// Concurrent checks of credentials that auth-service has in its cache share calls.
     pub async fn verify_credentials(
         &self,
         username: &str,
@@ -138,8 +141,7 @@ impl AuthClient {
     }
 
     /// Returns usernames by id, without ids that do not exist. No actor is needed, because services show
-    /// usernames to everybody. Concurrent lookups of one id share calls; a lookup of several ids is a batch
-    /// already.
+    /// usernames to everybody. Concurrent lookups of single ids share calls; a lookup of several ids shares none.
     pub async fn get_usernames(
         &self,
         ids: &[i64],

@@ -31,8 +31,8 @@ use std::{
 };
 use tonic::{Code, Response};
 
-/// The maximum number of digests to remember, of 8 bytes each. Beyond it, all of them are dropped, which
-/// costs each check one call of its own.
+/// The maximum number of digests of credentials to remember, of 8 bytes each. At the maximum, all digests are
+/// dropped. The next check of each of these credentials is then a call of its own.
 const MAX_CACHED_DIGESTS: usize = 65_536;
 
 /// Says what is accepted as the password of HTTP Basic.
@@ -52,8 +52,8 @@ pub(crate) struct CredentialChecks {
     /// Batches of checks, one batcher for each replica. The outcome is `None` for credentials that the
     /// replica does not have in its cache.
     batchers: ReplicaBatchers<VerifyCredentialsRequest, Option<User>>,
-    /// The digests of credentials that the replica may have in its cache. Only these are batched. A guess is
-    /// sent alone, as a call that counts it as an attempt.
+    /// The digests of credentials that the replica may have in its cache. Only checks of these credentials are
+    /// batched. A guess is sent alone, as a call that counts it as an attempt.
     cached_digests: Mutex<HashSet<u64>>,
     hash: RandomState,
     /// Counts the checks in progress, because each of them owns a clone.
@@ -152,8 +152,8 @@ async fn verify_cached(
     batch_call: BatchCall,
 ) -> Vec<Result<Option<User>, CallError>> {
     let size = requests.len();
-    // All requests of a batch belong to the same replica. If that replica is lost meanwhile, another one
-    // answers and has fewer of them in its cache.
+    // All requests of a batch belong to the same replica. If that replica is lost meanwhile, another one answers,
+    // which has fewer of these credentials in its cache.
     let username = requests
         .first()
         .map(|request| &*request.username)

@@ -1,5 +1,5 @@
-//! Requests role decisions from auth-service. Concurrent requests share a call, which is sent after all of
-//! them arrived, so a decision never uses an older role.
+//! Requests role decisions from auth-service. Concurrent requests share a call. The call is sent only after all
+//! of these requests have arrived, so a decision never uses a role that was read before its request.
 
 use crate::{connections::Client, user::User};
 use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
@@ -130,7 +130,7 @@ fn read_outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {
     match outcome.outcome {
         Some(Outcome::User(user)) => user.try_into(),
         Some(Outcome::RefusalReason(name)) => match Reason::from_name(&name) {
-            // The outcome of an item has a reason and no status.
+            // The outcome of an item has only a reason, without a message and without a delay before a retry.
             Some(reason) => Err(CallError::local(reason)),
             None => Err(CallError::Malformed),
         },

@@ -17,7 +17,8 @@ use std::{
 pub enum Control {
     /// Moves the clock by which access tokens (30 minutes) and sessions expire.
     Clock { advance_seconds: u32 },
-    /// Makes auth-service answer no call, so that clients get 503. This includes the call of `Revoked`.
+    /// Makes auth-service answer no call, so that clients get 503. `Revoked` then fails too, because it calls
+    /// auth-service.
     Outage {},
     /// Delays each call of auth-service by this time. If the delay exceeds the caller's deadline, clients get
     /// 504.

@@ -58,7 +58,8 @@ pub trait UserWatcher: Send {
     /// Handles an event. After an interruption, the event comes again unless its revision was stored.
     fn handle(&mut self, event: UserEvent) -> impl Future<Output = Result<(), WatchError>> + Send;
 
-    /// Receives the reason why a connection, or an attempt to connect, has ended.
+    /// Receives the reason why a connection, or an attempt to connect, has ended. The client does not call it
+    /// when it connects again at once to get a snapshot.
     fn interrupted(&mut self, error: &WatchError);
 }
 

@@ -18,7 +18,7 @@ pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
     histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
 });
 
-/// Batches lookups of one username. The outcome is `None` if the id does not exist.
+/// Batches lookups, each of one username. The outcome is `None` if the id does not exist.
 pub(crate) type UsernameBatcher = CallBatcher<i64, Option<String>>;
 
 pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
@@ -30,7 +30,7 @@ pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
     })
 }
 
-/// Returns usernames by id. Each call is a batch of its own, which no other lookup joins.
+/// Returns usernames by id, with one call for every 256 ids. No other lookup joins these calls.
 pub(crate) async fn get_usernames(
     client: &Client,
     ids: &[i64],

@@ -25,7 +25,8 @@ use tokio::time::Instant;
 
 type Client = PostServiceClient<BalancedChannel>;
 
-/// The number of posts that each call reads. All clients of a process share the metric.
+/// The number of reads of single posts that share a call; pages are not counted. All clients of a process share
+/// this histogram.
 #[cfg(feature = "metrics")]
 pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Reads of posts in one call to posts-service.";
@@ -166,7 +167,8 @@ impl PostsClient {
     }
 }
 
-/// Batches reads of posts: a single read is sent as `GetPost`, several as `BatchGetPosts`.
+/// Batches reads of single posts. One read is sent as `GetPost`, several as `BatchGetPosts`. For a post that does
+/// not exist, the outcome is `None` in a batch, and [`Reason::PostNotFound`] otherwise.
 fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
     CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
         #[cfg(feature = "metrics")]

@@ -36,7 +36,7 @@ pub struct PostInput {
 /// Selects which posts [`PostsClient::list`](crate::PostsClient::list) returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostQuery {
-    /// The size of the page, 1 to 200; `None` for 50.
+    /// The maximum number of posts on the page, 1 to 200; `None` for 50. A page of long posts has fewer.
     pub limit: Option<u16>,
     /// Restricts the page to posts with greater ids; `None` for the first page.
     pub after: Option<i64>,

@@ -46,6 +46,7 @@ impl PostsTlsSettings {
     }
 
     /// Checks whether each replica of the posts-service at `url` serves, and reports the result to `doctor`.
+    /// Without a URL, it reports that there is no posts-service, or an error if TLS files are set.
     pub async fn check(&self, doctor: &mut Doctor, url: Option<&str>) {
         let Some(url) = url else {
             let outcome = self.client(None);

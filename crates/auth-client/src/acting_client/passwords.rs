@@ -30,9 +30,9 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
 }
 
 impl ActingClient {
-    /// Replaces the password of the bearer, given the current one, and revokes the user's tokens and all other
-    /// sessions. The bearer's credential must not be an API key. `username` is the name of the bearer, and
-    /// serves only to choose the replica.
+    /// Replaces the password of the bearer, given the current one. Revokes the user's access tokens, and all
+    /// sessions except the one that makes the call. The bearer's credential must not be an API key. `username` is
+    /// the name of the bearer, and serves only to choose the replica.
     pub async fn change_password(
         &self,
         username: &str,

@@ -191,7 +191,7 @@ impl ActingClient {
         let is_search = !query.search.is_empty();
         // An auth-service of the previous release ignores `search` and `disabled`, and sends no times. Its page
         // could contain users that the query does not select. For such a query, this call therefore requests
-        // times, and refuses a page without them.
+        // times, and refuses a page that has none.
         let with_times = query.with_times || is_search || query.disabled.is_some();
         let request = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),

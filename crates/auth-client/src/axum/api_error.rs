@@ -58,7 +58,8 @@ impl ApiError {
         }
     }
 
-    /// Creates an error that this program found by itself, before it called a service.
+    /// Creates an error with a reason of the program that received the request. An error of a service is
+    /// converted from [`CallError`] instead.
     pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(status_of(reason.http_status()), reason.as_str(), detail)
     }
@@ -96,8 +97,8 @@ impl ApiError {
         &self.detail
     }
 
-    /// Returns the value of `Retry-After`, in seconds: the delay that auth-service names, or else one second.
-    /// Returns `None` unless the status is 429 or 503.
+    /// Returns the value of `Retry-After`, in seconds: the delay that the called service names, or else one
+    /// second. Returns `None` unless the status is 429 or 503.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         let delay = self.refusal().and_then(|refusal| refusal.retry_after);
@@ -138,7 +139,7 @@ impl From<CallError> for ApiError {
 }
 
 impl ApiError {
-    /// Returns the error of auth-service that caused this one, or `None` if auth-service did not answer.
+    /// Returns the refusal of a service, or of its client, that caused this error; `None` for any other cause.
     fn refusal(&self) -> Option<&ServiceError> {
         match self.cause.as_deref() {
             Some(CallError::Refused(refusal)) => Some(refusal),

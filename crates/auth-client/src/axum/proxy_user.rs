@@ -22,7 +22,7 @@ pub struct ProxyPeers {
 }
 
 impl ProxyPeers {
-    /// Creates a list of networks. A network of a single address ends with `/32` or `/128`.
+    /// Creates a list of networks. For a single address, use a network of `/32` or `/128`.
     ///
     /// # Errors
     ///
