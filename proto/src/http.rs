@@ -107,8 +107,8 @@ pub const BASIC_CHALLENGE: &str = "Basic";
 /// without a realm.
 pub const BASIC_CHALLENGE_WITH_REALM: &str = "Basic realm=\"Rolegate\"";
 
-/// Returns the value of `Retry-After` in whole seconds, or `None` for a status without this header. The delay
-/// is rounded up, so that clients do not try again too early.
+/// Returns the value of `Retry-After` in whole seconds, or `None` for a status without this header. The delay is
+/// rounded up, so that clients do not try again too early. Without a delay, the value is one second.
 #[must_use]
 pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
     if !matches!(status, 429 | 503) {

@@ -54,8 +54,9 @@ fn encode(username: &str) -> String {
     leading + inner + &trailing
 }
 
-/// Decodes the username from a header's value. Returns `None` for a value that [`identity_headers`] never
-/// writes. Values from earlier releases, which encoded more characters, are decoded as well.
+/// Decodes the username from a header's value. Returns `None` if the value is empty, has a malformed escape, does
+/// not decode to UTF-8, or has a character that [`identity_headers`] always encodes. Values from earlier
+/// releases, which encoded more characters, are decoded as well.
 #[must_use]
 pub fn decode(value: &str) -> Option<String> {
     let name = percent_decode_str(value).decode_utf8().ok()?;

@@ -46,9 +46,9 @@ impl Role {
         str::from_utf8(&padded[..length.unwrap_or(MAX_LENGTH)]).unwrap_or_default()
     }
 
-    /// Parses at least one name, separated by commas, such as `author,admin`, and drops repeated ones. Each
-    /// name must be well-formed. A list of more roles than a service can have is an error, because one of
-    /// them does not exist.
+    /// Parses a list of names that are separated by commas, such as `author,admin`, and drops repeated names.
+    /// Returns an error for an empty list or a malformed name. A list of more roles than a service can have is
+    /// also an error, because one of them does not exist.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
         let mut roles = Vec::new();
         for name in names.split(',') {

@@ -21,9 +21,11 @@ pub fn is_invisible(character: char) -> bool {
         ) || is_default_ignorable_mark_or_letter(character))
 }
 
-/// Returns whether a name has a character that shows nothing, so that it can look like another name. Two
-/// exceptions are allowed: the space of ASCII, and a joiner between two emoji, which makes another emoji of
-/// them.
+/// Returns whether a name has a character that shows nothing, so that it can look like another name. Control
+/// characters are not found here, and the ASCII space is allowed.
+///
+/// Two kinds of invisible characters are allowed, because they change what is shown: the zero-width joiner
+/// between two emoji, and the selector of the emoji style after an emoji whose default style is text.
 #[must_use]
 pub fn has_blank(name: &str) -> bool {
     const NON_JOINER: char = '\u{200c}';
