@@ -1,4 +1,4 @@
-//! Creates the links by which users choose their passwords, and redeems them.
+//! Creates, looks up and redeems the links by which users choose their passwords.
 
 use super::{
     JsonResult, Message, message,

@@ -31,7 +31,8 @@ pub(super) fn password_schema() -> Object {
     password_like("open sesame")
 }
 
-/// Returns the schema of a new password in a body that also has the current password, whose example must differ.
+/// Returns the schema of a new password in a body that also has the current password. The examples of the two must
+/// differ.
 fn new_password_schema() -> Object {
     password_like("shut sesame")
 }

@@ -42,10 +42,11 @@ const MAX_BODY: usize = 4 * MAX_POST_BYTES;
 /// The number of bytes that are reserved before a post is read: half for its text, and half for its JSON. If escapes
 /// make the JSON longer, more bytes are reserved once its length is known.
 const POST_RESERVATION: usize = 2 * MAX_POST_BYTES;
-/// The maximum number of bytes that are reserved before a page is read: half for the posts that fit on the page and the
-/// one that ends it, and half for their JSON.
+/// The maximum number of bytes that are reserved before a page is read: half for its posts, and half for their JSON.
+/// The posts may exceed the limit of a page, because the page ends only after the post that reaches the limit.
 const MAX_PAGE_RESERVATION: usize = 2 * (MAX_PAGE_CONTENT_BYTES as usize + 2 * MAX_POST_BYTES);
-/// The number of bytes in the JSON of a page apart from its posts: the names of its fields, and the value of `next`.
+/// An upper bound for the bytes in the JSON of a page apart from its posts: the names of its fields, and the value of
+/// `next`.
 const PAGE_NAMES: usize = 64;
 
 /// The state of the routes of posts.

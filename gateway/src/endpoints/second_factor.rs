@@ -95,7 +95,8 @@ pub(crate) async fn enrol_second_factor(
 }
 
 /// Returns the issuer, which authenticator applications show beside the username. It is the title of the pages if one
-/// is set, and otherwise the host of the sign-in page.
+/// is set, and otherwise the host of the sign-in page. If `SIGN_IN_URL` is only a path, that is the host of the
+/// request.
 ///
 /// Returns `None` if that host is an IPv6 address, because an issuer cannot have colons, or if it is unknown or too
 /// long.

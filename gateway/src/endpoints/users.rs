@@ -1,4 +1,4 @@
-//! Lets admins read and change users: their names, roles, access tokens, and whether they are disabled.
+//! Lets admins read, rename, disable and delete users, set their roles, and revoke their access tokens and sessions.
 
 pub(crate) mod creation;
 pub(crate) mod list;

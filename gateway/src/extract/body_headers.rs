@@ -111,7 +111,7 @@ impl MediaType {
     }
 
     /// Returns `true` if the body may be read as UTF-8: no charset is given, or it is UTF-8 or ASCII, which is a part
-    /// of UTF-8. Different charsets contradict each other, so the body is not read.
+    /// of UTF-8. Different charsets contradict each other, so the result is `false`.
     fn is_utf8(&self) -> bool {
         let Some((first, others)) = self.charsets.split_first() else {
             return true;
@@ -123,8 +123,8 @@ impl MediaType {
     }
 }
 
-/// Returns the token or the quoted string at the start of `text`, and the text after it. Returns `None` if it is
-/// malformed.
+/// Returns the value at the start of `text`, a token or a quoted string, and the text after it. Returns `None` if the
+/// value is malformed.
 fn parameter_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ';']).unwrap_or(text.len());

@@ -83,7 +83,8 @@ pub(crate) fn cross_site() -> ApiError {
 }
 
 /// Returns the user whose credentials are in `Authorization`, with the scheme `Bearer` or `Basic`. Refuses a missing or
-/// repeated header, invalid credentials, and a user whose stored role does not meet the requirement.
+/// repeated header, invalid credentials, and a user whose stored role does not meet the requirement. Also refuses a
+/// password with a change that another site may have caused.
 pub(crate) async fn authenticate_header(
     state: &GatewayState,
     headers: &HeaderMap,
@@ -132,7 +133,8 @@ async fn authenticate_basic(
     if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
         return Ok(user);
     }
-    // The user is an admin, but lacks the second factor that admins need.
+    // `unknown_role` is a stored role that grants nothing. If it is one of `roles`, it is `admin`, and the user lacks
+    // the second factor that admins need.
     let lacks_second_factor = user.unknown_role.is_some_and(|role| roles.contains(&role));
     let reason = if lacks_second_factor {
         Reason::SecondFactorRequired
@@ -145,7 +147,7 @@ async fn authenticate_basic(
 }
 
 /// Reads the claims of an access token without verifying it. They may be used only after auth-service has verified the
-/// token.
+/// token. Returns `None` if the token is no JWT, or lacks a claim of `T`.
 pub(crate) fn unverified_claims<T: DeserializeOwned>(token: &str) -> Option<T> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     serde_json::from_slice(&claims).ok()

@@ -68,7 +68,8 @@ where
 /// Reads a body that must be a JSON object, and decodes its fields.
 ///
 /// The outer error means that the body could not be read or is not a JSON object. The inner error means that a field is
-/// missing, repeated, unknown or of another type. They are apart so that the caller can check the path in between.
+/// missing, repeated, unknown or of another type. The two are separate so that the caller can check the ids in the path
+/// after the first error and before the second.
 async fn read_json<T: DeserializeOwned>(
     head: &Parts,
     body: Body,

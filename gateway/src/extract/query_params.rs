@@ -62,7 +62,8 @@ impl QueryParams {
         }
     }
 
-    /// Returns the value of `limit`, the maximum number of rows on a page, or `None` if it is missing.
+    /// Returns the value of `limit`, the maximum number of rows on a page, or `None` if it is missing. Fails with 400
+    /// unless it is from 1 to [`MAX_PAGE_SIZE`].
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
         self.number(
@@ -72,12 +73,14 @@ impl QueryParams {
         )
     }
 
-    /// Returns the value of a parameter that must be an id. It may be 0, which no row has.
+    /// Returns the value of a parameter that must be an id, or `None` if it is missing. It may be 0, which no row has.
+    /// Fails with 400 if it is no id.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
-    /// Returns the value of a parameter that must be a positive number, such as a revision or the id of a user.
+    /// Returns the value of a parameter that must be a positive number, such as a revision or the id of a user, or
+    /// `None` if it is missing. Fails with 400 for any other value.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
         self.number(
             name,
@@ -86,7 +89,8 @@ impl QueryParams {
         )
     }
 
-    /// Returns the value of a parameter that must be the name of an event.
+    /// Returns the value of a parameter that must have the form of an event name, or `None` if it is missing. Fails
+    /// with 400 if it does not.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let value = self.get(name)?;
         if value.is_none_or(is_event_name) {
@@ -97,7 +101,8 @@ impl QueryParams {
         )))
     }
 
-    /// Returns the value of a parameter that must be one of `values`.
+    /// Returns the value of a parameter that must be one of `values`, or `None` if it is missing. Fails with 400 for
+    /// any other value.
     pub(crate) fn one_of<const N: usize>(
         &self,
         name: &str,
@@ -113,8 +118,9 @@ impl QueryParams {
         )))
     }
 
-    /// Returns the value of a parameter that must be a number. A sign is rejected, although `parse` alone would accept
-    /// it. `rule` is the part of the error that says which numbers are valid.
+    /// Returns the value of a parameter that must be a number, or `None` if it is missing. Fails with 400 unless
+    /// `is_valid` accepts the number. A sign is rejected, although `parse` alone would accept it. `rule` is the part of
+    /// the error that says which numbers are valid.
     fn number<N: FromStr>(
         &self,
         name: &str,

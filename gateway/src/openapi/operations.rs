@@ -55,7 +55,8 @@ pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
             .get_or_insert_with(|| "At most 64 KiB.".to_owned());
         add_body_errors(responses);
     }
-    // Operations without any of these return a fixed message and call no service.
+    // Operations without any of these return a fixed message and call no service. The exception is `/password-policy`,
+    // whose 503 and 504 the document does not describe.
     if is_protected || parameters.is_some() || request_body.is_some() {
         add_upstream_errors(responses);
     }

@@ -112,7 +112,8 @@ pub(crate) async fn create_session(
     Ok((StatusCode::CREATED, location, Json(response)))
 }
 
-/// Returns the header `User-Agent`, cut to [`MAX_USER_AGENT_LEN`] bytes, or `None` if the client sent none.
+/// Returns the header `User-Agent`, cut to [`MAX_USER_AGENT_LEN`] bytes, or `None` if the client sent none. Bytes that
+/// are not UTF-8 become U+FFFD.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let agent = headers.get(USER_AGENT)?.as_bytes();
     let end = agent.len().min(MAX_USER_AGENT_LEN);

@@ -103,9 +103,9 @@ fn read_object<'de>(
 
 /// An object whose values are not decoded yet.
 struct Object<'de> {
-    /// The fields of the struct, in its order, including those that the text does not have.
+    /// The fields of the struct to deserialize, in its order, including those that the text does not have.
     fields: Vec<Field<'de>>,
-    /// The name of the first field that the struct does not have.
+    /// The name of the first field in the text that the struct does not have.
     first_unknown: Option<String>,
 }
 
@@ -141,8 +141,8 @@ impl<'de> Visitor<'de> for KnownFields {
     }
 }
 
-/// A field of the struct, with every value that the text has for it. A valid field has one value, or none if it is
-/// optional.
+/// A field of the struct to deserialize, with every value that the text has for it. A valid field has one value, or
+/// none if it is optional.
 #[derive(Default)]
 struct Field<'de> {
     name: &'static str,
