@@ -46,8 +46,8 @@ fn variant() -> Variant {
     }
 }
 
-/// Returns all routes of the variant. Method and path are in the endpoint's annotation, and `GET` routes also answer
-/// `HEAD`.
+/// Returns all API routes of the variant, without those of posts if `posts` is `None`. Method and path are in the
+/// endpoint's annotation, and `GET` routes also answer `HEAD`.
 fn routes(
     auth: &AuthClient,
     posts: Option<PostsClient>,
@@ -132,7 +132,8 @@ fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
     ])
 }
 
-/// Returns the routes of posts. Everyone may read posts, and posts-service checks that authors change only their own.
+/// Returns the routes of posts. Everyone may read posts, and posts-service checks that authors change only their own
+/// posts.
 fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
     OpenApiRouter::default()
         .routes(routes!(posts::list_posts))
@@ -143,7 +144,8 @@ fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
         ]))
 }
 
-/// Returns the router of the variant with its middleware. Without `posts`, it has no routes of posts.
+/// Returns the router of the variant: the API, the pages for people and the middleware. Without `posts`, it has no
+/// routes of posts.
 pub(crate) fn router(
     state: GatewayState,
     posts: Option<PostsClient>,

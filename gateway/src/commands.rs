@@ -41,7 +41,8 @@ impl Program for Settings {
         self.sign_in.warnings()
     }
 
-    /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
+    /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete. Reads the TLS files again
+    /// on SIGHUP.
     ///
     /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load balancer removed it,
     /// clients would get refused connections instead of a 503.

@@ -37,8 +37,8 @@ macro_rules! files {
     };
 }
 
-/// The files of the account page, which the console uses as well. The files that only the console needs are not in this
-/// list, so a host that only signs users in does not serve them.
+/// The files that the account page needs. The console uses them as well. The files that only the console needs are in
+/// [`OTHER_FILES`], so a host that only signs users in does not serve them.
 const ACCOUNT_FILES: &[(&str, &str)] = &files![
     "base.css",
     "views.css",

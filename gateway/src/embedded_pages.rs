@@ -12,8 +12,8 @@ use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// Returns the routes of the files below `path`, such as `/docs`, with `index.html` at `/docs/`. `file` turns the name
-/// of a file and the request headers into the response.
+/// Returns the routes of the files below `path`. If `path` is `/docs`, `index.html` is at `/docs/`, and `/docs`
+/// redirects there. `file` turns the name of a file and the request headers into the response.
 pub(crate) fn routes(
     path: &'static str,
     file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,

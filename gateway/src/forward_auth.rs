@@ -1,13 +1,13 @@
-//! Serves the address of proxies, which must not be public. `authorize` decides about requests to applications that
-//! know nothing of Rolegate, and `introspect` checks access tokens (RFC 7662).
+//! Serves the address at which proxies ask for decisions. It must not be public. `authorize` decides about requests to
+//! applications that know nothing of Rolegate, and `introspect` checks access tokens (RFC 7662).
 //!
 //! A decision depends on the credentials and on the URL that the operator wrote into the proxy's configuration. It
 //! never depends on the path in `X-Forwarded-Uri`, which a client may influence. The method, which the proxy must
 //! overwrite, decides only whether a cookie counts.
 //!
 //! `authorize` reads the query and checks `Authorization`. `cookie` checks the sessions in a browser's cookies, and
-//! redirects the browser to the sign-in page if there is no valid one. `refusal` adds to every refusal the headers that
-//! browsers and proxies expect.
+//! redirects the browser to the sign-in page if there is no valid one. `refusal` adds the headers that browsers and
+//! proxies expect in a 401 or a 504.
 
 pub(crate) mod authorize;
 mod cookie;
@@ -26,8 +26,8 @@ use axum::{
     routing::{any, post},
 };
 
-/// Returns the router of the address. It has no CORS, because a proxy asks about preflight requests as well, and must
-/// get a decision about them.
+/// Returns the router of the address of proxies. It has no CORS, because a proxy asks about preflight requests as well,
+/// and must get a decision about them.
 pub(crate) fn router(
     state: GatewayState,
     settings: &PublicSettings,

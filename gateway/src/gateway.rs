@@ -34,7 +34,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Binds the listeners that are not `off`. The listener of proxies requires TLS if `forward_auth_tls` is given.
+    /// Checks the settings, loads the logo, and binds the listeners that are not `off`. The listener for proxies
+    /// requires TLS if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
         sign_in_settings: &SignInSettings,

@@ -1,4 +1,4 @@
-//! Checks and serves the picture at the top of the pages, which the operator may replace.
+//! Checks and serves the logo, the picture at the top of the pages. The operator can replace the logo with a file.
 
 use crate::static_file::StaticFile;
 use axum::{body::Bytes, response::Response};
@@ -96,7 +96,8 @@ impl Logo {
     }
 }
 
-/// Fails unless the file is an SVG that consists of shapes and text only. The parser refuses a DTD.
+/// Fails unless the file is an SVG without scripts, animations and processing instructions, and without references to
+/// anything outside of the file. The parser refuses a DTD.
 fn check_svg(bytes: &[u8]) -> Result<(), String> {
     let text = str::from_utf8(bytes).map_err(|_| "is neither a PNG nor an SVG in UTF-8")?;
     let document =

@@ -77,7 +77,8 @@ fn require(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
 /// Returns a JSON response with `body`, which has `text_bytes` of text and at most `max_json_bytes` of JSON.
 ///
 /// `reservation` was made before the size of the body was known, so it is resized to the text and the JSON together.
-/// Fails with 503 if too little memory becomes free. The memory of the JSON stays reserved until the JSON is sent.
+/// Fails with 503 if too little memory becomes free. If the JSON is longer than [`MAX_UNRESERVED`], its memory stays
+/// reserved until it is sent.
 pub(crate) async fn write_json<T: Serialize>(
     reservation: Reservation,
     body: &T,

@@ -5,8 +5,8 @@
 //! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
 //!    its measurement.
 //! 2. `console_cookie` turns the session in the console's cookie into a token.
-//! 3. `drain_body` calls the handler, and afterwards reads the part of the body that the handler did not read. A panic
-//!    of the handler becomes a 500.
+//! 3. `host_header` refuses a request without a valid `Host`. For any other request, `drain_body` calls the handler,
+//!    and afterwards reads the part of the body that the handler did not read. A panic of the handler becomes a 500.
 //! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
 //! 5. `insert_common_headers` adds the headers that every response has.
 //!
@@ -168,8 +168,8 @@ fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_ht
 /// Turns a panic in a handler into a 500, so that other requests on the connection continue. The panic
 /// hook has logged the cause by the time the response is returned.
 async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
-    // A panic cannot break anything that requests share, because they share only the gRPC clients and the connection,
-    // which survive a panic.
+    // What requests share survives a panic: the gRPC clients, the connection, the memory budgets, and the schedule of
+    // refusals, which ignores a poisoned lock.
     AssertUnwindSafe(handler)
         .catch_unwind()
         .await

@@ -11,7 +11,7 @@
 //! - `interstitials` serves pages in place of an application's page.
 //! - `cookies` chooses the cookies that a sign-in sets. `sessions` finds the user of the sessions in cookies, and ends
 //!   sessions.
-//! - `return_address` decides where a browser may go afterwards.
+//! - `return_address` decides where a browser may go after a sign-in or a sign-out.
 //! - `page` writes the HTML that the pages have in common, and `state` has what the handlers share.
 
 mod account;

@@ -12,8 +12,8 @@ use rolegate_auth_client::axum::{ApiError, CurrentUser};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The maximum length of a text, in bytes. It is enough for an `otpauth` URL with the longest username, each byte of
-/// which is percent-encoded in three.
+/// The maximum length of a text, in bytes. It is enough for an `otpauth` URL with the longest username, even if
+/// percent-encoding turns each of its bytes into three.
 const MAX_TEXT_LEN: usize = 1024;
 
 /// The number of light modules on each side, without which readers may not find the code (ISO/IEC 18004).
@@ -28,7 +28,8 @@ pub(crate) struct Picture {
     path: String,
 }
 
-/// Returns the QR code of the text in the request body. Fails if the body is not UTF-8 or is too long.
+/// Returns the QR code of the text in the request body. Fails if the caller is not signed in, or if the body is not
+/// UTF-8 or is too long.
 pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
     let text = read_body(&head, body, MAX_TEXT_LEN).await?;

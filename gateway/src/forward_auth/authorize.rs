@@ -31,7 +31,7 @@ use std::time::Duration;
 /// The maximum number of characters of a malformed list of roles that are logged.
 const MAX_LOGGED_CHARS: usize = 200;
 
-/// Limits how often each list with unknown role names is logged.
+/// Limits how often a list with unknown role names is logged: each list once a minute, and at most ten lists.
 static UNKNOWN_ROLE_LISTS: LogLimiter<String> =
     LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
@@ -184,8 +184,11 @@ struct CredentialCheck<'a> {
 }
 
 impl CredentialCheck<'_> {
-    /// Returns the user whose credentials count. Refuses a user whose stored role does not meet the requirement. If a
-    /// browser's remembered password is refused with 401, the cookie is tried instead, unless the list of roles is
+    /// Checks `Authorization`, or the session in the cookie if there is no `Authorization` or only the cookie counts.
+    /// Returns the user, and refuses one whose stored role does not meet the requirement. With `SIGN_IN=off`, no cookie
+    /// counts.
+    ///
+    /// If a browser's remembered password is refused with 401, the cookie is tried instead, unless the list of roles is
     /// malformed.
     async fn run(&self) -> Result<User, Response> {
         let cookie_only = self.query.cookie_only;

@@ -123,7 +123,8 @@ async fn deny(
     denial
 }
 
-/// Returns a redirect to `page`, the address of the sign-in page, or `refusal` if there is no such page.
+/// Returns a redirect to `page`, the address of the sign-in page, or `refusal` if `page` is `None`. With the status
+/// 401, the redirect is `refusal` with the header `Location`.
 fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode) -> Response {
     let Some(page) = page.and_then(|page| HeaderValue::from_str(&page).ok()) else {
         return refusal.into_response();

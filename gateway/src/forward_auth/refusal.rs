@@ -1,4 +1,4 @@
-//! Adds the headers that browsers and proxies expect to the refusals at the address of proxies.
+//! Adds the headers that browsers and proxies expect in a 401 or a 504 at the address of proxies.
 
 use crate::state::GatewayState;
 use axum::{
@@ -18,12 +18,12 @@ use rolegate_sign_in::request::BrowserRequest;
 #[derive(Clone)]
 pub(super) struct CookieOnly;
 
-/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted.
+/// Adds the `Basic` challenge to a 401, before the `Bearer` challenge of `ApiError`, because both schemes are accepted.
 ///
 /// `Basic` is left out where the browser's password dialog would interrupt a page or take the place of the sign-in
 /// page. It is also left out where only the cookie counts, because a password would be of no use there. `Basic` comes
-/// first, because nginx before 1.23 reads only the first challenge, and cannot know by itself whether the dialog may
-/// open.
+/// first, because nginx before 1.23 reads only the first challenge. The shipped configuration of nginx adds a missing
+/// `Bearer`, but cannot know whether the dialog may open.
 ///
 /// A 504 also gets `Retry-After`, because a decision changes nothing, so the proxy can ask again.
 pub(super) async fn complete(

@@ -62,7 +62,7 @@ pub(crate) fn record(
     if response.status() != StatusCode::FORBIDDEN {
         return;
     }
-    // Every error of Rolegate has this header. A response without it comes from an application's own handler.
+    // Every error of Rolegate has this header, so a response without it is no denial of Rolegate.
     let Some(reason) = response
         .headers()
         .get(REASON_HEADER)
@@ -112,7 +112,8 @@ impl DeniedCaller {
         }
     }
 
-    /// Claims the right to write a line about this caller and endpoint. Returns `false` if one was written recently.
+    /// Claims the right to write a line about this caller and endpoint. Returns `false` if one was written recently, or
+    /// if there are too many lines about callers without a known actor.
     fn claim_line(&self, endpoint: String) -> bool {
         let name = match &self.actor {
             Some(actor) => Some(&actor.sub),
@@ -127,7 +128,7 @@ impl DeniedCaller {
 }
 
 /// Returns the credential that was denied: the session in a cookie, which is in the extensions of the response, or the
-/// token in `Authorization`.
+/// token in `Authorization`. Returns `None` if nothing may have verified the credential.
 fn denied_credential(
     authorization: Option<HeaderValue>,
     response: &Response,

@@ -62,7 +62,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
         // The client waits for a 100 (Continue), and may never send the body. So nothing is read, and the connection
         // closes.
         Ok(rest) if expects_continue && !rest.is_started => false,
-        // The client has already had the time to send the body.
+        // A 408 means that the client has already had the time to send the body, so no more is read.
         Ok(_) if response.status() == StatusCode::REQUEST_TIMEOUT => false,
         Ok(rest) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
             drain(rest.body, BUSY_DRAIN_TIMEOUT).await

@@ -49,7 +49,8 @@ pub(crate) fn register(with_posts: bool) {
     }
 }
 
-/// A request in flight. If it is dropped without [`finish`](Self::finish), it is counted as canceled.
+/// The measurement of a request in flight. If it is dropped without [`finish`](Self::finish), the client disconnected
+/// before the response, and the request is counted with the status `none`.
 pub(crate) struct RequestMetrics {
     variant: &'static str,
     method: &'static str,

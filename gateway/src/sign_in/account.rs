@@ -9,7 +9,7 @@ use axum::{Router, extract::State, response::Response, routing::get};
 use http::HeaderMap;
 
 /// The files of the console that the other pages need. They are served below `/sign-in/`, because the proxy of an
-/// application passes no other path.
+/// application passes no files at other paths to Rolegate.
 pub(super) const SIGN_IN_FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
 
 /// The script of `/set-password`, and the scripts that it imports.

@@ -40,7 +40,7 @@ pub(super) fn page(design: Design<'_>, title: &str, problem: &str, content: &str
     (design.texts.headers(), headers, html).into_response()
 }
 
-/// Returns a page with the status and the headers of an error.
+/// Returns a page with the status and the headers of an error. `page` makes the page from the problem, as HTML.
 ///
 /// The page has the text for this error in the person's language. If there is no such text, as for broken rules, it has
 /// the `detail` of the API. A person who has tried too often also learns how long to wait.

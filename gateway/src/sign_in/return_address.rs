@@ -1,4 +1,4 @@
-//! Decides where a browser may go after a sign-in, so that the page is no open redirect.
+//! Decides where a browser may go after a sign-in or a sign-out, so that the pages are no open redirects.
 
 use rolegate_sign_in::{
     origin::Origin,

@@ -13,8 +13,9 @@ pub(super) enum PairedSession {
 }
 
 impl SignInState {
-    /// Returns the user of the only valid session in `sessions`. Returns `None` if no session is valid, and also if
-    /// several are valid or one cannot be checked, so that nobody continues as another user.
+    /// Returns the user of the only valid session among the first [`MAX_CANDIDATES`] of `sessions`. Returns `None` if
+    /// no session is valid, and also if several are valid or one cannot be checked, so that nobody continues as another
+    /// user.
     pub(super) async fn find_user(
         &self,
         audience: Audience,

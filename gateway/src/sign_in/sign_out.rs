@@ -51,7 +51,7 @@ pub(super) async fn show(
 }
 
 /// Ends all sessions of the console and of applications in the cookies that the browser has here, including cookies
-/// that other hosts may have set. Then it removes the cookies.
+/// that other hosts may have set. Then it removes the cookies, and redirects the browser.
 ///
 /// The cookies stay while a session cannot be ended, so that the person can try again.
 pub(super) async fn submit(
@@ -113,7 +113,8 @@ fn respond(design: Design<'_>, back: Option<&ReturnAddress>, problem: &str) -> R
     page(design, "{sign_out.title}", problem, &content)
 }
 
-/// Returns the `Set-Cookie` that removes the cookie of a sign-out, once a page has told the person about the sign-out.
+/// Returns the `Set-Cookie` that removes [`SIGNED_OUT`]. The sign-in page sends it with its notice about the sign-out,
+/// so that the notice is shown once.
 pub(super) fn remove_signed_out(own: &Origin) -> String {
     signed_out_cookie(own, 0)
 }

@@ -36,8 +36,8 @@ pub(super) struct Destination {
 }
 
 impl SignInState {
-    /// Returns the destination that the query of a page names. An address that is too long has a notice of its own, so
-    /// it does not count as refused.
+    /// Returns the destination that the query of a page names. Fails if the query names several. An address that is too
+    /// long has a notice of its own, so it does not count as refused.
     pub(super) fn destination(
         &self,
         query: &QueryParams,
@@ -65,10 +65,11 @@ impl SignInState {
         }
     }
 
-    /// Returns `true` if a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or a header shows it.
+    /// Returns `true` if a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or the request has a
+    /// header that proxies add.
     ///
-    /// Both signs count, because the configuration of a proxy may be older than the header that marks the hosts of
-    /// applications.
+    /// Both signs count, because the configuration of a proxy may be older than the header `Rolegate-Page`, which marks
+    /// the hosts of applications.
     pub(super) fn is_forwarded(&self, request: &Request) -> bool {
         let is_trusted_proxy =
             |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());
