@@ -61,7 +61,8 @@ pub(crate) fn parse_link(help: &str) -> Option<Url> {
     is_link.then_some(url)
 }
 
-/// Tells whether the text is a single line that neither begins nor ends with white space.
+/// Tells whether the text is a single line of 1 to `max_chars` characters that neither begins nor ends with white
+/// space.
 fn is_line(text: &str, max_chars: usize) -> bool {
     let breaks_line = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}');
     let length = text.chars().count();

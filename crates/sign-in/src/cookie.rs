@@ -1,7 +1,9 @@
 //! Reads and writes the cookies that hold a session.
 //!
-//! The prefixes of their names (RFC 6265bis, section 4.1.3) keep other hosts, and pages without encryption, from
-//! setting them. The cookies are `HttpOnly`, so no script reads them.
+//! A prefix in the name of a cookie says who may set it (RFC 6265bis, section 4.1.3). With `__Host-`, only an encrypted
+//! page of the same host may. With `__Secure-`, which the cookie of a domain has, any host of the domain may, but no
+//! unencrypted page. On loopback without TLS, names have no prefix. The cookies are `HttpOnly`, so no script reads
+//! them.
 //!
 //! A value with the form of a session is a *candidate*: only auth-service knows whether it is a valid session.
 
@@ -37,7 +39,7 @@ pub enum CookieError {
 }
 
 impl<'a> Cookie<'a> {
-    /// Returns the cookie of the applications on one host, which has this origin.
+    /// Returns the cookie of the applications on the host with this origin.
     pub fn for_host(origin: Option<&Origin>) -> Self {
         let name = if is_plain_loopback(origin) {
             "rolegate"
@@ -71,8 +73,9 @@ impl<'a> Cookie<'a> {
         self.domain.is_some()
     }
 
-    /// Returns the candidate in the only cookie of this name, or `None` if there is none. Fails if the cookie occurs
-    /// twice. Searches all `Cookie` headers, because HTTP/2 allows several.
+    /// Returns the candidate in the only cookie of this name. Returns `None` if there is no such cookie, or if its
+    /// value is no candidate. Fails if the cookie occurs twice. Searches all `Cookie` headers, because HTTP/2 allows
+    /// several.
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
         let mut values = self.values(headers);
         let Some(value) = values.next() else {
@@ -84,8 +87,8 @@ impl<'a> Cookie<'a> {
         Ok(self.parse_candidate(value))
     }
 
-    /// Returns the different candidates in all cookies of this name, because other hosts of a domain may have set some
-    /// of them. Leaves out candidates with characters that no session has.
+    /// Returns the different candidates in all cookies of this name. There can be several, because other hosts of a
+    /// domain may have set some of the cookies. Leaves out candidates with characters that no session has.
     pub fn sessions(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let mut sessions = self.candidates(headers);

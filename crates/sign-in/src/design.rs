@@ -33,8 +33,8 @@ impl<'a> Design<'a> {
         Self::new(&NO_BRAND, headers)
     }
 
-    /// Fills a template and returns HTML. Replaces `{name}`, `{brand}`, `{help}`, the keys of texts, and the names in
-    /// `values`. The values must be HTML already.
+    /// Fills a template and returns HTML. Replaces `{language}`, `{name}` (the title, or nothing), `{brand}` (the
+    /// title, or `Rolegate`), `{help}`, the keys of texts, and the names in `values`. The values must be HTML already.
     pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
         let title = self.brand.sign_in_title.as_deref();
         let name = title.map(escape).unwrap_or_default();

@@ -9,7 +9,7 @@ pub fn escape(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// Marks a name as important, so that it stands out in the sentence around it.
+/// Escapes a name and marks it as important, so that it stands out in the sentence around it.
 pub fn strong(name: &str) -> String {
     format!("<strong>{}</strong>", escape(name))
 }

@@ -24,7 +24,8 @@ impl Origin {
     }
 
     /// Returns the origin to which the request was sent: its `Host`, and the scheme in `X-Forwarded-Proto`, or `http`
-    /// without that header. Returns `None` if one of the headers is ambiguous.
+    /// without that header. Returns `None` if `Host` is missing, repeated or malformed, or if `X-Forwarded-Proto` is
+    /// malformed or names two schemes.
     ///
     /// A client may forge `X-Forwarded-Proto`, but a page of another origin cannot make a browser do so.
     pub fn from_request_headers(headers: &HeaderMap) -> Option<Self> {

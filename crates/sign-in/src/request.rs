@@ -17,7 +17,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The request headers of browsers that decisions and the pages for people read, in lower case.
+/// The request headers of browsers that a decision reads, also to show a page in place of an application's, in lower
+/// case. auth-service copies them from Envoy's description of a request.
 pub const BROWSER_HEADERS: [&str; 10] = [
     "cookie",
     "origin",
@@ -100,8 +101,8 @@ impl<'a> BrowserRequest<'a> {
             && has_value(self.headers, FETCH_SITE, "cross-site")
     }
 
-    /// Returns the path and the query to which a person should return. For a form, returns those of the page that
-    /// the form was on.
+    /// Returns the path and the query to which a person should return. For a form, these are the path and the query of
+    /// the page that the form was on. Returns `None` if they are unknown, or if that page has another origin.
     pub(crate) fn return_path(&self) -> Option<String> {
         if self.can_send_form() {
             return self.path_of_form_page();
@@ -130,7 +131,7 @@ impl<'a> BrowserRequest<'a> {
     /// Tells whether the browser says that a person waits for a page.
     ///
     /// With such a request, a browser keeps sending a remembered password, even an outdated one, and opens no dialog to
-    /// correct it. So the cookie decides who the person is.
+    /// correct it. So if the password is refused, the cookie decides who the person is.
     pub fn is_declared_navigation(&self) -> bool {
         self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
     }

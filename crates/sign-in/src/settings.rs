@@ -48,8 +48,8 @@ pub struct SignInSettings {
 }
 
 impl SignInSettings {
-    /// Returns the rules for signing in, or `None` with `SIGN_IN=off`. Refuses a `COOKIE_DOMAIN` that does not cover
-    /// the host of `SIGN_IN_URL`, because browsers would refuse the cookie.
+    /// Returns the rules for signing in, or `None` with `SIGN_IN=off`. In both cases, fails if `COOKIE_DOMAIN` is set
+    /// and `SIGN_IN_URL` is no https URL on a host of that domain, because browsers would refuse the cookie.
     pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
         let page = Url::parse(&self.sign_in_url).ok();
         let https_host = match &page {

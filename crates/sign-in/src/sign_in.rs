@@ -157,8 +157,8 @@ impl SignIn {
 
     /// Returns the query parameters with the address to which the person returns.
     ///
-    /// There are none if the proxy did not send the origin. If the address is too long, the person returns to the root
-    /// of the application.
+    /// There are none if the page is at a host of its own and the proxy did not send the origin of the request. If the
+    /// address is too long, the person returns to the root of the application.
     fn return_parameters(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> Vec<String> {
         let origin = match (&self.page, own) {
             // A sign-in page on the application's own host needs only the path.
@@ -181,6 +181,7 @@ impl SignIn {
     ///
     /// A proxy that does not send the method was configured before there was a sign-in page, so people may sign in with
     /// the dialog there. `has_authorization` is true if a program, or a script of a page, sent credentials itself.
+    /// Returns `false`, too, if the session cookie occurs twice.
     pub fn allows_basic_challenge(
         &self,
         request: BrowserRequest<'_>,

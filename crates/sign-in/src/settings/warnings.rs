@@ -25,7 +25,7 @@ impl SignInSettings {
             .collect()
     }
 
-    /// Warns if `SIGN_IN_URL` names a path at which Rolegate has no page.
+    /// Returns a warning if `SIGN_IN_URL` names a path at which Rolegate has no page.
     fn missing_page(&self, page: Option<&Url>) -> Option<String> {
         let path = page.map_or(&*self.sign_in_url, Url::path);
         if path == PAGE {
@@ -37,8 +37,8 @@ impl SignInSettings {
         ))
     }
 
-    /// Warns if `RETURN_ORIGINS` has no host that shares the cookie, apart from the host of the sign-in page: nobody
-    /// could return to an application.
+    /// Returns a warning if `RETURN_ORIGINS` has no host that shares the cookie, apart from the host of the sign-in
+    /// page: nobody could return to an application.
     fn no_way_back(&self, page: Option<&Url>) -> Option<String> {
         let domain = self.cookie_domain.as_ref()?;
         let page_host = page.and_then(Url::host_str);
