@@ -18,7 +18,7 @@ pub(crate) enum AdminPasswordHint<'a> {
     /// The password may be in this file. The file existed before this start, and the database is outside the data
     /// folder, so the two may not belong together.
     MaybeIn(&'a Path),
-    /// The operator has set the password.
+    /// There is no such file: the operator has set the password, or the generated password has changed.
     Unknown,
 }
 
@@ -199,7 +199,8 @@ impl Container {
         Self::find(Path::new("/"))
     }
 
-    /// Looks below `root` for the files that mark a container, and for a shell in it.
+    /// Looks below `root` for the files that mark a container, and for a shell. Returns `None` outside of a container,
+    /// and in one that has a shell.
     fn find(root: &Path) -> Option<Self> {
         let engine = if root.join(".dockerenv").exists() {
             "docker"

@@ -1,4 +1,5 @@
-//! Serves the address where tests move the clock and cause failures, with `POST /` and a [`Control`] in JSON.
+//! Serves the address where tests move the clock, cause failures and revoke tokens, with `POST /` and a [`Control`] in
+//! JSON.
 
 use axum::{
     Json, Router,

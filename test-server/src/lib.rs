@@ -4,7 +4,7 @@
 //! with cheap password hashes. `serve` in this file starts them, creates the users and prints the addresses.
 //!
 //! - `settings` parses the flags, which also name the users to create.
-//! - `control` serves the address where a test moves the clock and causes failures.
+//! - `control` serves the address where a test moves the clock, causes failures and revokes tokens.
 //!
 //! `DatabaseUrl::in_memory` and `advance_clock` of `rolegate-sql-store` are only for this program. Clippy refuses other
 //! callers, and the end-to-end tests `released_programs` check that no released program contains them.

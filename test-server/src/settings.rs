@@ -87,7 +87,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns the users of `--user` and of the file in `--users`.
+    /// Returns the users of `--user` and of the file in `--users`. Fails if the file cannot be read or parsed.
     pub(crate) fn users(&self) -> Result<Vec<NewUser>, SettingError> {
         let mut users = self.flags.clone();
         let Some(path) = &self.file else {

@@ -1,4 +1,4 @@
-//! The admin server on `OPS_LISTEN_ADDR`, which serves probes and metrics. This address is never public.
+//! Serves probes and metrics on `OPS_LISTEN_ADDR`. This address must not be public.
 //!
 //! - `GET /livez` answers 200 while the event loop runs. It checks no dependency, because an outage of the
 //!   database must not restart every replica.
@@ -19,8 +19,8 @@ const MAX_CONNECTIONS: usize = 8;
 
 /// A running admin server.
 ///
-/// It starts first and stops last. Otherwise a process that waits for its database, or that finishes open requests
-/// during a shutdown, would look dead.
+/// It starts before the program serves clients, and stops last. Otherwise a process that waits for its database, or
+/// that finishes open requests during a shutdown, would look dead.
 #[derive(Debug)]
 pub struct AdminServer {
     /// The bound address, with the real port if the setting has port 0.

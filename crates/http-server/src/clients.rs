@@ -14,7 +14,8 @@ const MIN_CLIENTS: usize = 1024;
 
 /// The maximum number of logins that one client may have in progress, at the gateway and at auth-service.
 ///
-/// The limit is greater than the number of lanes on most machines, and is less than a second of work for two cores.
+/// The limit is greater than the number of bcrypt lanes on most machines, and is less than a second of work for two
+/// cores.
 pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 
 /// Returns the client that an address belongs to: the IPv4 address itself, or the first address of the IPv6 /64.
@@ -54,7 +55,8 @@ pub struct NetworkShare {
 
 /// Returns the networks in which a client's actions are counted, the smallest first.
 ///
-/// A subscriber with an IPv6 /64 often has a whole /56 or /48, so the limits of those are only a little higher.
+/// A subscriber with an IPv6 /64 often has a whole /56 or /48, so the limits of these are only two and four times as
+/// high.
 pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare> {
     let prefixes: &[(u8, u32)] = match client {
         IpAddr::V4(_) => &[(32, 1)],
@@ -72,7 +74,7 @@ pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare>
     })
 }
 
-/// A slot of a client. It is free again when this is dropped.
+/// A slot of a client. The slot becomes free when this value is dropped.
 pub type ClientSlot = OwnedSemaphorePermit;
 
 /// Limits the slots that each client holds at a time, for example for connections or logins. Clones share the slots.
@@ -142,7 +144,8 @@ impl AddressLimit {
         }
     }
 
-    /// Takes a slot for one more connection of this address. An exempt address needs none, and gets `None`.
+    /// Takes a slot for one more connection of this address. An exempt address needs no slot, and gets `None`. Fails if
+    /// the address has no slot left.
     pub(crate) fn acquire(
         &self,
         address: IpAddr,

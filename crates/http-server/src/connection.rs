@@ -44,9 +44,10 @@ const MAX_READ: u64 = 8 * 1024 - 1;
 pub(crate) struct GuardedStream<S> {
     stream: Take<S>,
     activity: Arc<Activity>,
-    /// The deadline of a request head; `None` unless a head is arriving.
+    /// The deadline of a request head. `None` unless a head is arriving, or the first head is awaited.
     head: Option<Pin<Box<Sleep>>>,
-    /// The write that the client blocks; `None` once the client has accepted [`MIN_PROGRESS`].
+    /// The write that the client blocks. `None` if the client blocks no write, and again once it has accepted
+    /// [`MIN_PROGRESS`].
     write: Option<PendingWrite>,
 }
 

@@ -39,7 +39,8 @@ const MAX_HEAD: usize = 16 * 1024;
 /// one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Binds `address` for clients. Errors name the setting `variable`.
+/// Binds `address` for at most 10,000 connections of clients, or fewer if the limit of open files requires it. Errors
+/// name the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,

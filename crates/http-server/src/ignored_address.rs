@@ -104,8 +104,8 @@ impl AddressHeader {
         }
     }
 
-    /// Reports to `doctor` whether untrusted peers send the header to the server with this
-    /// `OPS_LISTEN_ADDR`. This is a failure only if the server's listener is internal.
+    /// Reports to `doctor` whether untrusted peers send the header to the server with this `OPS_LISTEN_ADDR`. This is a
+    /// failure only if the server's listener is internal. Reports nothing if the server does not run.
     pub async fn check(&self, doctor: &mut Doctor, exposure: Exposure, ops: SocketAddr) {
         const STEP: &str = "trust";
         let Ok(count) = self.count_at(ops).await else {

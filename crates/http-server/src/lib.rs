@@ -11,8 +11,8 @@
 //! - [`host_header`] refuses requests that do not have exactly one valid `Host`.
 //!
 //! HTTP and gRPC share three more modules. [`clients`] defines which addresses count as one client, and limits the
-//! slots that it may hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`] reports
-//! that an untrusted peer sends client addresses.
+//! slots that a client may hold. [`memory_budget`] bounds the memory of all requests together. [`ignored_address`]
+//! reports that an untrusted peer sends client addresses.
 //!
 //! [`admin_server`] serves `/livez`, `/readyz` and `/metrics`. [`readiness`] holds what `/readyz` answers.
 

@@ -93,7 +93,8 @@ pub struct Permit {
 }
 
 impl AcceptedConnection {
-    /// Completes the TLS handshake, if the listener requires TLS. Returns `None` if it fails, and logs why.
+    /// Completes the TLS handshake, if the listener requires TLS. Returns `None` if the handshake fails or is not
+    /// complete at `deadline`, and logs why.
     pub async fn handshake(self, deadline: Instant) -> Option<ReadyConnection> {
         let permit = self.permit;
         let Some(tls) = self.tls else {
@@ -240,8 +241,8 @@ impl Listener {
         }
     }
 
-    /// Waits until the listener has room for one more connection. Logs that the cap is reached, and calls `make_room`,
-    /// which may close another connection.
+    /// Waits until the listener has room for one more connection. While there is no room, logs that the cap is reached,
+    /// and calls `make_room` again and again, which may close another connection.
     async fn acquire_permit(&mut self, mut make_room: impl FnMut()) -> OwnedSemaphorePermit {
         // The first attempt does not wait, so that a listener at its cap makes room at once.
         let mut wait = Duration::ZERO;

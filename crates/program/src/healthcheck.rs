@@ -69,7 +69,7 @@ fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
 
 /// Sends `GET path` to the program with this `OPS_LISTEN_ADDR`, and returns the head and body of the response.
 ///
-/// Bytes beyond 1 MiB are left out.
+/// Bytes beyond 1 MiB are left out. Fails if the response is not complete within three seconds.
 pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
     const MAX_RESPONSE: u64 = 1024 * 1024;
     let read = async {

@@ -29,8 +29,9 @@ pub(crate) fn disable_thp() {
 
 /// Returns freed memory to the operating system, every five seconds.
 ///
-/// When a program frees a large block, mimalloc returns the memory that was freed a second ago, so this task frees one
-/// at each tick. Without it, a program that gets no more requests would keep the memory of a past flood.
+/// When a program frees a large block, mimalloc returns the memory that was freed a second ago, so this task allocates
+/// and frees such a block at each tick. Without it, a program that gets no more requests would keep the memory of a
+/// past flood.
 pub(crate) async fn return_freed_memory() {
     /// The size of a block that is too large for the allocator's lists of small blocks.
     const LARGE_BLOCK: usize = 1024 * 1024;

@@ -23,7 +23,7 @@ impl ReloadSignal {
         Self(signal(SignalKind::hangup()).expect("SIGHUP can be handled"))
     }
 
-    /// Runs `act` on every signal. Several signals that arrive while it runs count as one.
+    /// Runs `act` on every signal. Several signals that arrive while it runs count as one. Never returns.
     pub async fn on_each(mut self, act: impl Fn()) -> Infallible {
         loop {
             match self.0.recv().await {

@@ -37,7 +37,8 @@ enum SecretLocation {
 }
 
 impl SecretSource {
-    /// Returns the source of the secret `name`: its value, or the file in `name_FILE`. It is an error if both are set.
+    /// Returns the source of the secret `name`: its value, or the file in `name_FILE`. Returns `None` if neither is
+    /// set, and fails if both are.
     pub fn from_setting(
         name: &str,
         value: Option<SecretString>,
@@ -84,7 +85,7 @@ impl SecretSource {
     }
 
     /// Returns the secret, without the line end of a file. Refuses invisible characters at its ends
-    /// ([`SecretEndError`]).
+    /// ([`SecretEndError`]). Fails if the file cannot be read, is larger than 64 KiB, or is not UTF-8.
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
             SecretLocation::Value(value) => {
@@ -125,7 +126,8 @@ pub fn read(
         .transpose()
 }
 
-/// Returns the secret in a file, without the line end, for callers whose errors name no setting.
+/// Returns the secret in a file of at most 64 KiB, without the line end, for callers whose errors name no setting.
+/// Refuses the same files as [`SecretSource::read`].
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
     let text = read_text(path)?;
     without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))

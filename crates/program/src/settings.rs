@@ -31,7 +31,7 @@ impl SettingError {
         }
     }
 
-    /// Turns an error of clap into one line without values.
+    /// Turns an error of clap into one line. The line quotes the value only if the parser of the setting does.
     ///
     /// The message of clap itself has several lines, and quotes the value, which may be a secret.
     #[must_use]
@@ -115,8 +115,7 @@ fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {
     }
 }
 
-/// Returns the problem of a conflict of arguments, as text. clap reports an argument that is given twice as a conflict
-/// with itself.
+/// Describes a conflict between arguments. clap reports an argument that is given twice as a conflict with itself.
 fn conflict(error: &clap::Error, argument: &str) -> String {
     let prior = arguments(error, ContextKind::PriorArg).iter();
     let others: Vec<_> = prior

@@ -131,8 +131,8 @@ fn is_expected(variable: &str) -> bool {
             .any(|name| variable[VARIABLE_PREFIX.len()..] == *name)
 }
 
-/// Returns the setting whose name is nearest to this one. Names may differ by at most two letters, and by at most a
-/// third of the letters of the setting.
+/// Returns the setting whose name is nearest to this one, or `None` if none is near. Near names differ by at most two
+/// letters, and by at most a third of the letters of the setting.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_uppercase();
     let (_, nearest) = SETTINGS
