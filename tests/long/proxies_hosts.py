@@ -152,7 +152,8 @@ def no_host_gets_credentials(hosts, password):
                 assert "rolegate=" not in seen and "console=" not in seen and "uthorization" not in seen, (hosts.name, seen)
                 assert '"admin"' in seen and ("theme=dark" in seen) == (cookie in sent), (hosts.name, seen)
         for path in [*PATHS[name], "/sign-in", "/account", "/me"]:
-            # This is also true for the sign-in page, because it is only at its own host.
+            # Without credentials, every path is refused, even `/sign-in`, because the sign-in page exists only at its
+            # own host.
             assert hosts.ask(name, "GET", path).status == 401, (hosts.name, name, path)
 
 

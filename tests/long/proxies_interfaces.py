@@ -16,7 +16,8 @@ from proxies_upgrades import FORGED
 RESPONSE = "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 # The types of FastCGI records.
 BEGIN, END, PARAMS, STDIN, STDOUT = 1, 3, 4, 5, 6
-# The lines that put a FastCGI or uwsgi application behind each proxy.
+# The edits that put a FastCGI or uwsgi application behind each proxy. `SHIPPED` or `FORGOTTEN` replaces the line
+# `NGINX`, and `FORGOTTEN` leaves out the shipped file. `CADDY` and `HAPROXY` are pairs of old and new text.
 NGINX = "proxy_pass http://application;"
 SHIPPED = "include rolegate-{0}.conf; {0}_pass 127.0.0.1:8080;"
 FORGOTTEN = "{0}_param REQUEST_URI $request_uri; {0}_param REQUEST_METHOD $request_method; {0}_pass 127.0.0.1:8080;"

@@ -168,7 +168,8 @@ class Stage:
         self.cluster = cluster
 
     def postgres(self, program, *arguments):
-        """Runs a program of PostgreSQL as another user than root, because PostgreSQL refuses to run as root."""
+        """Runs a program of PostgreSQL, as the user `postgres` if this process runs as root, because PostgreSQL refuses
+        to run as root."""
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda it: int(it.parent.name))
         path = found[-1] / program if found else Path(shutil.which(program))

@@ -73,7 +73,7 @@ async fn pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated(setup: Te
         .expect(401);
     let with_new = rehash(&app, "ann", &with_old).await;
     assert_ne!(pepper(&with_new), pepper(&with_old));
-    // HTTP Basic accepts hashes with and without the pepper, and never replaces them.
+    // HTTP Basic accepts hashes with the new pepper (ann) and with the old one (bob), and never replaces them.
     app.basic
         .with_basic("ann", PASSWORD)
         .get("/protected")

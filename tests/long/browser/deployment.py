@@ -267,7 +267,8 @@ class Apart(Deployment):
             self.postgres("pg_ctl", "-D", self.cluster, "-m", "immediate", "stop")
 
     def postgres(self, program, *arguments):
-        """Runs a program of PostgreSQL as another user than root, because PostgreSQL refuses to run as root."""
+        """Runs a program of PostgreSQL, as the user `postgres` if this process runs as root, because PostgreSQL refuses
+        to run as root."""
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
         path = max(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda it: int(it.parts[-3]))
         subprocess.run([path, *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)

@@ -82,7 +82,8 @@ class Stage:
         return self.terminals[name]
 
     def type(self, until=None):
-        """Types the page up to the block that contains this text, or to the end."""
+        """Follows the page, writing its files and typing its commands, up to but not including the block that contains
+        `until`, or to the end."""
         while self.blocks and not (until and until in self.blocks[0].text):
             block = self.blocks.pop(0)
             if block.file:
