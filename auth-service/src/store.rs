@@ -1,23 +1,25 @@
 //! The database of users: the traits of the store, and their implementation in SQL.
 //!
-//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. Only this module
-//! contains SQL. A read returns an `Option` or a list, and a write that fails returns a `WriteError`.
+//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. In auth-service,
+//! only this module and the migrations contain SQL. Most reads return an `Option` or a list, and most writes fail with
+//! a `WriteError`.
 //!
 //! A read by key goes from a use case through `batched_reads`, which merges concurrent reads, to the statements in
-//! `sql`. A write locks the rows that its condition depends on (`sql/locked_writes`), checks the condition, changes the
-//! rows, and records the change in the same transaction (`sql/audit`).
+//! `sql`. Most writes lock the rows that their condition depends on (`sql/locked_writes`), check the condition, change
+//! rows, and record the change in the same transaction (`sql/audit`).
 //!
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
 //!   `TokenStore` in `opaque_tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
 //!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
-//! - `writer` describes who makes a change, and the condition that must still hold at that time. `admin_check` checks
-//!   the admin who makes a change, and keeps the last admin. `additions` limits how much is added to a user in a
-//!   minute. `write_error` lists the reasons why a write fails.
-//! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` builds the statements
-//!   that list users, and `tables` lists the migrations of the schema.
+//! - `writer` describes who makes a change, and the condition under which the change is allowed. `admin_check` checks
+//!   the admin who makes a change, and refuses a change that would leave no active admin. `additions` limits how much
+//!   is added to a user in a minute. `write_error` lists the reasons why a write fails.
+//! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` lists users in pages,
+//!   and `tables` lists the migrations of the schema.
 //! - `audit_row` defines a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of
 //!   digests over the rows. `user_change` defines a change of a user, as other services read it.
-//! - `usage_pause` decides which sessions are idle after a time in which uses could not be stored.
+//! - `usage_pause` decides which sessions are idle after a period during which the store could not write when sessions
+//!   were used.
 //! - `operator_database` reads and changes the database for the commands of an operator, and `inspection` reads the
 //!   facts that `doctor` reports.
 

@@ -14,9 +14,11 @@ pub(super) enum AdminCount {
     Lowered,
 }
 
-/// Checks that `actor` is an admin and may change the user `user_id`, and that an active admin remains. Without an
-/// actor, the user or an operator makes the change, and only the existence of the user is checked. `locked` contains
-/// the rows of the user, of the actor and of all active admins.
+/// Checks that `actor` is an active admin, that the user `user_id` exists, and that an active admin remains after the
+/// write. Without an actor, the user or an operator makes the change, and only the existence of the user is checked.
+///
+/// `locked` must contain the rows of the user and of the actor. If `admin_count` is [`AdminCount::Lowered`], it must
+/// also contain the rows of all active admins.
 pub(super) fn require_admin(
     locked: &[User],
     actor: Option<i64>,

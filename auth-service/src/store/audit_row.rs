@@ -27,7 +27,7 @@ row! {
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub(crate) struct AuditRow {
         /// The position of the row in the order of sealing. For the rows of one user, this is the order of the commits.
-        /// Revisions have gaps only before a row of the events `restored` and `all_ended`.
+        /// Revisions have gaps only before a row whose event is `restored` or `all_ended`.
         pub(crate) revision: i64,
         /// The position of the row in the order of the inserts. Ids have gaps.
         pub(crate) id: i64,
@@ -50,7 +50,7 @@ row! {
         /// The former name of a renamed user, as [`FormerUsername::to_stored`] encodes it.
         pub(crate) former_username: Option<String>,
         /// Two commitments with a space between them: one to the username, and one to the actor's name and address.
-        /// Each is a salt in hex or, after an erasure, `=` and the digests of the erased values.
+        /// Each is a salt in hex. An erasure replaces the salt by the digests of the erased values, each after a `=`.
         pub(crate) commitments: String,
     }
 }
@@ -105,8 +105,8 @@ impl AuditRow {
         Err(self.tampering(problem))
     }
 
-    /// Returns the details as readers of the record see them. For a renaming, both names replace the digest of the
-    /// former name, except for a name that was erased.
+    /// Returns the details as readers of the record see them. In a row about a renaming, the former and the new name
+    /// replace the digest of the former name. A name that was erased is left out.
     pub(crate) fn readable_details(&self) -> String {
         if self.event != USER_RENAMED {
             return self.details.clone();
@@ -135,7 +135,8 @@ impl AuditRow {
         Ok(())
     }
 
-    /// Returns the digest by which the seal covers the row. Fails if the commitments of the row were tampered with.
+    /// Returns the digest by which the seal covers the row. Fails if the commitments of the row are malformed, or if a
+    /// value is present that an erasure had removed.
     pub(super) fn digest(&self) -> Result<[u8; 32], Tampering> {
         let committed = self.committed_digests()?;
         let row = json!([
@@ -184,7 +185,8 @@ impl AuditRow {
     }
 
     /// Returns the ids of the users whose names were erased from this row: first that of the user whom the row is
-    /// about, then that of the actor. An id is `None` if that name was not erased, and 0 if the row has no id.
+    /// about, then that of the actor. An id is `None` if that name was not erased, and 0 if the row has no id. In a row
+    /// without an actor, the second id is also that of the user.
     pub(crate) fn erased_ids(&self) -> [Option<i64>; 2] {
         let (user_commitment, actor_commitment) =
             self.commitments.split_once(' ').unwrap_or_default();
@@ -196,8 +198,9 @@ impl AuditRow {
         .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
     }
 
-    /// Removes the name of this user wherever the row has it, and leaves the digests. Also removes the client address
-    /// if this user acted, or if an unknown client acted on this user.
+    /// Removes the name of this user from the row, and stores its salted digest instead of the salt. Also removes the
+    /// client address in this way if this user acted, or if an unknown client acted on this user. Fails if the row was
+    /// tampered with, and then leaves the row as it is.
     pub(super) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
         let digests = self.committed_digests()?;
         let (user_commitment, actor_commitment) =
@@ -227,7 +230,8 @@ impl AuditRow {
 }
 
 /// Returns the digest of a value with the salt in its commitment, or the digest that an erasure has left in the
-/// commitment. Fails if an erased value is present.
+/// commitment. `erased_digest` selects the digest of this value from those that the erasure has left. Fails if an
+/// erased value is present, or if its digest is missing.
 fn committed_digest(
     commitment: &str,
     value: Option<&str>,

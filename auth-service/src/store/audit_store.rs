@@ -1,4 +1,5 @@
-//! The trait for the record of changes, sign-ins and refusals. It writes, seals, reads and removes the rows.
+//! The trait for the record of changes, sign-ins and refusals. It enqueues events, and seals, reads and removes rows.
+//! The other traits write the rows about changes, each in the transaction of the change.
 
 use super::{
     checked_row::CheckedRow,
@@ -11,7 +12,8 @@ use futures_util::stream::BoxStream;
 use rolegate_sql_store::{Store, StoreError};
 use std::time::Duration;
 
-/// The interval at which a service looks for rows to seal. Other services learn of a change within twice this time.
+/// The interval at which each replica of auth-service looks for rows to seal. Other services learn of a change within
+/// twice this time.
 pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The length of a day in seconds.
@@ -33,7 +35,7 @@ pub(crate) struct AuditFilter {
 
 /// All users as of one moment.
 pub(crate) struct Snapshot {
-    /// The revision of the last change that `users` includes.
+    /// The revision up to which `users` includes every change.
     pub(crate) revision: i64,
     /// The seal of `revision`; `None` if it is the first seal, which is the same in every record.
     pub(crate) seal: Option<SealReference>,
@@ -47,14 +49,14 @@ pub(crate) struct Snapshot {
 pub(crate) trait AuditStore: Store {
     /// Enqueues an event that no transaction records, which is a sign-in or a refusal.
     ///
-    /// Returns at once; the next sealing writes the event. While nothing can be written, events wait up to a limit, and
-    /// later events are dropped.
+    /// Returns at once, and keeps the event in memory until [`Self::seal`] writes it. If too many events wait, a new
+    /// event is dropped. Dropped refusals are counted, and the record gets their number.
     fn enqueue_event(&self, entry: Entry);
 
-    /// Writes the queued events, and seals a batch of committed rows after the last seal.
+    /// Writes a batch of the queued events, and seals a batch of committed rows after the last seal.
     ///
-    /// Returns whether there may be more rows to seal. If it returns false, the record has every row that was committed
-    /// before the call.
+    /// Returns whether there may be more events to write or rows to seal. If it returns false, the record has every row
+    /// that was committed before the call.
     async fn seal(&self) -> Result<bool, StoreError>;
 
     /// Seals until the record has every row that was committed before the call.
@@ -64,13 +66,13 @@ pub(crate) trait AuditStore: Store {
     }
 
     /// Returns the revision of the last sealed change of a user, or 0 if there is none. A caller may use the revision
-    /// only as a hint to read the changes, because a primary that was superseded may have returned it.
+    /// only as a hint to read the changes, because the database server that returned it may no longer be the primary.
     async fn newest_change(&self) -> Result<i64, StoreError>;
 
-    /// Returns the oldest and the newest seal.
+    /// Returns the oldest and the newest seal. Fails if the record has no seal.
     async fn seals(&self) -> Result<SealRange, StoreError>;
 
-    /// Returns the seal of this revision, if a batch ends with it.
+    /// Returns the seal of this revision; `None` if no batch ends with this revision.
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError>;
 
     /// Returns whether the record has every row after this revision, because it contains the row with this revision or
@@ -80,7 +82,8 @@ pub(crate) trait AuditStore: Store {
     /// Returns the sealed rows that `filter` selects, by descending revision.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
 
-    /// Returns the first changes of users after this revision, by ascending revision.
+    /// Returns the next changes of users after this revision, by ascending revision. Their number is limited, so there
+    /// may be more.
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
 
     /// Seals all committed rows, and returns all users as of one moment. The snapshot holds a transaction open until it
@@ -94,6 +97,6 @@ pub(crate) trait AuditStore: Store {
     /// span at most two days.
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError>;
 
-    /// Deletes additions that no longer count towards the limit of additions.
+    /// Deletes old additions, which neither count towards the limit of additions nor explain a refusal.
     async fn forget_additions(&self) -> Result<(), StoreError>;
 }

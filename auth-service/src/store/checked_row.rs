@@ -31,7 +31,8 @@ impl From<AuditRow> for CheckedRow {
 }
 
 impl CheckedRow {
-    /// Returns the row if clients can represent it: its time has a calendar date, and its details are a JSON object.
+    /// Returns the row if its time is in the years 1970 to 9999 and its details are a JSON object, because clients
+    /// cannot represent other values. Otherwise returns the column that is the reason.
     pub(crate) fn into_presentable(self) -> Result<AuditRow, UnreadableColumn> {
         let row = self.content?;
         if !(0..=END_OF_9999).contains(&row.at) {

@@ -7,15 +7,17 @@ use super::{
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection};
 
-/// The facts about users that `doctor` reports. A fact keeps its default if an older schema does not have it. The facts
-/// that depend on the time do so, too, if the clock of an SQLite file is not running.
+/// The facts about users that `doctor` reports.
+///
+/// If the schema is older, only `admin_exists` is read, and the other facts keep their defaults. If the clock of an
+/// SQLite file is not running, `locked_out_users` and `unsealed_rows` keep their defaults.
 #[derive(Debug, Default)]
 pub struct UserFacts {
     /// True if the user `admin` exists.
     pub admin_exists: bool,
-    /// The stored roles, each with the number of users and of API keys that have it.
+    /// The stored roles, with the numbers of users and of API keys that have them.
     pub roles_in_use: Vec<RoleUsage>,
-    /// The ids of the keys with which the secrets of second factors are encrypted.
+    /// The ids of the keys that encrypt the secrets of all second factors that are on.
     pub second_factor_key_ids: Vec<String>,
     /// The number of users who cannot sign in because their `tokens_not_before` is too far in the future.
     pub locked_out_users: i64,

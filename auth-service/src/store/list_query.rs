@@ -10,12 +10,13 @@ use super::{
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Row, Statement, TableRow};
 
-/// The number of users that one statement of a search reads, which takes some hundredths of a second. The statements
-/// are short, because SQLite runs a statement to its end even if its caller is gone, and occupies one of a few
-/// connections meanwhile.
+/// The maximum number of users that one statement of a search examines, which takes some hundredths of a second. The
+/// number is limited, because SQLite runs a statement to its end even if its caller is gone. Until then, the statement
+/// occupies one of a few connections.
 const SEARCH_BATCH: i64 = 50_000;
 
-/// Lists users by ascending id. A search reads one batch of users after the other, until the page is full.
+/// Lists users by ascending id. A search reads one batch of users after the other, until the page is full or no user is
+/// left.
 pub(super) async fn list(
     database: &Database,
     mut filter: UserFilter,
@@ -48,8 +49,8 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
     Ok(database.read(select).await?.pop())
 }
 
-/// Builds the statement that reads a page of users. In a search, it reads only users up to the id `last`, with which a
-/// batch ends.
+/// Completes the statement `select`, which consists of `SELECT `, so that it reads a page of users. If `last` is given,
+/// the statement reads only users up to this id, with which a batch of a search ends.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select
         .push(USER_COLUMNS)
@@ -83,8 +84,8 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
 
 /// Returns the end of the half-open range of usernames that begin with `prefix`; `None` if the range has no end.
 ///
-/// The range begins with the prefix itself. Because it is in byte order, both engines find it in the index, and no
-/// character of the prefix is a wildcard.
+/// The range begins with the prefix itself. Both engines can use an index for a range in byte order, and no character
+/// of the prefix acts as a wildcard.
 fn prefix_end(prefix: &str) -> Option<String> {
     let mut end: Vec<char> = prefix.chars().collect();
     while let Some(last) = end.pop() {

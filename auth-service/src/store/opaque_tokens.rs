@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::ops::Range;
 
-/// Selects the sessions that end together with the session in a cookie.
+/// Selects the sessions that end when the session in a cookie ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionEnd {
     Alone,
@@ -32,23 +32,23 @@ pub(crate) enum TokenSelection {
 /// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum UsageKind {
-    /// The token with this id was presented. The time is stored as `last_used_at`.
+    /// A caller has presented a token. The time is stored as `last_used_at` of the token.
     Token,
-    /// The user with this id has logged in with the password. The time is stored as `last_login_at`.
+    /// A user has logged in with the password. The time is stored as `last_login_at` of the user.
     Password,
 }
 
-/// The contract of a database of tokens, each of which belongs to one user.
+/// The contract of a database of API keys and sessions, each of which belongs to one user.
 #[async_trait]
 pub(crate) trait TokenStore: Store {
     /// Inserts a token if the condition of `writer` holds.
     ///
     /// Without the condition, a stolen token could create another token after the logout that was meant to revoke it,
     /// and an old password could create a session. A user has at most
-    /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and at most
-    /// [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new session ends the one that has been idle
-    /// longest. Except for the operator, at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) can be added to a
-    /// user in a minute.
+    /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys; another one fails with [`WriteError::ApiKeyLimit`].
+    /// A user has at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions; another one ends the session
+    /// that has been idle longest. Unless the operator inserts the token, the user can have at most
+    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) additions in a minute.
     async fn insert_token(
         &self,
         token: NewToken,
@@ -86,7 +86,7 @@ pub(crate) trait TokenStore: Store {
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;
 
     /// Deletes tokens of a user and returns them by ascending id. `actor` is the admin who deletes tokens of another
-    /// user, and must still be an admin. Without an actor, users delete their own tokens.
+    /// user, and must still be an admin. Without an actor, the user or the operator deletes the tokens.
     async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -96,7 +96,8 @@ pub(crate) trait TokenStore: Store {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
-    /// Deletes the sessions with these digests, of any users, in one statement. Returns them by ascending id.
+    /// Deletes the sessions with these digests, whichever users they belong to, and the other sessions that `extent`
+    /// selects. Deletes all of them in one statement, and returns them by ascending id.
     async fn end_sessions_by_digest(
         &self,
         digests: &[String],
@@ -106,10 +107,10 @@ pub(crate) trait TokenStore: Store {
 
     /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside `active_range`.
     ///
-    /// Returns those ids that no session has any more, whether this call or an earlier one deleted the session. The
-    /// deletions are not recorded, because no user made them: the sessions ended for lack of use. If this call fails
-    /// with [`StoreError::ReadOnly`], uses cannot be written either, and [`Self::unwritten_since`] returns a time from
-    /// then on.
+    /// Returns the given ids that no session has any more, whether this call or an earlier write deleted the session.
+    /// The deletions are not recorded, because no user made them: the sessions ended for lack of use. If this call
+    /// fails with [`StoreError::ReadOnly`], uses cannot be written either, and [`Self::unwritten_since`] returns a time
+    /// from then on.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
@@ -121,17 +122,17 @@ pub(crate) trait TokenStore: Store {
     /// minute, and by `close`. A stored time never decreases.
     fn note_use(&self, kind: UsageKind, id: i64, at: u64);
 
-    /// Returns the time of the last use that this process has not written yet, in Unix seconds; `None` if every use is
-    /// written.
+    /// Returns the time of the last use of this token or user, in Unix seconds, if this process has not written it yet;
+    /// otherwise `None`.
     fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64>;
 
     /// Returns the time at which uses of tokens could last be written, in Unix seconds; `None` if they can be written
     /// now.
     ///
-    /// After writes succeed again, this still returns the time for a while, because other replicas may not yet have
+    /// For a while after writes succeed again, this function still returns the time. Other replicas may not yet have
     /// written the uses that they kept in memory.
     fn unwritten_since(&self) -> Option<u64>;
 
-    /// Returns the usage pauses that are over. During each of them, uses of tokens could not be written.
+    /// Returns the latest usage pauses that are over. During each of them, uses of tokens could not be written.
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError>;
 }

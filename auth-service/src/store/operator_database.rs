@@ -1,8 +1,9 @@
 //! The database of users as the commands of an operator read and change it. The use cases of the running service go
-//! through [`UserStore`](super::UserStore) instead.
+//! through [`UserStore`](super::UserStore) instead, which uses only `user_pages`, for snapshots.
 //!
 //! - `import` inserts many users at once, and `user_pages` reads all users.
-//! - `end_all` ends all sessions and tokens, after a theft or a restore.
+//! - `end_all` ends the sessions, access tokens and password links of all users, and their API keys on request. An
+//!   operator does so after a theft or a restore.
 //! - `sealed_record` reads the whole record as of one moment, and `record_pages` reads it in pages. `erasure` erases
 //!   names in the record.
 

@@ -42,12 +42,14 @@ pub(crate) struct SealRange {
 }
 
 impl Seal {
-    /// Returns whether this is the first seal, which covers no row. A record loses it when the oldest rows are removed.
+    /// Returns whether this is the first seal, which covers no row. Retention removes this seal together with the
+    /// oldest rows.
     pub(crate) fn is_first(&self) -> bool {
         self.digest.is_empty()
     }
 
-    /// Returns the seal of these rows, which follow this seal. Fails if a row is missing or was tampered with.
+    /// Returns the seal of these rows, which follow this seal. Fails if a row is missing, or if the digest of a row
+    /// cannot be computed because the row was tampered with.
     pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Tampering> {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
         let mut revision = self.revision;

@@ -91,8 +91,8 @@ impl StoredSecondFactor {
     }
 
     /// Returns the seconds from `at` (in Unix seconds) until codes of this limit are accepted again; `None` if they are
-    /// accepted at that time. A window that began far in the future is ignored, because it comes from a clock that was
-    /// ahead.
+    /// accepted at that time. A window that began an hour or more after `at` is ignored, because it comes from a clock
+    /// that was ahead.
     pub(crate) fn refused_for(&self, limit: CodeLimit, at: u64) -> Option<u64> {
         let wrong = self.wrong_codes(limit);
         let age = i64::try_from(at).unwrap_or(i64::MAX) - wrong.since;
@@ -138,17 +138,17 @@ impl StoredPasswordLink {
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
     /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Also deletes the
-    /// user's expired ones, and the oldest one beyond [`MAX_PENDING_SIGN_INS`]. Fails if the user is disabled, if the
-    /// second factor is off, or if the user's tokens were revoked since `user` was read.
+    /// user's expired pending sign-ins, and the oldest ones beyond [`MAX_PENDING_SIGN_INS`]. Fails if the user is
+    /// disabled, if the second factor is off, or if the user's tokens were revoked since `user` was read.
     async fn insert_pending_sign_in(
         &self,
         user: &Timed<User>,
         digest: String,
     ) -> Result<(), WriteError>;
 
-    /// Returns the user of the pending sign-in with this digest; `None` if no code can complete it. A pending sign-in
-    /// ends after [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are revoked, and when the
-    /// second factor is turned off or enrolled again.
+    /// Returns the user of the pending sign-in with this digest; `None` if there is none that a code can complete. A
+    /// pending sign-in ends after [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are
+    /// revoked, and when the second factor is turned off or enrolled again.
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
 
     /// Inserts a password link of a user with this digest, in place of an earlier one. `actor` must be an admin;
@@ -161,7 +161,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<u64, WriteError>;
 
-    /// Returns the link with this digest, even if it has expired or its user is disabled.
+    /// Returns the link with this digest, even if it has expired or its user is disabled; `None` if there is no such
+    /// link.
     async fn password_link(
         &self,
         digest: &str,
@@ -202,8 +203,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Turns the second factor off and deletes it. `actor` must be an admin; without an actor, the user or the operator
-    /// acts.
+    /// Turns the second factor off, and deletes it and the recovery codes. Fails with [`WriteError::SecondFactorOff`]
+    /// if it is not on. `actor` must be an admin; without an actor, the user or the operator acts.
     async fn turn_off_second_factor(
         &self,
         actor: Option<i64>,
@@ -211,10 +212,11 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Stores that a one-time code was used, and returns whether it is accepted.
+    /// Stores that a one-time code was used, replaces the secret by `new_secret`, and returns whether the code is
+    /// accepted.
     ///
     /// The code is refused if its step or a later one was used before, or if the secret was replaced meanwhile. It is
-    /// also refused after too many wrong one-time codes for this purpose.
+    /// also refused after too many wrong one-time codes for this purpose. If the code is refused, nothing is changed.
     async fn use_one_time_code(
         &self,
         user_id: i64,
@@ -232,7 +234,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<bool, StoreError>;
 
-    /// Counts a wrong code towards this limit. Returns false if the limit was already reached.
+    /// Counts a wrong code towards this limit. Returns false, and counts nothing, if the limit was already reached or
+    /// the user has no second factor.
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
 
     /// Returns the ids of the keys that encrypt the secrets of all second factors that are on.

@@ -39,7 +39,8 @@ pub(super) const TABLES: Tables = Tables {
     ),
 };
 
-/// Selects the stored roles, with the number of users and of API keys that have each of them, as rows of `RoleUsage`.
+/// Selects the stored roles as rows of `RoleUsage`, by name. Each row counts either the users or the API keys that have
+/// the role.
 pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*) AS users, 0 AS api_keys FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
 

@@ -1,4 +1,4 @@
-//! The conformance suite of stores of users. The cases run on each engine and on the store in memory.
+//! The conformance suite for stores of users. Its cases run on PostgreSQL, on SQLite and on the store in memory.
 
 mod additions;
 mod admins;

@@ -22,8 +22,8 @@ pub(crate) struct UserChange {
     pub(crate) role: Role,
     pub(crate) disabled: bool,
     pub(crate) deleted: bool,
-    /// The time at which the user was created, in Unix seconds; 0 if the time is not known. It is `None` unless the
-    /// user was deleted or belongs to a snapshot, and for a deletion that an older replica recorded.
+    /// The time at which the user was created, in Unix seconds; 0 if the time is not known. It is `None` except for a
+    /// deletion and in a snapshot, and also for a deletion that an older replica recorded.
     pub(crate) created_at: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! The contract of the store of users: how users are inserted, read, changed, deleted and listed.
 //!
 //! `sql/users.rs` implements it for PostgreSQL and SQLite. The tests of the use cases run on a store in memory,
-//! `tests/memory.rs`, and one conformance suite runs on all of them.
+//! `tests/memory.rs`. One conformance suite, `tests.rs`, checks all implementations.
 
 use super::{
     AuditStore, opaque_tokens::TokenStore, second_factor::SecondFactorStore,
@@ -32,7 +32,7 @@ pub struct NewUser {
     pub link: Option<NewPasswordLink>,
 }
 
-/// A password link to insert, with its user or for an existing one.
+/// A password link to insert, either together with a new user or for an existing user.
 #[derive(Debug)]
 pub struct NewPasswordLink {
     /// The digest of the token in the link. The token itself is not stored.
@@ -51,14 +51,14 @@ pub struct UserUpdate {
 }
 
 /// A new name for a user. The write fails with [`WriteError::UserNotFound`] if the name or the `tokens_not_before` of
-/// the user has changed since they were read.
+/// the user has changed since the user was read.
 #[derive(Debug)]
 pub struct Rename {
-    /// The name of the user when they were read.
+    /// The name that the user had when the user was read.
     pub from: String,
     /// The new name, which is already validated.
     pub to: String,
-    /// The `tokens_not_before` of the user when they were read.
+    /// The `tokens_not_before` that the user had when the user was read.
     pub tokens_not_before: u64,
 }
 
@@ -100,9 +100,9 @@ row! {
 ///
 /// Most writes follow these rules:
 ///
-/// - `actor` is the admin who makes the change. The write checks in its transaction that this user is still an admin;
-///   otherwise it fails with [`WriteError::ActorNotFound`] or [`WriteError::NotAdmin`]. Without an actor, the operator
-///   makes the change, and no role is checked.
+/// - `actor` is the admin who makes the change. The write checks in its transaction that the actor is still an active
+///   admin; otherwise it fails with [`WriteError::ActorNotFound`] or [`WriteError::NotAdmin`]. Without an actor, the
+///   operator makes the change, and no role is checked.
 /// - `writer` replaces `actor` in the changes that users can make themselves. It describes who makes the change, and
 ///   the condition that must hold.
 /// - `write` is what the transaction records about the change.
@@ -130,7 +130,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. The statement reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
-    /// Returns the stored roles by name, each with the number of users and of API keys that have it.
+    /// Returns the stored roles by name, with the numbers of users and of API keys that have them.
     async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError>;
 
     /// Sets the role of a user for `actor`. Fails with [`WriteError::LastAdmin`] if no admin would be left, unless the
@@ -143,10 +143,12 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Renames a user, disables or enables the user, or does both, under the conditions of [`Self::set_role`].
+    /// Renames a user, disables or enables the user, or does both, under the conditions of [`Self::set_role`]. Fails
+    /// with [`WriteError::UsernameTaken`] if another user has the new name.
     ///
-    /// Disabling also revokes the user's tokens and ends the sessions, as [`Self::revoke_tokens`] does for an admin. A
-    /// new name revokes access tokens, because they contain the old name, whereas sessions and API keys stay valid.
+    /// Disabling also revokes the user's tokens and ends the sessions, as [`Self::revoke_tokens`] does for an admin,
+    /// and deletes the password link. A new name revokes access tokens, because they contain the old name, whereas
+    /// sessions and API keys stay valid.
     async fn update(
         &self,
         actor: Option<i64>,
@@ -185,12 +187,12 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Deletes a user with the API keys and sessions, under the conditions of [`Self::set_role`]. Returns the deleted
-    /// user. The database never assigns the id again.
+    /// Deletes a user with all credentials, under the conditions of [`Self::set_role`]. Returns the deleted user. The
+    /// database never assigns the id again.
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError>;
 
-    /// Stores the hash of a new password, revokes the access tokens, and deletes the sessions except the one with which
-    /// the writer acts.
+    /// Stores the hash of a new password, revokes the access tokens, and deletes the password link. Also deletes the
+    /// sessions except the one with which the writer acts.
     ///
     /// `tokens_not_before` always grows, because it also identifies the version of the password. The statement itself
     /// has the condition of the writer, even that of an admin. So the write fails with [`WriteError::UserNotFound`] if

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 /// The reason why a write failed.
 ///
-/// The transaction of an admin's write locks and checks all admins. So if two admins delete each other, the second
-/// deletion fails. If the last two admins give up the role at the same time, one of them stays an admin.
+/// A transaction that could remove an admin locks and checks all active admins. So if two admins delete each other, the
+/// second deletion fails. If the last two admins give up the role at the same time, one of them stays an admin.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Another user has the name. Only the unique index detects this error, because nothing checks the name before the
     /// write.
     #[error("the username is taken")]
     UsernameTaken,
-    /// The user does not exist, or the condition of the [`Writer`](super::Writer) no longer holds.
+    /// The user does not exist, or a condition of the write does not hold, such as that of the
+    /// [`Writer`](super::Writer).
     #[error("the user does not exist or has changed")]
     UserNotFound,
-    /// The actor no longer exists.
+    /// The actor no longer exists, or is disabled.
     #[error("the actor does not exist")]
     ActorNotFound,
     /// The actor is no longer an admin.

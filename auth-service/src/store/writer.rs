@@ -14,8 +14,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 pub enum Writer {
     /// The admin with this id, who must still be an admin.
     Admin(i64),
-    /// The user, who acts with a credential. Since it was verified, the password must not have changed, and the tokens
-    /// must not have been revoked.
+    /// The user, who acts with a credential. Since the credential was verified, the password must not have changed, and
+    /// the tokens must not have been revoked.
     Owner {
         /// The `tokens_not_before` of the user when the credential was verified.
         tokens_not_before: u64,
@@ -88,8 +88,9 @@ impl Writer {
         }
     }
 
-    /// Checks the condition of the writer before a token of this user is inserted. `locked` contains the row of the
-    /// user and, if an admin creates the token, the row of the admin.
+    /// Checks the condition of the writer before a token of this user is inserted, as far as it depends on the rows of
+    /// users. The statement that inserts the token checks the session or the pending sign-in. `locked` contains the row
+    /// of the user and, if an admin creates the token, the row of the admin.
     pub(super) fn check_new_token(
         &self,
         locked: &[Credentials],

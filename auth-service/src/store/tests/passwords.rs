@@ -17,7 +17,8 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
             .await
     };
     for (id, writer) in [
-        // The first is not an admin, the second does not exist, and the third has changed.
+        // The first writer is not an admin, the second does not exist, and the third has a `tokens_not_before` that the
+        // user does not have.
         (ann.id, Writer::Admin(ann.id)),
         (ann.id, Writer::Admin(999)),
         (
