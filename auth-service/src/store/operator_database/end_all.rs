@@ -22,11 +22,12 @@ use crate::{
 use rolegate_sql_store::{LongTransaction, StoreError, row, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
-/// The number of ids of users and of tokens that are skipped. It is greater than the number of ids that were assigned
-/// after the backup was made, which the backup does not contain.
+/// The number of user ids that are skipped, and also the number of token ids. Ids that were assigned after the backup
+/// was made are not in the backup. The number should exceed the number of those ids, so that none of them is assigned
+/// again.
 const SKIPPED_IDS: i64 = 1_000_000;
 
-/// The number of users whose tokens one statement revokes.
+/// The maximum number of users whose tokens one statement revokes.
 const REVOCATION_BATCH: i64 = 50_000;
 
 /// The condition that selects second factors whose enrollment users have begun but not confirmed.
@@ -112,7 +113,8 @@ impl OperatorDatabase {
     }
 }
 
-/// Locks the tables until the commit, so that writes in progress finish first and new ones wait.
+/// On PostgreSQL, locks the tables until the commit, so that writes in progress finish first and new ones wait. On
+/// SQLite, the transaction already excludes other writes.
 ///
 /// Without these locks, the transaction would lock rows in another order than other writes do, which can deadlock.
 async fn lock_tables(transaction: &mut LongTransaction) -> Result<(), StoreError> {

@@ -1,5 +1,5 @@
-//! Erases the name of a deleted user from the record. The erasure works in batches, so that other transactions can
-//! write between them.
+//! Erases the name of a deleted user, and the addresses from which the user acted, from the record. Each batch of rows
+//! is a transaction of its own, so that other transactions can write in between.
 
 use super::OperatorDatabase;
 use crate::{
@@ -48,10 +48,10 @@ pub(crate) struct Erasure {
     position: i64,
     /// The number of rows to erase, counted before the first batch.
     pub(crate) counted: usize,
-    /// The number of rows that were erased.
+    /// The number of rows from which the name was erased so far.
     pub(crate) erased: usize,
-    /// The reasons why rows kept their names, one for each row. Such a row was tampered with, so the digest that would
-    /// replace a name cannot be computed.
+    /// The reasons why rows kept their names, one for each row. Such a row cannot be read or was tampered with, so the
+    /// digest that would replace a name cannot be computed.
     pub(crate) kept: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl OperatorDatabase {
     pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
         // The statement reads the whole record, which can take longer than the timeout of a request, and therefore runs
         // in a long transaction. The search includes actors, because an interrupted erasure may have left the name only
-        // there.
+        // in rows where the deleted user is the actor.
         let mut snapshot = self.database.begin_snapshot().await?;
         let select = snapshot
             .statement(
@@ -75,7 +75,8 @@ impl OperatorDatabase {
     }
 
     /// Records that the name of a deleted user and the addresses from which the user acted are being erased. From then
-    /// on, a row without them is no sign of tampering.
+    /// on, a row without the name and the addresses is no sign of tampering. Returns the erasure, which
+    /// [`Erasure::run`] carries out.
     pub(crate) async fn begin_erasure(
         &self,
         user_id: i64,
@@ -145,7 +146,7 @@ impl Erasure {
         }
     }
 
-    /// Erases the name from the next batch of rows, and counts the rows. Returns false if no rows were left.
+    /// Erases the name from the next batch of rows, and counts the rows. Returns true if there may be more rows.
     pub(crate) async fn erase_batch(&mut self) -> Result<bool, StoreError> {
         let Some(&condition) = self.conditions.last() else {
             return Ok(false);
@@ -173,8 +174,8 @@ impl Erasure {
         transaction: &mut LongTransaction,
         condition: &'static str,
     ) -> Result<Vec<CheckedRow>, StoreError> {
-        // The rows are locked, because two erasures may change the same row: one because of its user, the other because
-        // of its actor.
+        // The rows are locked, because the erasure of another user may change the same row: one erases the user of the
+        // row, and the other its actor.
         let lock = if transaction.is_postgres() {
             " FOR UPDATE"
         } else {

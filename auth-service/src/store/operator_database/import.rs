@@ -1,4 +1,4 @@
-//! Imports users with everything that another database has stored about them, such as ids, hashes and times.
+//! Imports users with their ids, password hashes and times, as another database has stored them.
 
 use super::OperatorDatabase;
 use crate::{
@@ -25,7 +25,7 @@ const INSERTED_COLUMNS: [(&str, &str); 8] = [
     ("created_at", "bigint"),
 ];
 
-/// A user to insert, with all columns. It is serialized as a row for the statement.
+/// A user to insert, with all columns that an import sets. It is serialized as a row for the statement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
     /// The id of the user; `None` if the database is to assign an id.
@@ -42,9 +42,9 @@ pub(crate) struct UserRecord {
     pub(crate) tokens_marked_until: i64,
     /// The time at which the user was created, in Unix seconds.
     ///
-    /// It is `None` for a user who is moved with their tokens, because a token from before the time of creation would
-    /// be refused. If a user with the same id was deleted in this database, the import replaces the value with a time
-    /// after that user's creation.
+    /// It is `None` if the tokens that the other database has issued to the user must stay valid, because a token from
+    /// before the time of creation would be refused. If a user with the same id was deleted in this database, the
+    /// import replaces the value with a time after that user's creation.
     pub(crate) created_at: Option<i64>,
 }
 
@@ -120,7 +120,7 @@ impl Import {
         Ok(())
     }
 
-    /// Gives each user a time of creation after that of any deleted user with the same id, even if both were created
+    /// If a user with the same id was deleted, gives the new user a later time of creation, even if both were created
     /// within one second. Other services tell the two users apart by this time.
     async fn date_after_deletions(&mut self, users: &mut [UserRecord]) -> Result<(), StoreError> {
         let ids: Vec<i64> = users.iter().filter_map(|user| user.id).collect();

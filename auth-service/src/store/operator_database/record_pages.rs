@@ -53,7 +53,8 @@ pub(crate) struct RemovedRevisions {
 }
 
 impl OperatorDatabase {
-    /// Returns a reader of the sealed rows, from the oldest row to the one that is the newest now.
+    /// Returns a reader of the sealed rows, from the oldest row to the one that is the newest now. Fails if the record
+    /// has no seal.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
         let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
         let select = self.database.statement(select);
@@ -75,7 +76,7 @@ impl OperatorDatabase {
 
 impl RecordPages {
     /// Returns the next page; `None` after the last page. If retention has removed rows since the previous page, this
-    /// page names them.
+    /// page names their revisions.
     pub(crate) async fn next(&mut self) -> Result<Option<RecordPage>, StoreError> {
         if self.position >= self.last {
             return Ok(None);

@@ -87,7 +87,8 @@ row! {
 }
 
 impl SealedRecord {
-    /// Returns the recorded removals of all rows up to this revision or a later one, the newest removal first.
+    /// Returns the recorded removals that reached this revision or a later one, the newest first. Each removed all rows
+    /// up to the revision that it names.
     pub(crate) async fn removals(
         &mut self,
         revision: i64,

@@ -49,8 +49,8 @@ impl OperatorDatabase {
         self.database.read(select_page(select, id, role)).await
     }
 
-    /// Returns the times at which these users last signed in with a password, in Unix seconds by user id. Users who
-    /// never signed in are left out.
+    /// Returns the times at which these users last signed in with a password, in Unix seconds by user id. Users without
+    /// such a sign-in are left out.
     pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
         let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
         let select = self.database.statement(select).push_any(ids);
