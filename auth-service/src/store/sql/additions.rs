@@ -42,8 +42,8 @@ impl SqlStore {
             .bind(user_id)
     }
 
-    /// Deletes additions that neither count nor explain a refusal any more. Also deletes additions in the future,
-    /// because they come from a clock that was ahead.
+    /// Deletes additions that neither count nor explain a refusal any more. Also deletes additions that are more than a
+    /// minute in the future, because they come from a clock that was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = push_is_forgotten(old).push(" LIMIT 1");

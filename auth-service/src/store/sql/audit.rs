@@ -32,11 +32,11 @@ use rolegate_sql_store::{FollowUp, Statement, StoreError, TableRow, Timed};
 use sealing::MAX_BATCH;
 use std::time::Duration;
 
-/// The maximum number of changes that one statement reads.
+/// The maximum number of changes of users that [`AuditStore::changes_after`] returns.
 const MAX_CHANGES: i64 = 500;
 
-/// Ends a `SELECT` of rows of the record with the conditions of the filter, the order and the limit. The newest row
-/// comes first.
+/// Appends the filter's conditions, the order and the limit to a `SELECT` that ends with `WHERE `. The newest row comes
+/// first.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
     let before = filter.before.unwrap_or(i64::MAX);
     let mut select = select.push("revision < ").push_bind(before);

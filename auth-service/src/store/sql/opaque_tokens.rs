@@ -1,6 +1,6 @@
 //! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
-//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` revokes or keeps the tokens of a user who is
+//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` ends or keeps the sessions of a user who is
 //! changed.
 //!
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so

@@ -26,8 +26,9 @@ pub(super) const LOWER: &str =
         WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
         ELSE tokens_marked_until + 1 END";
 
-/// Appends the times of a revocation. `soon` is later than every token issued so far, and `latest` is the latest time
-/// at which any token can have been issued. The clock is read once, so that both times are based on the same moment.
+/// Appends a `FROM` that provides the times of a revocation. `soon` is later than the issue time of every token so far,
+/// and `latest` is the latest time at which any token can have been issued. The clock is read once, so that both times
+/// are based on the same moment.
 pub(in crate::store) fn push_revocation_times(update: Statement) -> Statement {
     let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
     let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);

@@ -31,7 +31,8 @@ use rolegate_sql_store::{FollowUp, Statement, Timed};
 use rows::SELECT_SECOND_FACTOR;
 use serde::Serialize;
 
-/// Locks and returns the row of a user without changing it, so that other statements can follow in the transaction.
+/// Locks the row of a user without changing a value, so that other statements can follow in the transaction. More
+/// conditions and a `RETURNING` are appended.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 
 /// The condition that the user is unchanged since the read: the second factor was not turned on, and the tokens were

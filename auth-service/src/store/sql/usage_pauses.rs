@@ -4,8 +4,8 @@ use super::encoding::{decode_seconds, encode_seconds};
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause};
 use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 
-/// The time for which a pause is kept, in seconds. It is the maximum of the setting `SESSION_IDLE_SECONDS`, so an older
-/// pause cannot affect any session.
+/// The time for which a pause is kept, in seconds. It is the maximum of the setting `SESSION_IDLE_SECONDS`. So an older
+/// pause cannot affect a session, unless later pauses have prolonged that time.
 const PAUSE_TTL: i64 = 31_536_000;
 
 /// The maximum number of pauses that are read. Only the latest ones count.

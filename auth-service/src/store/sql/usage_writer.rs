@@ -18,8 +18,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
 const INTERVAL: Duration = Duration::from_mins(1);
-/// The interval after a failed write. It is short, so that the usage pause is stored soon after writes succeed again,
-/// and even a process that has just started can read it.
+/// The interval during an outage. It is short, so that the usage pause is stored soon after writes succeed again, and
+/// even a process that has just started can read it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// The maximum number of uses that one statement writes.
 const MAX_BATCH: usize = 1000;
@@ -103,7 +103,7 @@ impl UsageWriter {
         }
     }
 
-    /// Starts a task that writes to this database until the returned value is dropped.
+    /// Starts a task that writes to this database at intervals, until the returned writer is dropped.
     pub(super) fn start(kind: UsageKind, process: Process, database: &Database) -> Arc<Self> {
         let writer = Arc::new(Self::new(kind, process));
         let weak = Arc::downgrade(&writer);
@@ -198,7 +198,8 @@ impl UsageWriter {
     }
 
     /// Stores the time of this successful write. During an outage, also stores the pause from the beginning of the
-    /// outage until now, in place of the one that an earlier success stored.
+    /// outage until now, in place of the one that an earlier success stored. After [`SUCCESSES`] successful writes, the
+    /// outage is over.
     async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
         let record = database
             .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")

@@ -5,7 +5,7 @@ use crate::audit::{Entry, unrecorded_refusals};
 use parking_lot::Mutex;
 use std::{collections::VecDeque, mem};
 
-/// The maximum number of events that are kept while nothing can be written.
+/// The maximum number of events that wait. An event that reports a number of refusals is kept even beyond this number.
 const MAX_EVENTS: usize = 10_000;
 /// New sign-ins are dropped if this many events wait. The remaining capacity is reserved for refusals.
 const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;

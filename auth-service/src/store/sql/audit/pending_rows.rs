@@ -1,4 +1,4 @@
-//! Inserts unsealed rows of the record, in the transaction of the change that they record.
+//! Inserts unsealed rows of the record. A row about a change is inserted in the transaction of the change.
 
 use crate::{
     audit::{Entry, FormerUsername},
@@ -67,14 +67,14 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
     }
 }
 
-/// Appends to `start` an insert of unsealed rows, which returns their ids. `start` is empty, unless the insert is a
-/// part of a longer statement.
+/// Builds the statement that inserts unsealed rows and returns their ids. `start` is an empty statement.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     insert(start, entries, " state").push(" RETURNING id")
 }
 
 /// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user. If that row
-/// exists, the statement records the entry with the user's name and state from the row.
+/// exists, the whole statement records the entry and returns the row. The recorded state is the role in the entry,
+/// followed by `disabled` if the row says that the user is disabled.
 pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> Statement {
     let start = start.push("), recorded AS (");
     let state = "
@@ -83,8 +83,8 @@ pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> State
         .push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
-/// Appends an insert of unsealed rows. The insert itself looks up the names of users that are missing in an entry.
-/// `state` is the SQL expression for the state of each user.
+/// Appends an insert of unsealed rows. If an entry lacks the name of the user or of the actor, the insert itself looks
+/// it up by the id. `state` is the SQL expression for the column `state`.
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
     start

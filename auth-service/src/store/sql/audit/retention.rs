@@ -31,7 +31,7 @@ use std::slice;
 const YEAR_2020: i64 = 1_577_836_800;
 /// The maximum number of rows on a page, which contains the oldest rows with a credible time.
 const PAGE_ROWS: i64 = 20_000;
-/// The number of seals whose rows one statement removes.
+/// The maximum number of seals whose rows one statement removes.
 const BATCH_SEALS: i64 = 20;
 
 /// Appends the `SELECT` of a page of the oldest rows with a credible time, which is between 2020 and `now`.
@@ -62,7 +62,7 @@ impl TableRow for RemovedThrough {
 }
 
 row! {
-    /// The oldest seals whose rows one statement removes.
+    /// The last revision and the number of the oldest seals whose rows one statement removes.
     struct OldSeals {
         last: i64,
         count: i64,
@@ -197,8 +197,8 @@ impl SqlStore {
             return Ok(false);
         };
         if !self.has_other_rows_than_removals(last).await? {
-            // All old rows are about removals. Each removal of such rows would add another one, so this would never
-            // end.
+            // All old rows are about removals. Their removal would add another such row each time, so retention would
+            // never end.
             return Ok(false);
         }
         let removal = Removal {
@@ -262,8 +262,8 @@ impl SqlStore {
         Ok(())
     }
 
-    /// Records the removal of rows by a process of an older release, which does not record removals. Does nothing if a
-    /// missing row may be too young for retention.
+    /// Records the removal of rows by a process of an older release, which does not record removals. Does nothing if
+    /// the removal is already recorded, or if a missing row may be too young for retention.
     async fn record_unrecorded_removal(
         &self,
         oldest: &Seal,

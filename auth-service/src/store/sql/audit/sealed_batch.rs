@@ -23,7 +23,7 @@ pub(in crate::store) struct SealedBatch {
 
 impl SealedBatch {
     /// Makes the batch of the rows that a statement has taken with [`push_returning_taken`]. Returns `None` if no rows
-    /// were taken, if the record has no seal, or if the system provides no random bytes.
+    /// were taken, if the record has no seal, or if [`Self::behind`] returns `None`.
     pub(super) fn of_taken(taken: &[AuditRow]) -> Option<Self> {
         let last = parse_last_seal(&taken.first()?.commitments)?;
         let first_revision = last.revision + 1;
@@ -67,7 +67,7 @@ impl SealedBatch {
     }
 }
 
-/// Returns the statement that deletes the unsealed rows with these ids and returns them.
+/// Builds the statement that deletes the unsealed rows with these ids and returns them. `start` is an empty statement.
 pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
     push_returning_taken(
         start

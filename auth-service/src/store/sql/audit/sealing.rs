@@ -24,7 +24,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The size, in rows, to which batches grow while the database is fast.
+/// The size to which batches grow while the database is fast: the maximum number of events that a batch writes, and of
+/// the rows that are not of an import. [`TAKE_NEXT`] takes other rows in addition.
 pub(super) const MAX_BATCH: usize = 1000;
 /// The maximum duration of a batch after which the next one may be larger.
 const FAST_BATCH: Duration = Duration::from_secs(1);
@@ -38,8 +39,8 @@ const ONE_AT_A_TIME: Limits = Limits {
     max_in_flight_stalled: 1,
 };
 
-/// Takes the next rows to seal: rows that are not of an import, the imported rows of the same users, and then the
-/// oldest rows of all.
+/// Takes the next rows to seal: the first `$1` rows that are not of an import, the earlier imported rows of the same
+/// users, and the `$2` oldest rows of all.
 ///
 /// So changes by people do not wait for the many rows of an import, and the rows of each user keep their order.
 const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
@@ -88,8 +89,8 @@ struct SealingWork {
     database: Database,
     /// Sign-ins and refusals that are not in the record yet.
     pending_events: PendingEvents,
-    /// The number of rows of the next batch. It is halved after each failure, such as a timeout, so that even a slow
-    /// database makes progress.
+    /// The size of the next batch, as [`MAX_BATCH`] defines it. It is halved after each failure, such as a timeout, so
+    /// that even a slow database makes progress.
     batch_size: AtomicUsize,
 }
 
@@ -124,8 +125,8 @@ impl Sealer {
         Ok(())
     }
 
-    /// Seals exactly these rows, if `last` is still the revision of the last seal. Returns the number of sealed rows,
-    /// which is 0 otherwise.
+    /// Seals exactly these rows, if `last` is still the revision of the last seal. Otherwise seals nothing. Returns the
+    /// number of sealed rows.
     pub(super) async fn seal_exactly(&self, last: i64, ids: &[i64]) -> Result<usize, StoreError> {
         let take = self
             .work

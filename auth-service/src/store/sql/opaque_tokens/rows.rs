@@ -50,8 +50,8 @@ impl TableRow for OpaqueToken {
     }
 }
 
-/// Continues a `SELECT` of the bearers of tokens. The columns of a user come before it, and the digests of the tokens
-/// after it.
+/// Continues a `SELECT` of the bearers of tokens. `USER_COLUMNS` come before this text. The digests of the tokens and
+/// the join with the table of users come after it.
 pub(super) const BEARERS: &str = concat!(
     ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,

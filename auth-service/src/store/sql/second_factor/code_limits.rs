@@ -33,7 +33,7 @@ impl LimitColumns {
     }
 
     /// Continues a statement with the condition that the window of the wrong codes is over at `now`. A window that
-    /// began far in the future also counts as over, because it comes from a clock that was ahead.
+    /// began an hour or more after `now` also counts as over, because it comes from a clock that was ahead.
     pub(super) fn push_is_over(&self, statement: Statement) -> Statement {
         statement
             .push("abs(now - ")

@@ -109,7 +109,7 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
 
 async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) {
     opened.record_events(9).await;
-    // Each engine accepts its unreadable values, but PostgreSQL does so only after the table was changed.
+    // SQLite accepts these unreadable values at once, but PostgreSQL accepts them only after the table was changed.
     let changes = if opened.operator_database.database.is_postgres() {
         [
             "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL, ALTER COLUMN details DROP NOT NULL,

@@ -163,7 +163,7 @@ async fn an_interrupted_removal_goes_on_within_the_hour(opened: &Opened) {
         opened.remove_old().await;
         assert_eq!(opened.left().await.0, 2, "two days an hour");
     }
-    // The process that moved the cutoff seems to have ended before it removed anything.
+    // This imitates a process that moved the cutoff, and ended before it removed any rows.
     opened
         .execute(
             "UPDATE audit_retention SET removed_before = removed_before + 345600 RETURNING moved_at",

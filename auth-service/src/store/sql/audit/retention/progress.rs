@@ -35,7 +35,7 @@ impl Progress {
     }
 
     /// Returns the progress with which a new hour begins at `now`, because a clock that was ahead moved the cutoff
-    /// last. The cutoff becomes the target if it was later.
+    /// last. If the cutoff was later than the target, it becomes the target.
     pub(super) fn restart(self, target: i64, now: i64) -> Self {
         Self {
             removed_before: self.removed_before.min(target),
