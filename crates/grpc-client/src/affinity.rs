@@ -20,7 +20,8 @@ impl Affinity {
         Self::hash(&[key.as_bytes()])
     }
 
-    /// Hashes the address of a replica, to the same value in every client that reaches the replica at this address.
+    /// Hashes the address of a replica. The hash is the same in every client that reaches the replica at this
+    /// address, and for the IPv6-mapped form of an IPv4 address.
     pub(crate) fn from_address(address: SocketAddr) -> Self {
         let port = address.port().to_be_bytes();
         match address.ip().to_canonical() {

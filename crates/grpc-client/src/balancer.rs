@@ -2,8 +2,9 @@
 //!
 //! The replicas are those behind a DNS name, which is resolved at intervals, so that replicas may come and go.
 //! A call goes to the serving replica with the fewest calls in flight, or to the replica of its key
-//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another replica.
-//! If no replica is reachable, a call fails early, before its deadline.
+//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another replica,
+//! if the budget of such calls ([`crate::hedge`]) allows it. If no replica is reachable, a call fails after
+//! about two seconds.
 
 use crate::{
     affinity::Affinity,
@@ -44,7 +45,7 @@ const SLOW_CALL_TIMEOUT: Duration = MAX_HEDGE_DELAY;
 #[derive(Clone, Debug)]
 pub struct BalancedChannel {
     shared: Arc<Shared>,
-    /// The hash of the key that the calls are about; `None` if they may go to any replica.
+    /// The hash of the key that the calls are about; `None` if the calls may go to any replica.
     affinity: Option<Affinity>,
 }
 
@@ -61,8 +62,9 @@ type CallResult = Result<Response<Body>, Status>;
 
 impl BalancedChannel {
     /// Connects in the background to every replica behind `address`, such as `http://auth-service:50051`
-    /// without TLS or `https://auth-service:50051` with TLS. With TLS, the certificate of every replica must
-    /// be valid for that host. The caller must be inside a tokio runtime.
+    /// without TLS or `https://auth-service:50051` with TLS. With TLS, the certificate of every replica must be
+    /// valid for that host. Returns an error if `address` is not such a URL. The caller must be inside a tokio
+    /// runtime.
     pub fn connect_lazy(
         service: ServiceInfo,
         address: &str,
@@ -119,8 +121,8 @@ impl BalancedChannel {
         }
     }
 
-    /// Returns the replica to which calls about `key` go now, as the hash of its address; `None` while none is
-    /// up.
+    /// Returns the replica to which calls about `key` go now, as the hash of its address; `None` while no
+    /// replica is up.
     pub(crate) fn replica_for(&self, key: &str) -> Option<Affinity> {
         self.shared.picker.replica_for(Affinity::from_key(key))
     }
@@ -144,8 +146,8 @@ impl BalancedChannel {
     }
 
     /// Sends a request once, because it may change something. If the response is slow, the monitor of the
-    /// replica is notified and checks its health. A replica that does not answer this check gets no more
-    /// calls until it does.
+    /// replica is notified and checks its health. A replica that does not answer this check in time is the last
+    /// choice for calls until it does.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
         // The load of a replica is the number of clones of its `calls`. This clone counts the call twice until
         // the response arrives. That happens at every replica, so the loads stay comparable.
@@ -158,9 +160,10 @@ impl BalancedChannel {
         response.await
     }
 
-    /// Sends a request to `replica` and, if it is not answered in time, once more to another replica. The
-    /// first response is used, and the other call is cancelled. A replica that did not answer in time gets no
-    /// more calls until it reports its health.
+    /// Sends a request to `replica`. If it is not answered in time, sends it once more, to another replica, if
+    /// there is one and the budget allows it. The first successful response is used, and the other call is
+    /// cancelled. A replica that did not answer in time is the last choice for calls until it reports its
+    /// health.
     async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> CallResult {
         let hedging = &self.shared.hedging;
         let (head, message) = request.into_parts();
@@ -218,7 +221,7 @@ impl Service<Request<Body>> for BalancedChannel {
     type Error = Status;
     type Future = Pin<Box<dyn Future<Output = CallResult> + Send>>;
 
-    /// Is always ready, because a call waits for a replica by itself, within its own deadline.
+    /// Is always ready, because `call` itself waits for a replica.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
     }

@@ -17,13 +17,13 @@ use tonic::{
     metadata::{Ascii, MetadataValue},
 };
 
-/// The maximum time that a call in flight delays the next call. If it takes longer, for example because its
-/// replica hangs, the next call is sent anyway.
+/// The maximum time that a call in flight delays the next call. If the call takes longer, for example because
+/// its replica hangs, the next one is sent anyway.
 const STALL_TIMEOUT: Duration = Duration::from_millis(20);
 const MAX_IN_FLIGHT_STALLED: usize = 16;
 
-/// The maximum number of batchers. Without this limit, the set would grow as replicas come and go. A batcher
-/// that is removed from the set still answers the requests that wait for it.
+/// The maximum number of batchers. Without this limit, the map would grow as replicas come and go. At the
+/// limit, all batchers are removed. A batcher that was removed still answers the requests that wait for it.
 const MAX_BATCHERS: usize = 64;
 
 /// Batches requests `R`, which change nothing, into calls.
@@ -44,7 +44,7 @@ struct Member<R> {
 
 impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     /// Creates a batcher of up to `max_batch_size` requests. `send` makes the call and returns one answer for
-    /// each request, in their order.
+    /// each request, in the order of the requests.
     pub fn new<F>(
         max_batch_size: usize,
         send: impl Fn(Vec<R>, BatchCall) -> F + Send + Sync + 'static,
@@ -68,8 +68,9 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
         Self { batcher }
     }
 
-    /// Sends a request with the next call and returns its answer. Fails if there is none within
-    /// [`READ_TIMEOUT`].
+    /// Sends a request with the next call and returns its answer. Fails with [`CallError::DeadlineExceeded`]
+    /// after [`READ_TIMEOUT`], and with [`CallError::Unavailable`] if too many requests wait or the batch is
+    /// lost.
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
         let deadline = Instant::now() + READ_TIMEOUT;
         let member = Member {
@@ -85,7 +86,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     }
 }
 
-/// A call for a batch. Its deadline is the latest one of the requests, and it carries their ids.
+/// A call for a batch. Its deadline is the latest deadline of the requests, and its metadata has their ids.
 #[derive(Debug)]
 pub struct BatchCall {
     deadline: Instant,
@@ -141,9 +142,9 @@ pub struct ReplicaBatchers<R, A> {
 }
 
 impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
-    /// Creates an empty set. `start` creates the batcher of a replica. All requests of a batch go to the
-    /// replica of the first request's key. The other requests have the same replica, unless it is lost
-    /// meanwhile.
+    /// Creates an empty set. `start` creates the batcher of a replica. That batcher must send each batch to the
+    /// replica of the first request's key. The other requests have the same replica, unless the replicas have
+    /// changed meanwhile.
     pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
         Self {
             channel,
@@ -152,8 +153,8 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
         }
     }
 
-    /// Returns the batcher of the replica of this key, and creates it if it is missing. Returns `None` while no
-    /// replica is up.
+    /// Returns the batcher for the replica that calls about `key` go to, and creates it if it is missing.
+    /// Returns `None` while no replica is up.
     pub fn batcher_for(&self, key: &str) -> Option<CallBatcher<R, A>> {
         let replica = self.channel.replica_for(key)?;
         let mut by_replica = self.by_replica.lock();

@@ -22,7 +22,7 @@ const MAX_REQUEST_IDS_LEN: usize = 9 * 1024;
 /// the HPACK tables of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
-/// The facts about the request that a call serves. All are `None` for a call that serves no request.
+/// The facts about the request that a call serves. Both are `None` for a call that serves no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallContext {
     /// The address of the end user. Services accept it only from trusted callers.
@@ -72,8 +72,8 @@ pub fn authenticated_request<M>(
     Ok(request)
 }
 
-/// Joins the ids of requests that share a call with commas; returns `None` if there are none. Ids that do not
-/// fit are left out, because a peer rejects a call whose headers are too large.
+/// Returns the ids of the requests that share a call, separated by commas; `None` if there are none. The list
+/// ends before the first id that does not fit, because a peer rejects a call whose headers are too large.
 pub(crate) fn join_request_ids(
     ids: impl Iterator<Item = RequestId>,
 ) -> Option<MetadataValue<Ascii>> {

@@ -27,7 +27,7 @@ impl ConnectError {
                 kind => kind.to_string(),
             }),
             // A port with TLS answers plain text with bytes that are not HTTP/2, and closes the connection. The
-            // client may notice either of them first, so the error varies and is not shown.
+            // client may notice either event first, so the error varies and is not shown.
             Self::Http2(_) if !is_encrypted => {
                 "it does not speak HTTP/2; if this is a port with TLS, use https://".to_owned()
             }

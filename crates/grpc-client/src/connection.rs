@@ -60,7 +60,7 @@ pub(crate) struct Connection {
 /// Streams that have ended and are not dropped yet.
 ///
 /// Dropping a stream wakes the task of the connection, and with it a second thread, just when the caller should
-/// run. So the next call drops them, because it wakes that task anyway.
+/// run. So the next call drops the ended streams, because it wakes that task anyway.
 type EndedStreams = Arc<Mutex<Vec<RecvStream>>>;
 
 /// The maximum number of ended streams to keep. Beyond this number, a stream is dropped as soon as it ends.
@@ -109,7 +109,8 @@ pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     })
 }
 
-/// Pings the replica at intervals, and returns when it does not answer a ping in time.
+/// Pings the replica at intervals, and returns when it does not answer a ping in time. Never returns if the
+/// connection fails for another reason.
 async fn wait_for_missed_ping(pings: Option<PingPong>) {
     let Some(mut pings) = pings else {
         return std::future::pending().await;

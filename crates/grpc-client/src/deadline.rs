@@ -10,7 +10,8 @@ pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout of calls that hash a password, which takes a third of a second and may wait in a queue first.
 pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum difference between the timers of client and service.
+/// The maximum difference between the timers of client and service. An error that arrives this shortly before
+/// the deadline may be a timeout of the service.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
 /// The granularity of the timeouts that are announced to services.
@@ -71,8 +72,8 @@ fn announced_timeout(timeout: Duration) -> Duration {
     TIMEOUT_GRANULARITY.saturating_mul(u32::try_from(multiple).unwrap_or(u32::MAX))
 }
 
-/// Calls a method that changes nothing. If the call is not answered in time, it may be sent once more, to
-/// another replica.
+/// Calls a method that changes nothing. If the response is late, the call may be sent once more, to another
+/// replica.
 pub async fn read<C: Clone, M, A>(
     timeout: Duration,
     client: &C,

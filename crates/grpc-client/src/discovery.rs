@@ -29,7 +29,7 @@ async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item
 /// The facts about a service that a channel to it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceInfo {
-    /// The program that runs the service, for log lines and errors.
+    /// The name of the program that runs the service, for log lines and errors.
     pub program: &'static str,
     /// The usual port of the service, for errors.
     pub default_port: u16,
@@ -74,7 +74,7 @@ where
     }
 }
 
-/// The error for a service address that is not a URL for gRPC.
+/// The error for a service address that is not a URL of the required scheme with a host and a port.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be {scheme}://, a host and a port, such as {scheme}://{program}:{port}")]
 pub struct InvalidAddress {
@@ -83,7 +83,7 @@ pub struct InvalidAddress {
     port: u16,
 }
 
-/// The URL of a service, which is a host and a port.
+/// The URL of a service, which has a scheme, a host and a port.
 #[derive(Debug)]
 struct ServiceUrl {
     /// A host name or an IP address, without the brackets that URLs have around IPv6 addresses.
@@ -119,7 +119,8 @@ impl ServiceUrl {
 #[derive(Debug)]
 pub(crate) struct DnsTarget {
     url: ServiceUrl,
-    /// The TLS by which every replica must prove that it is the host of the URL; `None` for plain text.
+    /// The TLS configuration, with which every replica must prove that it is the host of the URL; `None` for
+    /// plain text.
     tls: Option<ClientTls>,
 }
 

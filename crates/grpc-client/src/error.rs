@@ -5,11 +5,11 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// A failed call. Only [`CallError::Refused`] is an answer of the service. In every other case, its decision is
-/// unknown, so the error must never be treated as a refusal.
+/// A failed call. Only [`CallError::Refused`] is a decision. In every other case, the decision of the service
+/// is unknown, so the error must never be treated as a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The service answered with an error.
+    /// The service answered with an error, or this client itself refused the call ([`CallError::local`]).
     #[error("refused: {0}")]
     Refused(ServiceError),
     /// The service could not be reached, or a proxy answered in its place.
@@ -23,21 +23,21 @@ pub enum CallError {
     Malformed,
 }
 
-/// An error that the service returned.
+/// The error of a refused call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reason.as_str())]
 pub struct ServiceError {
     /// The reason, by which programs distinguish errors.
     pub reason: Reason,
     /// The text for people. It names the broken rule if [`Reason::http_detail`] is `None`, for example with
-    /// [`Reason::UsernameInvalid`].
+    /// [`Reason::UsernameInvalid`]. It is empty in an error of [`CallError::local`].
     pub message: String,
     /// The time to wait before another attempt; `None` if the service sent none.
     pub retry_after: Option<Duration>,
 }
 
 impl CallError {
-    /// Returns the reason, if the service sent one.
+    /// Returns the reason of a refusal; `None` for any other error.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self {
@@ -57,8 +57,10 @@ impl CallError {
         })
     }
 
-    /// Interprets a status. tonic reports both a timeout of either side and a broken connection as CANCELLED;
-    /// `is_overdue` distinguishes them.
+    /// Interprets a status by the reason of Rolegate in it. An unknown reason is [`CallError::Malformed`]. A
+    /// status without a reason comes from a proxy or from tonic, which reports both a timeout of either side
+    /// and a broken connection as CANCELLED. `is_overdue` says that the deadline has passed, which
+    /// distinguishes the two.
     #[must_use]
     pub fn from_status(status: &Status, is_overdue: bool) -> Self {
         let error_info = status.get_details_error_info();

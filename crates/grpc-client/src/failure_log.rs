@@ -18,11 +18,11 @@ pub(crate) struct ReplicaName {
     pub(crate) address: SocketAddr,
 }
 
-/// The causes that were logged for each replica. They are not logged again until the replica was reached. All
-/// channels of this process share them.
+/// The causes that were logged for each replica. They are not logged again until [`forget`] removes them. All
+/// channels of this process share this map.
 static LOGGED: Mutex<BTreeMap<ReplicaName, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// Logs why a replica cannot be reached, once for each cause.
+/// Logs why a replica cannot be reached, once for each cause, and at most [`MAX_CAUSES`] causes.
 pub(crate) fn log(replica: ReplicaName, is_encrypted: bool, error: &ConnectError) {
     let ReplicaName { program, address } = replica;
     let cause = error.describe(is_encrypted);

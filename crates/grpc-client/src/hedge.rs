@@ -1,5 +1,5 @@
 //! Decides when a call that changes nothing is sent once more, to another replica ("The Tail at Scale", Dean
-//! and Barroso, 2013).
+//! and Barroso, 2013). The second copy of the call is a *hedge*.
 
 use std::{
     pin::{Pin, pin},
@@ -21,9 +21,9 @@ const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
 
 /// The number of calls that pay for one hedge, so that hedges add at most 5 % to the calls.
 const CALLS_PER_HEDGE: u32 = 20;
-/// The budget that a channel begins with, because a replica can freeze before it was called 20 times.
+/// The budget that a channel begins with, because a replica can freeze before 20 calls have been made.
 const INITIAL_BUDGET: u32 = 10 * CALLS_PER_HEDGE;
-/// The maximum budget that a channel can save for the moment when many calls miss their time at once.
+/// The maximum budget that a channel can save for the moment when many calls are late at once.
 const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 
 /// Marks a request, in its extensions, that changes nothing and may be sent twice.

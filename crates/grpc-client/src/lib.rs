@@ -3,24 +3,23 @@
 //! A generated client sends its calls through a [`BalancedChannel`] (`balancer.rs`), as in
 //! `AuthServiceClient::new(channel)`. `dns_watcher` resolves the name of the service and runs a
 //! `replica_monitor` for each address, which keeps a `connection` open and follows the health of the replica.
-//! All of them report to the `replica_set`, from which the `picker` chooses a replica for each call: the
-//! least loaded one, or the one of the call's key (`affinity`). A read that takes too long is sent to a
-//! second replica (`hedge`). `discovery` is where replicas come from, `connect_error` and `failure_log` say
-//! why one cannot be reached, and `client_span` traces calls.
+//! The watcher and the monitors keep the `replica_set` current, from which the `picker` chooses a replica for
+//! each call: the least loaded one, or the one of the call's key (`affinity`). A read that takes too long may
+//! be sent to a second replica, too (`hedge`). `discovery` finds the addresses of replicas and opens streams to
+//! them, `connect_error` and `failure_log` say why a replica cannot be reached, and `client_span` traces calls.
 //!
 //! The caller's side of a call is in these files:
 //!
-//! - `deadline`: [`call`], [`read`] and [`retry_until`] enforce deadlines, and may repeat calls that change
-//!   nothing. [`open_stream`] opens a stream without a deadline.
+//! - `deadline`: [`call`], [`read`] and [`retry_until`] enforce deadlines. The last two may repeat a call, so
+//!   they are for calls that change nothing. [`open_stream`] opens a stream without a deadline.
 //! - `batch_call`: with a [`CallBatcher`], concurrent requests share calls ([`BatchCall`]).
 //!   [`ReplicaBatchers`] has a batcher for each replica.
 //! - `call_context`: [`CallContext`] and [`authenticated_request`] fill the metadata of a call.
 //! - `error`: [`CallError`] says why a call failed, by the reasons of the contracts.
-//! - [`settings`] (feature `settings`) reads the settings of [`ClientTls`], and `probe` connects once with
-//!   them, for `doctor`.
+//! - [`settings`] (feature `settings`) loads [`ClientTls`] from the files that settings name, and `probe`
+//!   checks the connection to each replica, for `doctor`.
 //!
-//! This crate knows no contract but that of health checks: [`ServiceInfo`] says which service a channel
-//! calls.
+//! This crate itself calls only the health service. [`ServiceInfo`] describes the service that a channel calls.
 
 mod affinity;
 mod balancer;

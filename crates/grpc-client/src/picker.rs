@@ -41,8 +41,8 @@ impl Picker {
         }
     }
 
-    /// Picks the replica for a call, which is about a key if `affinity` is set. Waits a moment if no replica is
-    /// up, and then fails with UNAVAILABLE.
+    /// Picks the replica for a call, which is about a key if `affinity` is set. If no replica is up, waits a
+    /// moment for one, and fails with UNAVAILABLE if there still is none.
     pub(crate) async fn pick(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         match self.try_pick(affinity) {
             Some(pick) => Ok(pick),
@@ -51,8 +51,8 @@ impl Picker {
         }
     }
 
-    /// Waits for the first health status of new replicas. If none of them is up, it waits for one more
-    /// attempt to connect, so that a replica that just came back is found.
+    /// Waits for the first health status of new replicas. If none of them is up, waits for one more attempt to
+    /// connect, so that a replica that just came back is found. Fails with UNAVAILABLE if there still is none.
     async fn wait_for_replica(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         let mut available = self.set.available.subscribe();
         // The wait has a limit, because replicas that appear one after the other can keep the set pending.
@@ -83,8 +83,8 @@ impl Picker {
         })
     }
 
-    /// Picks another replica for a call that was not answered in time: any but the one that these `calls`
-    /// belong to.
+    /// Picks a replica other than the one with these `calls`, for a call that was not answered in time. Prefers
+    /// the replicas for first attempts. Returns `None` if there is no other replica.
     pub(crate) fn pick_other(&self, calls: &Arc<Calls>) -> Option<Replica> {
         let candidates = self.set.available.borrow().clone()?;
         let others = |replicas: &[Replica]| -> Vec<Replica> {

@@ -1,4 +1,4 @@
-//! Connects to each replica once, for the command `doctor`.
+//! Checks the connection to each replica, for the command `doctor`.
 
 use crate::{
     connect_error::ConnectError,
@@ -14,11 +14,12 @@ use tonic_health::pb::health_check_response::ServingStatus;
 /// The maximum time of a resolution. It is shorter than in a running program, because `doctor` should report a
 /// name server that does not answer.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum number of attempts. A connection may break because the replica is restarting, so one attempt
-/// is not enough.
+/// The maximum number of attempts to connect to a replica. A connection may break because the replica is
+/// restarting, so one attempt is not enough.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Resolves `url`, connects to each replica and reports its health to `doctor`, in one line for each replica.
+/// Resolves the addresses of `target`, connects to each replica, and reports the health to `doctor` in one line
+/// for each replica. `url` names the service in these lines. A failed resolution is reported, too.
 pub(crate) async fn probe(
     doctor: &mut Doctor,
     step: &str,
@@ -83,8 +84,8 @@ async fn ask_health(
 }
 
 /// Returns the alert by which a server refuses a client's certificate after the client has finished its
-/// handshake. HTTP/2 may miss the alert: if a write fails first, it reports only the failed write. So this
-/// function opens another stream and never writes to it.
+/// handshake; `None` if no alert arrives in time. The HTTP/2 client may miss the alert: if a write fails first,
+/// the client reports only the failed write. So this function opens another stream and never writes to it.
 async fn receive_tls_alert(address: SocketAddr, target: &Arc<dyn Discover>) -> Option<io::Error> {
     let read = async { target.connect(address).await?.read_u8().await };
     match timeout(HEALTH_TIMEOUT, read).await {

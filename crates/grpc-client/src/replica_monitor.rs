@@ -22,7 +22,8 @@ use tower::service_fn;
 
 /// The maximum time to connect to a replica and to receive its first health status.
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
-/// The time that a replica with a slow call has to report its health. The replica may be busy with that call.
+/// The time that a replica with a slow call has to report its health. Until then, it does not count as
+/// unresponsive, because it may only be busy with that call.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The minimum delay between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
@@ -31,8 +32,9 @@ const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// The maximum time to wait for the error of a connection whose first call failed.
 const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
-/// The time for which refused connections to a replica are not logged. Programs are often started together, and
-/// a program that ends at once because of a wrong setting should log only that.
+/// The time after the start, or after the loss of a connection, for which refused connections are not logged.
+/// Programs are often started together, and a program that ends at once because of a wrong setting should log
+/// only that setting.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ReplicaMonitor {
@@ -205,8 +207,9 @@ impl ReplicaMonitor {
         }
     }
 
-    /// Requests the health again, and returns it as soon as it arrives. If it has not arrived after `grace`,
-    /// the replica counts as unresponsive until then. Without `grace`, it counts as unresponsive at once.
+    /// Requests the health again, and returns it as soon as it arrives. Fails if the connection breaks. Until
+    /// the health arrives, the replica counts as unresponsive: after `grace`, or after a call that is not
+    /// answered in time. Without `grace`, it counts as unresponsive at once.
     async fn ask_health_anew(
         &self,
         connection: &Connection,

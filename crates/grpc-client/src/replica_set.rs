@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 pub(crate) struct Calls {
     /// Notified when a read-only call was not answered in time.
     pub(crate) missed: Notify,
-    /// Notified when a call that may change something is slow. It may have a reason to be slow: a password can
+    /// Notified when a call that may change something is slow. The replica may still be healthy: a password can
     /// wait several seconds for its turn.
     pub(crate) slow: Notify,
 }
@@ -19,14 +19,14 @@ pub(crate) struct Calls {
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicaState {
     Down,
-    /// The replica is connected. If it is not serving, because it starts, stops or has lost its database, it
-    /// is the second choice.
+    /// The replica is connected. If the replica is not serving, because it starts, stops or has lost its
+    /// database, it is the second choice.
     Up {
         connection: Connection,
         serving: bool,
     },
-    /// The replica is connected, but it missed a call and has not reported its health since. It is the last
-    /// choice.
+    /// The replica is connected, but it did not answer a call in time and has not reported its health since. It
+    /// is the last choice.
     Unresponsive {
         connection: Connection,
     },
@@ -42,25 +42,25 @@ pub(crate) struct Replica {
     pub(crate) affinity: Affinity,
 }
 
-/// The replicas to choose from. `None` means that calls must wait: no replica is up, but at least one has not
-/// reported its first health status yet.
+/// The replicas to choose from. `None` means that calls must wait: no replica is up, but the first attempt to
+/// connect to at least one has not ended.
 pub(crate) type Available = Option<Arc<Candidates>>;
 
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// The replicas for the first attempt of a call: those that serve. If none serves, they are those that are
-    /// up, because an error from them says more than no response. As a last resort, they are those that missed
-    /// a call.
+    /// The replicas for the first attempt of a call: the serving replicas. If there are none, the list has the
+    /// other replicas that are up, because their errors say more than no response. If there are none of these
+    /// either, it has the unresponsive replicas.
     pub(crate) first_attempt: Vec<Replica>,
-    /// The replicas for a call that was not answered in time: those that serve, and those that missed a call
-    /// but may only be slow. If two replicas miss at the same moment, the calls of each can still try the
-    /// other.
+    /// The replicas for a call that was not answered in time: the serving replicas, and the unresponsive ones,
+    /// which may only be slow. If two replicas become unresponsive at the same moment, the calls to each can
+    /// still be sent to the other.
     pub(crate) hedge: Vec<Replica>,
 }
 
 impl Candidates {
-    /// Returns the replica for calls about a key. A replica whose connection just broke is the last choice,
-    /// even before its monitor notices.
+    /// Returns the replica for calls about a key; `None` if no replica is up. A replica whose connection just
+    /// broke is the last choice, even before its monitor notices.
     pub(crate) fn replica_for(&self, key: Affinity) -> Option<&Replica> {
         self.first_attempt.iter().max_by_key(|replica| {
             let is_open = !replica.connection.is_closed();
@@ -72,7 +72,7 @@ impl Candidates {
 /// The state of the replica at an address.
 #[derive(Debug, Default)]
 pub(crate) struct ReplicaEntry {
-    /// The reported state; `None` before the first health status.
+    /// The reported state; `None` until the first attempt to connect has ended.
     pub(crate) state: Option<ReplicaState>,
     /// The counter of calls in flight, which survives reconnections.
     pub(crate) calls: Arc<Calls>,

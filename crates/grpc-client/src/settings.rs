@@ -1,4 +1,4 @@
-//! The settings of TLS connections to a service.
+//! Connects to a service with the TLS files that settings name, and checks such connections for `doctor`.
 
 use crate::{
     BalancedChannel, ClientTls, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
@@ -36,8 +36,9 @@ impl ClientTlsFiles {
     }
 
     /// Returns a channel to the service at `url`, and its TLS configuration, which can be reloaded; `None` for
-    /// plain text. Settings that contradict each other are an error, because secrets would be sent in plain
-    /// text or to any peer. The caller must be inside a tokio runtime.
+    /// plain text. Returns an error if a file or `url` is invalid. Settings that contradict each other are an
+    /// error, too, because secrets could otherwise be sent in plain text or to any peer. The caller must be
+    /// inside a tokio runtime.
     pub fn connect_lazy(
         self,
         service: ServiceInfo,
@@ -49,8 +50,8 @@ impl ClientTlsFiles {
         Ok((channel, tls))
     }
 
-    /// Connects once to each replica of the service at `url`, and reports to `doctor`, as `step`, whether it
-    /// serves.
+    /// Connects to each replica of the service at `url`, and reports to `doctor`, as `step`, whether the
+    /// replica serves. Invalid settings are reported, too.
     pub async fn check(&self, doctor: &mut Doctor, step: &str, service: ServiceInfo, url: &str) {
         let target = self.load(url).and_then(|tls| {
             DnsTarget::parse(service, url, tls)
@@ -84,8 +85,8 @@ impl ClientTlsFiles {
         Ok(Some(tls))
     }
 
-    /// Returns the client certificate with its key. It is an error to set only one of them, because neither
-    /// can be used alone.
+    /// Returns the files of the client certificate and its key; `None` if neither is set. It is an error to set
+    /// only one of them, because neither can be used alone.
     fn identity(&self) -> Result<Option<Identity>, SettingError> {
         match (self.certificate.clone(), self.key.clone()) {
             (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
