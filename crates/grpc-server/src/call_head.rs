@@ -1,4 +1,4 @@
-//! Checks the headers of gRPC in the head of a call (gRPC over HTTP/2, Requests).
+//! Checks the size of a call's head, and the headers of gRPC in it (gRPC over HTTP/2, Requests).
 //!
 //! A header that is malformed or given twice is refused with `INVALID_ARGUMENT` and its name. To treat it as
 //! absent would be a guess: a call without a timeout, for example, would run longer than its caller waits.
@@ -16,7 +16,7 @@ use tonic::{Status, body::Body};
 const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
-/// The maximum size of a call's metadata in bytes, as HTTP/2 counts it: with 32 more for each entry (RFC
+/// The maximum size of a call's metadata in bytes, as HTTP/2 counts it: with 32 more bytes for each entry (RFC
 /// 9113, section 6.5.2).
 pub(crate) const MAX_METADATA: u16 = 16 * 1024;
 

@@ -1,5 +1,6 @@
-//! The layer around all services of a server, which adds metrics, a span, and the request context of log
-//! lines. Request ids and traces are accepted only from trusted callers.
+//! The layer around all services of a server. It refuses calls with a malformed head, limits unfinished
+//! messages, and adds metrics, a span, and the request context of log lines. Request ids and traces are
+//! accepted only from trusted callers.
 
 mod call;
 
@@ -25,8 +26,8 @@ pub(crate) use call::register_metrics;
 /// As a constant, this name is parsed once and not with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// Wraps the services of a server, and adds metrics, a span and the request context to each call. It is a
-/// hand-written tower service, because axum's middleware would allocate memory four more times for each call.
+/// Wraps the services of a server, so that every call passes this layer. It is a hand-written tower service,
+/// because axum's middleware would allocate memory four more times for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallObserver<S> {
     pub(crate) services: S,
@@ -94,8 +95,8 @@ fn start_span<B>(request: &Request<B>, caller: &Caller) -> Span {
     span
 }
 
-/// Returns the request id that the caller sent, or several ids separated by commas; `None` if one of them is
-/// malformed.
+/// Returns the request id that the caller sent, or several ids separated by commas; `None` if the header is
+/// missing, given twice or malformed.
 fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut values = headers.get_all(REQUEST_ID).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

@@ -25,8 +25,8 @@ const CLIENT_ADDRESS: HeaderName = HeaderName::from_static(metadata::CLIENT_ADDR
 pub(crate) struct Caller {
     /// True if the caller is trusted, as in [`is_trusted_caller`]. Unknown peers are not trusted.
     pub(crate) is_trusted: bool,
-    /// The address of the end user. It is the one that a trusted caller reports, and otherwise the address of
-    /// the caller.
+    /// The address of the end user. It is the address that a trusted caller reports, and otherwise the address
+    /// of the caller. `None` if neither is known.
     pub(crate) client_address: Option<IpAddr>,
     /// The memory quota of the call's message while it arrives; `None` for a caller in this process, where
     /// nothing is counted.
@@ -48,7 +48,7 @@ pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
 }
 
 /// Returns the first of these DNS names that is in the verified certificate of the caller. A caller in this
-/// process has a fixed name of its own.
+/// process has a fixed name of its own. Any other caller has none.
 pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String> {
     match extensions.get()? {
         Peer::InProcess => Some("in this process".to_owned()),

@@ -49,7 +49,8 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// Returns the memory quota of a message while it arrives, or `None` for a caller in this process.
+    /// Returns the memory quota of a message while it arrives, or `None` for a caller in this process. A client
+    /// with a verified certificate has no quota by address.
     pub(crate) fn message_quota(&self) -> Option<MessageQuota> {
         match self {
             Self::InProcess => None,
@@ -128,8 +129,8 @@ impl Connection {
     }
 }
 
-/// Accepts connections until `stopping` completes, performs their TLS handshakes, and returns them as a stream
-/// for tonic.
+/// Accepts connections until `stopping` completes, performs their TLS handshakes, and returns the connections
+/// as a stream for tonic. A connection whose handshake fails is dropped.
 pub(crate) fn accept(
     mut listener: Listener,
     preface_timeout: Duration,

@@ -1,4 +1,4 @@
-//! Converts a reason of the contract into a gRPC status.
+//! Converts a reason of the contract into a gRPC status, and logs errors.
 
 use rolegate_proto::{ERROR_DOMAIN, Reason};
 use rolegate_telemetry::{event_log::EventLog, logs::error_chain};
@@ -7,7 +7,8 @@ use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
 /// Returns the status for `reason`, with the text of `error` and `google.rpc.ErrorInfo`, and logs the error.
-/// The cause of a server error appears only in the log. `retry_after` becomes `google.rpc.RetryInfo`.
+/// The status has a fixed text for an internal error, and never the sources of an error. `retry_after` becomes
+/// `google.rpc.RetryInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
@@ -28,8 +29,8 @@ pub fn error_status(
 static FAILED: EventLog =
     EventLog::new(|failed| tracing::error!(failed, "calls failed in the last second"));
 
-/// Logs the cause of a server error. If it is repeated, only the first occurrence gets its own line; the
-/// others are counted.
+/// Logs a server error with its cause. If the error is repeated, only the first occurrence gets its own line,
+/// and the log counts the others each second. Other errors are logged only at debug.
 pub fn log_error(reason: Reason, error: &(dyn Error + 'static)) {
     match reason {
         Reason::Internal

@@ -15,8 +15,8 @@ pub const MAX_MESSAGE: usize = 66 * 1024;
 /// longest lists of roles, and for the longest HTTP body with a post.
 pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
 
-/// Routes the methods at these paths, such as `/rolegate.auth.v1.AuthService/BatchAuthorize`, to `service`. It
-/// is the service that the routes already contain, but with another limit.
+/// Routes the methods at these paths, such as `/rolegate.auth.v1.AuthService/BatchAuthorize`, to `service`.
+/// `service` is the one that the routes already contain, but with another limit.
 pub fn with_methods<S>(mut routes: Routes, service: &S, paths: &[&str]) -> Routes
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,

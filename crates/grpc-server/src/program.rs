@@ -26,9 +26,9 @@ pub struct HostSettings {
 /// A gRPC service that runs as a program of its own, with its addresses and its TLS.
 #[derive(Debug)]
 pub struct ServiceProgram {
-    /// The first line that the program prints.
+    /// The first line of the notice that the program prints: its name, its version, and what it depends on.
     pub headline: String,
-    /// The name of the service in the first line.
+    /// The name of the service in the notice, as the purpose of the gRPC listener.
     pub service: &'static str,
     /// The name of the setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
     pub grpc_setting: &'static str,
@@ -36,16 +36,17 @@ pub struct ServiceProgram {
     pub grpc_address: BindAddress,
     /// The TLS of the gRPC listener; `None` for plain text.
     pub tls: Option<ServerTls>,
-    /// The address of the probes, from `OPS_LISTEN_ADDR`.
+    /// The address of the probes and the metrics, from `OPS_LISTEN_ADDR`.
     pub ops: SocketAddr,
-    /// The format in which the first line is printed.
+    /// The format in which the notice is printed.
     pub log_format: LogFormat,
 }
 
 impl ServiceProgram {
-    /// Opens the service and serves it until `shutdown`. On SIGHUP, it reloads the certificate and calls
-    /// `reload`. The probes are served before the store is open and until it is closed, because a program is
-    /// alive even while it waits for its database or drains.
+    /// Opens the service, prints the notice, and serves until `shutdown`. A shutdown before the service is open
+    /// ends the program without an error. On SIGHUP, it reloads the certificate and calls `reload`. The probes
+    /// are served before the store is open and until it is closed, because a program is alive even while it
+    /// waits for its database or drains.
     pub async fn run<T>(
         self,
         open: impl Future<Output = Result<T, Failure>>,

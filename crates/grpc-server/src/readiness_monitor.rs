@@ -17,8 +17,8 @@ pub(crate) struct ReadinessMonitor<'a> {
 
 impl ReadinessMonitor<'_> {
     /// Updates readiness and gRPC health from the store until `shutdown` begins. From then on, both report that
-    /// the server is not ready. `drained` stops after the last caller has finished, and the streams of health
-    /// watchers are then ended.
+    /// the server is not ready. Ends the streams of health watchers when `drained` is stopping. `drained` is
+    /// the shutdown for the callers that leave last.
     pub(crate) async fn run(self, shutdown: &Shutdown, drained: &Shutdown) {
         tokio::select! {
             // This also ends a ping that the store has not answered, which would otherwise delay the shutdown.

@@ -24,7 +24,7 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tower::layer::layer_fn;
 
-/// The maximum duration of a call. A client may set a shorter one.
+/// The maximum time until the response to a call begins. A client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum number of concurrent calls on a connection. Clients hold back further calls.
@@ -38,12 +38,13 @@ pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 pub struct InMemoryCallers {
     /// The connections of these callers.
     pub streams: InMemoryStreams,
-    /// The shutdown of the server for these callers. It stops after the last of their calls, and not before the
-    /// shutdown of the whole server.
+    /// The shutdown of the server for these callers. It begins after the last of their calls, and not before
+    /// the shutdown of the whole server.
     pub shutdown: Shutdown,
 }
 
-/// Binds an address. Errors name the setting `variable`, from which the address comes.
+/// Binds a listener to an address and limits its connections. Errors name the setting `variable`, from which
+/// the address comes.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(
         variable,
@@ -60,8 +61,8 @@ pub struct GrpcServer {
     health: ServiceHealth,
     trusted: Arc<CidrSet>,
     store: Arc<dyn Store>,
-    /// A signal that stops together with the server. Handlers use it to end streams that would not end by
-    /// themselves.
+    /// A shutdown that begins when the server stops accepting calls. Handlers use it to end streams that would
+    /// not end by themselves.
     pub end_of_streams: Shutdown,
     /// A function that is called after the last call and before the store is closed, to write what is still
     /// pending.
@@ -69,7 +70,8 @@ pub struct GrpcServer {
 }
 
 impl GrpcServer {
-    /// Creates a server for the service `name` of these `descriptors`, with health and reflection.
+    /// Creates a server for the service `name` of these `descriptors`, with health and reflection. Its health
+    /// is `NOT_SERVING` until [`Self::serve`] has reached the store.
     ///
     /// It accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers in
     /// this process and callers with a verified certificate are always trusted.
@@ -96,8 +98,9 @@ impl GrpcServer {
         }
     }
 
-    /// Serves `tcp` until `shutdown`, and `in_memory` until its own shutdown, which must not come earlier.
-    /// Then it closes the store. Until the shutdown, `readiness` and `grpc.health.v1` follow the store.
+    /// Serves `tcp` until `shutdown`, and `in_memory` until its own shutdown, which must not come earlier. Then
+    /// it calls `before_close` and closes the store. Until the shutdown, `readiness` and `grpc.health.v1`
+    /// follow the store.
     #[must_use]
     pub fn serve<'a>(
         &'a self,
@@ -164,7 +167,8 @@ impl GrpcServer {
             .await
     }
 
-    /// Serves calls until `shutdown` stops the server, then lets open calls finish within [`DRAIN_TIMEOUT`].
+    /// Serves calls until `shutdown` stops the server, then lets open calls finish within [`DRAIN_TIMEOUT`],
+    /// and cancels the others with a warning.
     async fn serve_connections(
         &self,
         connections: Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>,
@@ -194,7 +198,8 @@ impl GrpcServer {
 }
 
 /// Adds reflection of these descriptors to the routes. It is served in two versions, because a client requests
-/// the version that was current when the client was built.
+/// the version that was current when the client was built. If the descriptors are malformed, logs an error and
+/// returns the routes unchanged.
 fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
     let reflection = || {
         tonic_reflection::server::Builder::configure()
@@ -218,8 +223,8 @@ fn limited_server() -> Server {
         .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        // The limit of HTTP/2 is higher than the limit of metadata, because HTTP/2 answers larger headers with
-        // 431, which gRPC clients treat as UNKNOWN.
+        // The limit of HTTP/2 is higher than the limit of metadata, because HTTP/2 answers headers over its own
+        // limit with 431, which gRPC clients treat as UNKNOWN.
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
         // This closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))

@@ -1,7 +1,7 @@
 //! Limits the memory of messages that have begun to arrive and are not complete.
 //!
 //! tonic keeps the arrived part of a message in memory. Each message has a limit, but a connection carries 256
-//! of them at a time, and a server has thousands of connections. The first bytes of a call are not counted, so
+//! messages at a time, and a server has thousands of connections. The first bytes of a call are not counted, so
 //! that plain decisions never depend on what other clients send.
 
 use crate::error_status::error_status;
@@ -58,7 +58,7 @@ pub(crate) struct MessageQuota {
 }
 
 impl MessageQuota {
-    /// Wraps a body so that its bytes are counted. Reading fails when a quota is used up.
+    /// Wraps a body so that its bytes are counted. Reading fails with OVERLOADED when a quota is used up.
     pub(crate) fn count<B>(self, body: B) -> CountedBody<B> {
         CountedBody {
             body,
@@ -69,12 +69,14 @@ impl MessageQuota {
     }
 }
 
-/// A body whose bytes are counted until it is dropped. A body that arrives in one piece is not counted.
+/// A body whose bytes are counted until it is dropped. The piece that ends the body is not counted, because the
+/// message is then complete.
 #[derive(Debug)]
 pub(crate) struct CountedBody<B> {
     body: B,
     quota: MessageQuota,
-    /// The number of bytes that have arrived. All except the first [`UNCOUNTED_BYTES`] are counted.
+    /// The number of bytes that have arrived, without the piece that ends the body. All except the first
+    /// [`UNCOUNTED_BYTES`] are counted.
     arrived: usize,
     permits: Vec<OwnedSemaphorePermit>,
 }

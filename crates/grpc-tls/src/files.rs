@@ -31,8 +31,8 @@ pub struct FileError {
     pub(crate) problem: String,
 }
 
-/// Reads a file of at most `max_kib` KiB. A larger file, or anything but a file, is refused, because the path
-/// is then a mistake.
+/// Reads a file of at most `max_kib` KiB. A larger file, or anything that is not a regular file, is refused,
+/// because the path is then a mistake.
 pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
@@ -65,7 +65,8 @@ pub(crate) struct PemFile {
 }
 
 impl PemFile {
-    /// Creates the description of the file that the setting `PREFIX_NAME` names.
+    /// Creates the description of the file that the setting `PREFIX_NAME` names, or `NAME` if the prefix is
+    /// empty. The file is not read yet.
     pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
         let separator = if prefix.is_empty() { "" } else { "_" };
         Self {

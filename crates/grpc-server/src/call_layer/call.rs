@@ -58,9 +58,9 @@ impl Call {
         }
     }
 
-    /// Waits for the response, and finds out whether the method is known. tonic answers an unknown method
-    /// with UNIMPLEMENTED at once, which no handler does. A call that waits, or that has another status, is
-    /// therefore one of a known method.
+    /// Waits for the response, and finds out whether the method is known. tonic answers an unknown method with
+    /// UNIMPLEMENTED at once, which no handler does. A call that waits, or that has another status, is
+    /// therefore a call of a known method.
     pub(super) async fn measure<A, E>(
         mut self,
         response: impl Future<Output = Result<Response<A>, E>>,
@@ -114,8 +114,8 @@ impl Drop for Call {
     }
 }
 
-/// Creates a span by OpenTelemetry's conventions for RPC, for calls of Rolegate's own contracts. Other calls
-/// get no span. Without a collector, the span is disabled.
+/// Creates a span by OpenTelemetry's conventions for RPC, for calls of Rolegate's own contracts. Other calls,
+/// and calls with a very long path, get no span. Without a collector, the span is disabled.
 pub(super) fn span(path: &str) -> Span {
     const MAX_PATH: usize = 128;
     let Some((service, method)) = split_path(path) else {
@@ -136,8 +136,8 @@ pub(super) fn span(path: &str) -> Span {
     )
 }
 
-/// Returns the code in the head of a response. Errors are always in the head; without a status there, the
-/// response is a success so far and its status follows in the trailers.
+/// Returns the code in the head of a response. An error instead of a response is always in the head. Without a
+/// status there, the call is a success so far, and its status follows in the trailers.
 fn status(headers: &HeaderMap) -> Code {
     headers
         .get("grpc-status")
