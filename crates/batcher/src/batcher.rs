@@ -50,7 +50,8 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         }
     }
 
-    /// Sends a request with the next batch and returns its answer.
+    /// Sends a request with the next batch and returns its answer. Fails if too many requests wait already, or
+    /// if the batch ends without an answer.
     ///
     /// Dropping the future withdraws the request if its batch has not been sent, and never affects other
     /// requests. The caller must be inside a tokio runtime.
@@ -92,7 +93,8 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
         }
     }
 
-    /// Starts another worker whenever all batches in flight are stalled, until no request waits.
+    /// Starts another worker whenever all batches in flight are stalled, up to the limit, until no request
+    /// waits.
     ///
     /// The watch is needed because requests that came before the stall found no capacity, so none of them
     /// starts a worker. One task watches all batches: a timer in each worker would interrupt the runtime's wait
@@ -107,7 +109,7 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
         }
     }
 
-    /// Sends batch after batch until no request waits.
+    /// Sends batch after batch until the queue has no batch for this worker.
     async fn work(self: Arc<Self>) {
         let mut last_sent = None;
         while let Some(Batch {
@@ -129,8 +131,8 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
                 let _ = reply.send(answer);
             }
             // Callers that were just answered often submit again at once. Yielding lets them do so before the
-            // next batch is taken; otherwise they would miss it, and batches would stay small. A lone caller
-            // does not need this, because its next request starts a worker.
+            // next batch is taken; otherwise these requests would miss it, and batches would stay small. A lone
+            // caller does not need this, because its next request starts a worker.
             if !is_single || !self.queue.lock().waiting.is_empty() {
                 yield_now().await;
             }

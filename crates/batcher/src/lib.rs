@@ -6,7 +6,7 @@
 //!
 //! **A request joins only a batch that has not been sent**, because a batch in flight could return what was
 //! true before the request was made. Nothing waits for a batch to fill: requests gather while earlier batches
-//! are in flight, and a request that finds none in flight is sent at once.
+//! are in flight, and a request is sent at once if another batch may start.
 //!
 //! [`Limits`] bounds the size and the number of batches. [`answer_by_key`] is for batches of reads by key: it
 //! reads each distinct key once. This crate does not know what a request is, and it does not retry.
@@ -22,7 +22,7 @@ use std::{collections::HashMap, hash::Hash};
 /// Answers a batch of reads by key.
 ///
 /// `read` gets each distinct key once, in ascending order, and returns the values that exist. The answers are
-/// in the order of `keys`; if `read` fails, every key gets the error.
+/// in the order of `keys`. A key without a value gets `None`. If `read` fails, every key gets the error.
 pub async fn answer_by_key<K, V, E, F>(
     keys: Vec<K>,
     read: impl FnOnce(Vec<K>) -> F,

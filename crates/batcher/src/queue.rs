@@ -70,7 +70,7 @@ impl<R, A> Queue<R, A> {
     }
 
     /// Returns whether the caller must start the watch, because requests now depend on batches in flight. Only
-    /// one caller gets `true`.
+    /// one caller gets `true` until that watch ends.
     pub(crate) fn claim_watch(&mut self) -> bool {
         let is_claimed = !self.is_watched && self.workers >= self.limits.max_in_flight.max(1);
         self.is_watched |= is_claimed;
@@ -140,7 +140,7 @@ impl<R, A> Queue<R, A> {
 }
 
 /// Creates the span of a batch. A span has one parent, so the batch belongs to the first traced request and is
-/// linked to the others.
+/// linked to the others. A batch of one request has no span of its own.
 fn batch_span<R, A>(members: &[PendingRequest<R, A>]) -> Span {
     let mut traced = members
         .iter()

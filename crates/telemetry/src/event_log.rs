@@ -16,8 +16,8 @@ type Counts = BTreeMap<String, u64>;
 /// Counts events by kind, such as a route with its status, and logs the counts.
 #[derive(Debug)]
 pub struct EventLog {
-    /// The function that logs the counts of a second, for example `/login OVERLOADED 12, /login
-    /// TOO_MANY_ATTEMPTS 3`.
+    /// The function that logs the counts of a second. Its argument is the counts as text, for example `/login
+    /// OVERLOADED 12, /login TOO_MANY_ATTEMPTS 3`.
     log: fn(&str),
     /// The counts since the last line. `None` while no task reports them: until the first event, and again
     /// after a second without one.
@@ -52,7 +52,7 @@ impl EventLog {
     }
 
     /// Adds an event to the series of its kind, and returns whether it begins that series. If no task logs the
-    /// counts yet, starts one. Outside a runtime, nothing is counted.
+    /// counts yet, starts one. Outside a runtime, nothing is counted, and the result is always `true`.
     fn add(&'static self, kind: String, first: FirstEvent) -> bool {
         let Ok(runtime) = Handle::try_current() else {
             return true;
@@ -83,8 +83,8 @@ impl EventLog {
         }
     }
 
-    /// Returns the counts as text, and sets them to zero. The series of a kind without events since the last
-    /// line ends.
+    /// Returns the counts as text, and sets them to zero. A kind without counted events since the last line is
+    /// removed, which ends its series.
     fn take(&self) -> String {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();

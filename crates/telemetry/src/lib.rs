@@ -59,8 +59,9 @@ pub struct Telemetry {
 impl Telemetry {
     /// Starts logs and, if a collector is set, traces.
     ///
-    /// The service name in traces is `rolegate-` and `program`, unless `OTEL_SERVICE_NAME` or
-    /// `OTEL_RESOURCE_ATTRIBUTES` sets another.
+    /// The service name in traces is `program`, with the prefix `rolegate-` unless `program` already begins
+    /// with `rolegate`. `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` may set another name. Fails if a
+    /// variable of OpenTelemetry has an invalid value.
     ///
     /// # Panics
     ///
@@ -82,8 +83,8 @@ impl Telemetry {
         Ok(Self { traces })
     }
 
-    /// Exports the remaining spans, within 2 s. The call blocks its thread, and the runtime must still run on
-    /// other threads.
+    /// Exports the remaining spans, within 2 s. A failure is only logged. The call blocks its thread, and the
+    /// runtime must still run on other threads.
     pub fn shutdown(self) {
         if let Some(traces) = self.traces
             && let Err(error) = traces.shutdown_with_timeout(EXPORT_TIMEOUT)

@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Decides which lines are written, and remembers them. The caller writes a line only if [`Self::claim`]
+/// Decides which lines are written, and remembers their keys. The caller writes a line only if [`Self::claim`]
 /// returns `true`.
 #[derive(Debug)]
 pub struct LogLimiter<K> {
@@ -43,14 +43,15 @@ struct Line<K> {
 }
 
 impl<K: Clone + Ord> LogLimiter<K> {
-    /// Allows at most `capacity` lines in a `period`, and silences further keys. Use it for keys that clients
-    /// choose: clients could otherwise fill the log.
+    /// Creates a limiter that allows at most `capacity` lines in a `period`, one for each key, and silences
+    /// further keys. Use it for keys that clients choose: clients could otherwise fill the log.
     pub const fn silent_when_full(capacity: usize, period: Duration) -> Self {
         Self::new(capacity, period, WhenFull::Silence)
     }
 
-    /// Allows any number of lines, and remembers `capacity` keys. If there are more keys, the oldest is
-    /// forgotten, so its line may be repeated within the period. Use it for lines that must not be lost.
+    /// Creates a limiter that allows lines of any number of keys, and remembers `capacity` keys. If there are
+    /// more keys, the oldest is forgotten, so its line may be repeated within the period. Use it for lines that
+    /// must not be lost.
     pub const fn evicting_when_full(capacity: usize, period: Duration) -> Self {
         Self::new(capacity, period, WhenFull::EvictOldest)
     }
@@ -69,7 +70,7 @@ impl<K: Clone + Ord> LogLimiter<K> {
     }
 
     /// Claims the line of this key. Returns `true` if the caller must write the line now. The line then counts
-    /// as written, and other callers get `false` for the rest of the period.
+    /// as written, and other callers get `false` while the limiter remembers the key.
     pub fn claim(&self, key: K) -> bool {
         let now = Instant::now();
         let mut lines = self.lines.lock();

@@ -82,12 +82,13 @@ pub fn advance_to(counter: &IntCounter, total: u64) {
 }
 
 /// Registers `collect` to run before each scrape, so that it can update metrics whose values are kept
-/// elsewhere. It replaces an earlier function of the same name.
+/// elsewhere. A new function replaces an earlier one of the same name.
 pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
     COLLECTORS.lock().insert(name.into(), Box::new(collect));
 }
 
-/// Runs the registered functions and returns all metrics, as `text/plain; version=0.0.4`.
+/// Runs the registered functions and returns all metrics, as `text/plain; version=0.0.4`. If they cannot be
+/// encoded, logs an error and returns empty text.
 pub fn text() -> String {
     for collect in COLLECTORS.lock().values() {
         collect();

@@ -1,4 +1,4 @@
-//! The request that the current task works on, so that its log lines carry the request id.
+//! Holds the request that the current task works on, so that the log lines of the task carry the request id.
 //!
 //! The context is task-local and not a span: a span costs every request several allocations, and most requests
 //! log nothing.
@@ -43,7 +43,7 @@ impl RequestContext {
     }
 
     /// Runs `work` with this client address instead of the one in the context of the current task. `None`
-    /// leaves the context as it is.
+    /// leaves the context as it is. A task without a context gets none.
     pub async fn with_client_address<F: Future>(
         client_address: Option<IpAddr>,
         work: F,
@@ -62,7 +62,8 @@ impl RequestContext {
     }
 
     /// Runs `work` to completion even if the caller drops this future, so that a change that was committed is
-    /// always audited.
+    /// always audited. The work runs in a task of its own, with the context and the span of the caller. A panic
+    /// in it reaches the caller.
     pub async fn run_to_completion<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> T {

@@ -38,8 +38,9 @@ const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Builds the provider that exports spans in batches, on a thread of its own. Spans that the collector does not
-/// accept are lost, and the loss is logged. Requests never wait for the export.
+/// Builds the provider that exports spans in batches, on a thread of its own, and makes it the provider of this
+/// process. Also makes W3C Trace Context the format in which this process passes traces on. Spans that the
+/// collector does not accept are lost, and the loss is logged. Requests never wait for the export.
 pub(crate) fn otlp_provider(
     url: &str,
     program: &'static str,

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use std::fs;
 
 /// Registers the metrics of the process and `rolegate_build_info`, which is always 1, as info metrics are by
-/// convention. It must be called only once in a process.
+/// convention. Call this function only once in a process.
 pub fn register(program: &str, version: &str) {
     register_usage();
     let help = "Always 1; program and version are in the labels.";

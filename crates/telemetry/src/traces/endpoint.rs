@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct StartError {
     /// The name of the environment variable.
     pub variable: &'static str,
-    /// The reason why its value is refused.
+    /// The reason why the value of the variable is refused.
     pub problem: String,
 }
 

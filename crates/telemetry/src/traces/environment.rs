@@ -18,7 +18,8 @@ const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARGUMENT: &str = "OTEL_TRACES_SAMPLER_ARG";
 
 /// Returns the URL of the collector; `None` if no traces are exported. It is the URL of the setting, unless
-/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` names another one for traces.
+/// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` names another one for traces. Fails if a variable has a value that is
+/// not valid or not supported.
 pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, StartError> {
     // A value that is not UTF-8 is converted and then refused. It must not count as unset.
     collector_in(setting, |name| {
