@@ -53,7 +53,8 @@ async fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
 
-    // Each row has the crate's rate, then the engine's rate and latency as ratios to the crate's.
+    // `crates` has the rates of the crate. For each load, `engines` has the rates and the latencies of the
+    // engine, as ratios to those of the crate.
     let mut crates = Vec::new();
     let mut engines = CALLERS.map(|_| (Vec::new(), Vec::new()));
     let mut before = crate_on_all_cores(settings.threads, cost);
@@ -90,7 +91,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures sequential hashes of the `bcrypt` crate on each core.
+/// Measures sequential hashes of the `bcrypt` crate, on all cores at once.
 fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
     let hash = move || {
         let begun = Instant::now();
@@ -139,7 +140,7 @@ async fn engine_under_load(
     Measured { rate, latency }
 }
 
-/// Hashes sequentially until no hash is `left`, and returns the time of each in seconds.
+/// Hashes sequentially until no hash is `left`, and returns the time of each hash in seconds.
 async fn caller(engine: Arc<Engine>, left: Arc<AtomicUsize>, cost: Cost) -> Vec<f64> {
     let mut times = Vec::new();
     while left

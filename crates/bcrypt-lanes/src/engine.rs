@@ -137,7 +137,7 @@ impl Engine {
     /// Tells the engine that a stored hash has this cost, so that failed verifications do at least as much work.
     ///
     /// The engine learns the costs of hashes that it verifies. Callers use this for hashes that were stored
-    /// before it started. Costs above 16 count as 16.
+    /// before the engine started. Costs above 16 count as 16.
     pub fn note_stored_cost(&self, cost: Cost) {
         self.highest_cost
             .fetch_max(cost.min(Cost::MAX_FAILED).get(), Ordering::Relaxed);
@@ -149,7 +149,8 @@ impl Engine {
             .map_or(current, |cost| cost.max(current))
     }
 
-    /// Checks whether a job of this cost would be admitted now, which takes microseconds.
+    /// Checks whether a job would be admitted now that does the work of a failed verification, if new hashes
+    /// have this `cost`. The check takes microseconds, and an error counts as a refused job.
     ///
     /// Callers use it to avoid other work, such as a query, for a job that would be refused. `Ok` reserves
     /// nothing: the job itself may still be refused.
@@ -198,7 +199,7 @@ impl Engine {
     /// Callers pass `None` for a user who does not exist, so that timing does not reveal it: the engine does
     /// the same work and reports a mismatch. A malformed hash takes the same work, too. A failed verification
     /// does the work of the highest cost among `current`, the hashes that this engine has verified, and
-    /// [`Self::note_stored_cost`].
+    /// [`Self::note_stored_cost`]. Stored costs above 16 count as 16, except for the hash itself.
     pub fn verify(
         &self,
         password: &[u8],

@@ -114,7 +114,7 @@ impl Job {
         self.iterations.max(self.iterations_if_wrong)
     }
 
-    /// Compares `digest` with the expected one, in constant time.
+    /// Compares `digest` with the expected one, in constant time. Returns `false` if none is expected.
     pub(crate) fn matches(&self, digest: &Digest) -> bool {
         let same = self.expected.unwrap_or_default().ct_eq(digest);
         self.expected.is_some() & bool::from(same)
@@ -125,7 +125,7 @@ impl Job {
         !self.reply.is_canceled() && now < self.deadline
     }
 
-    /// Completes a job without computing it. It counts as expired, or as dropped if its caller has left.
+    /// Completes a job without a result. It counts as expired, or as dropped if its caller has left.
     pub(crate) fn discard(self, counters: &mut Stats) {
         match self.reply.send(Err(EngineError::DeadlinePassed)) {
             Ok(()) => counters.expired += 1,

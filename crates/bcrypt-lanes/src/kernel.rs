@@ -171,8 +171,8 @@ fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
 
 /// Keeps the compiler from moving loads of one lane after those of the next. It compiles to no instruction.
 ///
-/// Otherwise, LLVM interleaves the lanes until it runs out of registers, which costs 10 %. If AVX2 or
-/// AVX-512 is enabled, it uses gather instructions, which costs 60 %.
+/// Otherwise, LLVM interleaves the lanes until it runs out of registers, which costs 10 %. If AVX2
+/// or AVX-512 is enabled, LLVM uses gather instructions, which costs 60 %.
 #[inline(always)]
 fn keep_order() {
     compiler_fence(Ordering::SeqCst);

@@ -76,7 +76,7 @@ impl LaneGroup {
     }
 
     /// Advances all busy lanes by `slice` iterations, or by fewer if a job needs fewer to finish. Returns the
-    /// number of iterations.
+    /// number of iterations that each lane did.
     pub(crate) fn advance(&mut self, slice: u32) -> u32 {
         let least = self.running.iter().map(|running| running.left).min();
         let iterations = least.map_or(0, |left| u32::try_from(left).unwrap_or(slice).min(slice));

@@ -1,8 +1,9 @@
 //! bcrypt for servers: independent hashes interleaved on one core.
 //!
-//! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service computes many
-//! hashes at once, so this crate interleaves up to six of them on each core. The slot for one hash is a *lane*.
-//! The throughput is about four times that of hashing sequentially.
+//! A single bcrypt is a chain of dependent loads and leaves most of a core idle. A login service
+//! computes many hashes at once, so this crate interleaves up to eight of them on each core, and
+//! six by default. The slot for one hash is a *lane*. The throughput is about four times that of
+//! hashing sequentially.
 //!
 //! A password passes these modules, from the outside in:
 //!
@@ -11,8 +12,9 @@
 //! - `scheduler` decides which jobs are admitted and which worker computes them. All workers share it
 //!   under one lock. `queue` orders the waiting jobs so that clients get fair shares, and
 //!   `throughput` estimates the speed of this machine.
-//! - `worker` runs one low-priority thread for each core. About once a millisecond, a worker collects
-//!   finished hashes from its `lane_group`, drops canceled and expired jobs, and fills free lanes.
+//! - `worker` runs the low-priority threads, by default one for each core. About once a
+//!   millisecond, a worker collects finished hashes from its `lane_group`, drops canceled and
+//!   expired jobs, and fills free lanes.
 //! - `lane` computes one bcrypt and has the tables of Blowfish. `stored` parses and formats `$2b$…`.
 //! - `kernel` is the hot loop, compiled once for each number of lanes.
 //!

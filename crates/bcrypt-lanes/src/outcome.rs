@@ -34,20 +34,21 @@ impl Verdict {
     }
 }
 
-/// The reason why a job was not computed. No variant says anything about the password.
+/// The reason why a job has no result. No variant says anything about the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The job was refused at admission, because it would miss its deadline or the queue is full. Nothing
     /// was computed.
     #[error("too many passwords are waiting, try again in {retry_after:?}")]
     Refused {
-        /// The time after which the same request would be admitted if no others arrive. It is at least one
-        /// millisecond.
+        /// The estimated time after which the same request would be admitted if no others arrive. It is at
+        /// least one millisecond.
         retry_after: Duration,
         /// The reason of the refusal: the client's own jobs, or the jobs of all clients.
         cause: RefusalCause,
     },
-    /// The deadline has passed while the job was queued or computed.
+    /// The deadline has passed while the job was queued or computed, or would have passed before the job was
+    /// finished.
     #[error("the deadline passed before the password was checked")]
     DeadlinePassed,
     /// The worker panicked, or the engine was dropped.
@@ -61,14 +62,14 @@ pub enum EngineError {
 /// The cause of a refusal, which tells whether other clients may still be admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
-    /// The client's own pending work uses up its share. A client without pending work may still be admitted.
+    /// The client's own queued work uses up its share. A client without queued work may still be admitted.
     OwnShare,
-    /// The client has no pending work, so there is no capacity for any client.
+    /// The client has no queued work, so there is no capacity for any client.
     NoCapacity,
 }
 
 impl RefusalCause {
-    /// Returns the cause for a client that already has this much pending work.
+    /// Returns the cause for a client that already has this much queued work, in iterations.
     pub const fn for_own_work(own_work: u64) -> Self {
         if own_work == 0 {
             Self::NoCapacity
@@ -93,7 +94,7 @@ pub struct Stats {
     /// [`Engine::check_admission`](crate::Engine::check_admission), or because another client's job displaced
     /// them.
     pub refused: u64,
-    /// The number of jobs whose deadline passed.
+    /// The number of jobs that passed their deadline, or were given up because they would have.
     pub expired: u64,
     /// The number of jobs whose future was dropped.
     pub dropped: u64,

@@ -64,7 +64,7 @@ impl Queue {
         self.jobs.values().map(Job::work).sum()
     }
 
-    /// Returns a lower bound of all deadlines, or `None` if the queue has had no job.
+    /// Returns a lower bound of all deadlines. `None` means that the queue is empty.
     pub(crate) fn earliest_deadline(&self) -> Option<Instant> {
         self.earliest_deadline
     }
@@ -130,8 +130,8 @@ impl Queue {
 
     /// Queues a job. If the queue is full, returns the job that does not fit.
     ///
-    /// This is the newest job of the client with the most jobs, or the given job if no client has at least two
-    /// more than its own.
+    /// The returned job is the newest one of the client with the most jobs, or the given job if no client has
+    /// at least two more than its own.
     pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> Option<Job> {
         let mut displaced = None;
         if self.is_full() {

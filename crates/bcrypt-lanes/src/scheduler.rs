@@ -19,7 +19,7 @@ use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
 /// The minimum time after which a refused client is told to retry, so that it does not retry at once.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
-/// A client floods if it occupies at least one in this many of all lanes.
+/// A client floods if it occupies at least one lane in this many of all lanes, and at least two.
 const FLOOD_SHARE: usize = 4;
 /// A queue is short if it has at most this many jobs for each lane. Newcomers may go ahead of the queue only
 /// while it is short.
@@ -214,8 +214,9 @@ impl Scheduler {
         self.queue.len() > 0
     }
 
-    /// Takes the next job for a worker, if it has a free lane and no other worker has fewer lanes in use. Jobs
-    /// at the front that are dead or would miss their deadline are completed without being computed.
+    /// Takes the next job for a worker that has a free lane, or a newcomer for its extra lane. Returns `None`
+    /// if another worker has fewer lanes in use. Jobs at the front that are dead or too late are completed
+    /// without a result.
     ///
     /// Two jobs run faster on two cores than in two lanes of one, so the idlest worker goes first.
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {

@@ -8,7 +8,7 @@ use bcrypt::{BASE_64, HashParts};
 pub struct Cost(u32);
 
 impl Cost {
-    /// The lowest cost of bcrypt, for tests.
+    /// The lowest cost of bcrypt, which is too low for real passwords.
     pub const MIN: Self = Self(4);
     /// The maximum cost that failed verifications adopt from stored hashes. Without it, a single stored hash of
     /// a very high cost would stop all logins.
@@ -48,7 +48,7 @@ pub(crate) struct StoredHash {
 
 impl StoredHash {
     /// Parses a hash with one of the prefixes `$2a$`, `$2b$`, `$2x$` and `$2y$`. The `bcrypt` crate accepts
-    /// these, and all are computed alike.
+    /// these prefixes, and all are computed alike. Returns `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts: HashParts = text.parse().ok()?;
         // `HashParts` does not expose the digest, but has checked that the text is 60 bytes of ASCII.

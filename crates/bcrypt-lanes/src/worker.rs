@@ -114,7 +114,8 @@ impl WorkerPool {
         self.submitted.notify_one();
     }
 
-    /// Ends all workers at their next visit to the scheduler. Each worker that ends wakes the next one.
+    /// Drops the queued jobs, and ends all workers at their next visit to the scheduler. Each worker that ends
+    /// wakes the next one.
     pub(crate) fn stop(&self) {
         self.locked(Scheduler::stop);
         self.wake();
@@ -201,8 +202,8 @@ pub(crate) fn calibrate(lanes: usize) -> Duration {
     begun.elapsed()
 }
 
-/// Gives the calling thread the low priority of the workers, which needs no privilege. Returns an error on
-/// systems that have no safe call for this.
+/// Gives the calling thread the low priority of the workers, which needs no privilege. Returns an error if the
+/// system refuses, or has no safe call for this.
 pub fn lower_priority() -> std::io::Result<()> {
     // A call without an id applies to the calling thread on Linux, but to the whole process elsewhere. At nice
     // 10, a thread gets a tenth of the CPU time of a thread at nice 0.
