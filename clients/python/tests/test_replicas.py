@@ -1,4 +1,5 @@
-"""Tests with two replicas behind one name, which count their calls. They are fakes, because they fail on purpose."""
+"""Tests how both clients spread calls over replicas, and which calls they repeat. The replicas are fakes, because
+they must count calls and fail on purpose."""
 
 import os
 import threading
@@ -62,7 +63,8 @@ def served(*replicas):
 
 
 def authorize_and_wait(client, both):
-    """Makes decisions until each replica has had some. At first the client may be connected to only one."""
+    """Makes up to 1,000 decisions, until each replica has had more than ten. At first, the client may be connected to
+    only one replica."""
     for _ in range(1000):
         client.authorize("token")
         if all(len(replica.calls) > 10 for replica in both):
@@ -124,7 +126,7 @@ async def test_timeout_of_a_client_bounds_every_call(call):
         async with AsyncClient(url, timeout=0.2) as client:
             with pytest.raises(DeadlineExceeded):
                 await call(client)
-        # By default, such a call takes 10 seconds and more.
+        # With the default timeouts, the two calls would take at least 10 seconds.
         assert 0.3 < time.monotonic() - start < 3
 
 

@@ -97,7 +97,8 @@ export class Batcher<Request, Answer> {
     stopCounting();
     this.#inFlight -= 1;
     batch.forEach((member, index) => member.settle(answers[index] ?? new Unavailable()));
-    // Callers that were just answered often submit again at once, and then join the next batch.
+    // The next batch is sent only after the callers that were just answered have run, because they often submit
+    // again at once and can then join it.
     setImmediate(() => this.#sendNext());
   }
 }

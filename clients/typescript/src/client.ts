@@ -27,7 +27,7 @@ const MAX_BATCH = 256;
  * A client of every replica of auth-service behind a URL.
  *
  * `actor` is the access token or session of an admin, unless the call says otherwise. Calls reject with a
- * `RolegateError`. They end after 5 seconds, or after 10 if they hash a password. Calls that change nothing are
+ * `RolegateError`. A call ends after 5 seconds, or after 10 if it hashes a password. Calls that change nothing are
  * repeated if they reached no replica.
  */
 export class AuthClient extends SignIn {
@@ -85,7 +85,7 @@ export class AuthClient extends SignIn {
     return this.#decisions.submit({ item: authorizeRequest(token, roles), context });
   }
 
-  /** Makes up to 256 decisions, and returns their outcomes in the same order. */
+  /** Makes up to 256 decisions, and returns the outcomes of the decisions in the same order. */
   async batchAuthorize(
     decisions: readonly { token: string; roles?: readonly Role[] | undefined }[],
     context: Context = {},
@@ -179,7 +179,8 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Replaces the password of the user `actor`, and revokes the user's tokens and all sessions except `actor`.
+   * Replaces the password of the bearer of `actor`, and revokes the user's access tokens and all sessions except
+   * `actor`.
    */
   async changePassword(
     actor: string,
@@ -194,7 +195,7 @@ export class AuthClient extends SignIn {
   /**
    * Revokes every access token and session of a user.
    *
-   * Without an id, the call is about the user `actor`. If `actor` is a session, only that session is then
+   * Without an id, the user is the bearer of `actor`. If `actor` is a session, only that session is then
    * revoked.
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
@@ -205,8 +206,8 @@ export class AuthClient extends SignIn {
   /**
    * Creates an API key with at most `role`. Without it, the key has the role of its user.
    *
-   * The key belongs to the user `actor`, or to the user with `userId`. An admin who creates a key for another user
-   * must name a role.
+   * The key belongs to the bearer of `actor`, or to the user with `userId`. An admin who creates a key for another
+   * user must name a role.
    */
   async createApiKey(
     actor: string,
@@ -221,7 +222,7 @@ export class AuthClient extends SignIn {
     return newApiKeyFrom(response, userId);
   }
 
-  /** Lists the API keys of a user by ascending id. Without an id, the user is `actor`. */
+  /** Lists the API keys of a user by ascending id. Without a user id, the user is the bearer of `actor`. */
   async listApiKeys(actor: string, userId?: number, context: Context = {}): Promise<ApiKey[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_API_KEYS, message, context, actor);
@@ -229,8 +230,8 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Deletes one API key of a user, or all keys, and returns the deleted keys. Without a user id, the user is
-   * `actor`.
+   * Deletes one API key of a user, or all keys, and returns the deleted keys. Without a user id, the user is the
+   * bearer of `actor`.
    */
   async deleteApiKeys(
     actor: string,
@@ -245,7 +246,7 @@ export class AuthClient extends SignIn {
     return response.apiKeys.map(apiKeyFrom);
   }
 
-  /** Lists the sessions of a user by ascending id. Without an id, the user is `actor`. */
+  /** Lists the sessions of a user by ascending id. Without a user id, the user is the bearer of `actor`. */
   async listSessions(actor: string, userId?: number, context: Context = {}): Promise<Session[]> {
     const message = { userId: optionalId(userId) };
     const response = await this.call(methods.LIST_SESSIONS, message, context, actor);
@@ -254,7 +255,7 @@ export class AuthClient extends SignIn {
 
   /**
    * Revokes one session of a user, or all sessions except `actor` itself, and returns the revoked sessions.
-   * Without a user id, the user is `actor`.
+   * Without a user id, the user is the bearer of `actor`.
    */
   async deleteSessions(
     actor: string,
@@ -269,7 +270,7 @@ export class AuthClient extends SignIn {
     return response.sessions.map(sessionFrom);
   }
 
-  /** Returns the user `actor` and the kind of the credential. `actor` may be any credential. */
+  /** Returns the bearer of `actor` and the kind of the credential. `actor` may be any credential. */
   async getCurrentUser(actor: string, context: Context = {}): Promise<CurrentUser> {
     return currentUserFrom(await this.call(methods.GET_CURRENT_USER, {}, context, actor));
   }

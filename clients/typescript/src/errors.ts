@@ -44,7 +44,7 @@ export const REASONS = {
   STORE_UNAVAILABLE: [503, "Service temporarily unavailable."],
   STORE_READ_ONLY: [503, "Service is temporarily read-only."],
   OUTCOME_UNKNOWN: [504, "Upstream timed out."],
-  // An invalid request is a bug of the calling program.
+  // An invalid request is a bug in the calling program.
   REQUEST_INVALID: [500, "Internal server error."],
   SNAPSHOT_REQUIRED: [500, "Internal server error."],
   HISTORY_UNKNOWN: [500, "Internal server error."],

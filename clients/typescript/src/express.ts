@@ -43,7 +43,7 @@ function middlewareOf(decide: (request: IncomingMessage) => Promise<ErrorRespons
     decide(request).then((refused) => {
       if (!refused) return next();
       response.writeHead(refused.status, refused.headers).end(refused.body);
-      // This also handles errors that `next` throws.
+      // The `catch` also handles errors that `next` throws.
     }).catch(next);
   };
 }

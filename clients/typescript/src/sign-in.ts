@@ -61,8 +61,8 @@ export abstract class SignIn {
   }
 
   /**
-   * Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
-   * actor.
+   * Sets the password of the user for whom a link was created, and revokes the user's tokens and sessions. The
+   * call needs no actor.
    */
   async redeemPasswordLink(token: string, password: string, context: Context = {}): Promise<void> {
     await this.call(methods.REDEEM_PASSWORD_LINK, { token, password }, context);
@@ -82,7 +82,7 @@ export abstract class SignIn {
   }
 
   /**
-   * Starts enrolling a second factor of the user `actor`.
+   * Starts enrolling a second factor of the bearer of `actor`.
    *
    * Authenticator applications show `issuer`, which must have no colon. Without it they show `Rolegate`.
    */
@@ -104,7 +104,7 @@ export abstract class SignIn {
     await this.call(methods.ENABLE_SECOND_FACTOR, { otp }, context, actor);
   }
 
-  /** Turns off the second factor of the user `actor`, given a one-time code or a recovery code. */
+  /** Turns off the second factor of the bearer of `actor`, given a one-time code or a recovery code. */
   async disableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
     await this.call(methods.DISABLE_SECOND_FACTOR, { otp }, context, actor);
   }
@@ -114,7 +114,7 @@ export abstract class SignIn {
     await this.call(methods.DISABLE_SECOND_FACTOR, { userId: BigInt(id), otp: "" }, context, actor);
   }
 
-  /** Returns the state of the second factor of the user `actor`, which may be any credential. */
+  /** Returns the state of the second factor of the bearer of `actor`, which may be any credential. */
   async getSecondFactor(actor: string, context: Context = {}): Promise<SecondFactor> {
     const { enabled, recoveryCodes } = await this.call(methods.GET_SECOND_FACTOR, {}, context, actor);
     return { enabled, recoveryCodes: idFrom(recoveryCodes) };

@@ -84,7 +84,7 @@ export class RolegateServer {
     await this.#command({ command: "slow", milliseconds });
   }
 
-  /** Revokes every access token and session of a user whom the flags name. */
+  /** Revokes every access token and session of a user whom a flag of `start()` has created. */
   async revoke(username: string): Promise<void> {
     await this.#command({ command: "revoked", username });
   }

@@ -18,8 +18,8 @@ const MAX_PAUSE = 10_000;
 /**
  * The events that `watchUsers` yields.
  *
- * Store the `revision` of each event together with the data that you derive from the event, even if it is
- * `undefined`. With the stored revision, a watch continues where the last one ended.
+ * Store the `revision` of each event together with the data that you derive from the event, even if the revision
+ * is `undefined`. With the stored revision, a watch continues where the last one ended.
  *
  * Also store the `seal` of each event that has one. With the seal, `HISTORY_UNKNOWN` is thrown if the service
  * has another database than before, or a restored one, because its revisions stand for other changes. If the
@@ -127,7 +127,10 @@ function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | 
   return { kind: "change", revision, userId, username, role, disabled, deleted, ...seal };
 }
 
-/** Yields the events until `closing` is aborted. */
+/**
+ * Yields the events of one stream after another. Throws when `closing` is aborted, or when the next stream would fail
+ * as well.
+ */
 export async function* follow(
   client: Client,
   service: string,

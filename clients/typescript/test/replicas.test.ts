@@ -1,4 +1,7 @@
-/** Tests with replicas that count their calls. They are fakes, because they fail on purpose. */
+/**
+ * Tests how the client spreads calls over replicas and repeats reads. The replicas are fakes, because they must count
+ * calls and fail on purpose.
+ */
 
 import {
   Server,
@@ -28,7 +31,7 @@ class Replica {
     const same = (bytes: Buffer) => bytes;
     const codec = { requestSerialize: same, requestDeserialize: same };
     const both = { ...codec, responseSerialize: same, responseDeserialize: same };
-    // The user has the fields that the previous version sends.
+    // The service of the previous release names the role only in `role`, so `roleName` is empty.
     const names = { roleName: "", unknownRoleName: "" };
     const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false, ...names };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
@@ -78,7 +81,7 @@ async function served(replicas: Replica[], use: (client: AuthClient) => Promise<
 test("calls go in turn to all replicas", async () => {
   const both = [new Replica(), new Replica()];
   await served(both, async (client) => {
-    // Calls are made until each replica has had some, because the client may at first be connected to only one.
+    // The loop ends when each replica has had more than ten calls. At first, the client may be connected to only one.
     for (let call = 0; call < 1000 && both.some(({ calls }) => calls.length <= 10); call += 1) {
       await client.authorize("token");
     }
@@ -89,7 +92,7 @@ test("calls go in turn to all replicas", async () => {
 test("replica that does not serve gets no calls", async () => {
   const [idle, busy] = [new Replica(0, "\x08\x02"), new Replica()];
   await served([idle, busy], async (client) => {
-    // The test waits until each replica has reported its health, which it does as soon as it is connected.
+    // The idle replica may get calls until it has reported its health, soon after the client has connected to it.
     while (busy.calls.length < 10) await client.authorize("token");
     const before = idle.calls.length;
     for (let call = 0; call < 50; call += 1) await client.authorize("token");

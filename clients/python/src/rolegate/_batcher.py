@@ -123,12 +123,13 @@ class Batcher(Generic[Request, Answer]):
                         future.set_result(answer)
             while self._deadlines and self._deadlines[0][1].done():
                 self._deadlines.popleft()
-            # Callers that were just answered often submit again at once, and then join the next batch.
+            # The next batch is sent only after the callers that were just answered have run, because they often submit
+            # again at once and can then join it.
             self._send_soon()
 
     def _send_soon(self) -> None:
-        """Schedules the next batch to be sent after all callbacks that are ready now. Requests that they make join
-        the batch."""
+        """Schedules the next batch to be sent after all callbacks that are ready now. Requests that these callbacks
+        submit join the batch."""
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._send_next)

@@ -93,7 +93,8 @@ class Watch:
 def follow(
     channel: grpc.Channel, closed: threading.Event, watch: Watch
 ) -> Generator[UserEvent, None, None]:
-    """Yields the events until the client is closed."""
+    """Yields the events of one stream after another. Raises the last failure when the client is closed, or when the
+    next stream would fail as well."""
     while True:
         stream = watch.open(channel)
         try:
@@ -111,7 +112,8 @@ def follow(
 async def follow_async(
     channel: grpc.aio.Channel, closed: asyncio.Future[None], watch: Watch
 ) -> AsyncGenerator[UserEvent, None]:
-    """Yields the events until the client is closed."""
+    """Yields the events of one stream after another. Raises the last failure when the client is closed, or when the
+    next stream would fail as well."""
     while True:
         stream = watch.open(channel)
         try:

@@ -146,8 +146,8 @@ class SignIn:
     def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
-        actor."""
+        """Sets the password of the user for whom a link was created, and revokes the user's tokens and sessions. The
+        call needs no actor."""
         return self._run(redeem_password_link(token, password), context)
 
     def get_password_link(
@@ -168,7 +168,7 @@ class SignIn:
         context: Context = Context(),
         issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Starts enrolling a second factor of the user ``actor``.
+        """Starts enrolling a second factor of the bearer of ``actor``.
 
         Authenticator applications show ``issuer``, which must have no colon. Without it they show ``Rolegate``.
         """
@@ -182,7 +182,7 @@ class SignIn:
         return self._run(enable_second_factor(actor, otp), context)
 
     def disable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
-        """Turns off the second factor of the user ``actor``, given a one-time code or a recovery code."""
+        """Turns off the second factor of the bearer of ``actor``, given a one-time code or a recovery code."""
         return self._run(disable_second_factor(actor, None, otp), context)
 
     def remove_second_factor(self, actor: str, user_id: int, context: Context = Context()) -> None:
@@ -190,7 +190,7 @@ class SignIn:
         return self._run(disable_second_factor(actor, user_id, ""), context)
 
     def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """Returns the state of the second factor of the user ``actor``, which may be any credential."""
+        """Returns the state of the second factor of the bearer of ``actor``, which may be any credential."""
         return self._run(get_second_factor(actor), context)
 
 
@@ -247,8 +247,8 @@ class AsyncSignIn:
     async def redeem_password_link(
         self, token: str, password: str, context: Context = Context()
     ) -> None:
-        """Sets the password of the user of a link, and revokes the user's tokens and sessions. The call needs no
-        actor."""
+        """Sets the password of the user for whom a link was created, and revokes the user's tokens and sessions. The
+        call needs no actor."""
         return await self._run(redeem_password_link(token, password), context)
 
     async def get_password_link(
@@ -269,7 +269,7 @@ class AsyncSignIn:
         context: Context = Context(),
         issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Starts enrolling a second factor of the user ``actor``.
+        """Starts enrolling a second factor of the bearer of ``actor``.
 
         Authenticator applications show ``issuer``, which must have no colon. Without it they show ``Rolegate``.
         """
@@ -287,7 +287,7 @@ class AsyncSignIn:
     async def disable_second_factor(
         self, actor: str, otp: str, context: Context = Context()
     ) -> None:
-        """Turns off the second factor of the user ``actor``, given a one-time code or a recovery code."""
+        """Turns off the second factor of the bearer of ``actor``, given a one-time code or a recovery code."""
         return await self._run(disable_second_factor(actor, None, otp), context)
 
     async def remove_second_factor(
@@ -297,5 +297,5 @@ class AsyncSignIn:
         return await self._run(disable_second_factor(actor, user_id, ""), context)
 
     async def get_second_factor(self, actor: str, context: Context = Context()) -> SecondFactor:
-        """Returns the state of the second factor of the user ``actor``, which may be any credential."""
+        """Returns the state of the second factor of the bearer of ``actor``, which may be any credential."""
         return await self._run(get_second_factor(actor), context)

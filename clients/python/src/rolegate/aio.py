@@ -24,7 +24,8 @@ from .user_changes import UserEvent
 class AsyncClient(AsyncSignIn):
     """A client with the calls of `rolegate.Client`, for asyncio. Concurrent decisions share calls.
 
-    It connects with the first call in each event loop, so it may be created before the loop runs, and outlive it.
+    The client connects with the first call in each event loop. It may therefore be created before a loop runs, and
+    outlive the loop.
     """
 
     def __init__(
@@ -59,8 +60,8 @@ class AsyncClient(AsyncSignIn):
         await self.close()
 
     def _here(self) -> Connections:
-        """Returns the connections of the running event loop, and creates them if there are none. Drops those of
-        closed loops."""
+        """Returns the connections of the running event loop, and creates them if there are none. Drops the connections
+        of closed loops."""
         loop = asyncio.get_running_loop()
         connections = self._by_loop.get(loop)
         if connections is None:
@@ -115,8 +116,8 @@ class AsyncClient(AsyncSignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Returns their outcomes in the same
-        order."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Returns the outcomes of the decisions in
+        the same order."""
         return await self._run(calls.decisions(decisions), context)
 
     async def create_user(
@@ -186,8 +187,8 @@ class AsyncClient(AsyncSignIn):
     async def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and revokes the user's tokens and all sessions except
-        ``actor``."""
+        """Replaces the password of the bearer of ``actor``, and revokes the user's access tokens and all sessions
+        except ``actor``."""
         return await self._run(calls.change_password(actor, current, new), context)
 
     async def revoke_tokens(
@@ -195,7 +196,7 @@ class AsyncClient(AsyncSignIn):
     ) -> User:
         """Revokes every access token and session of a user.
 
-        Without an id, the call is about the user ``actor``. If ``actor`` is a session, only that session is then
+        Without an id, the user is the bearer of ``actor``. If ``actor`` is a session, only that session is then
         revoked.
         """
         return await self._run(calls.revoke_tokens(actor, user_id), context)
@@ -212,7 +213,7 @@ class AsyncClient(AsyncSignIn):
     ) -> NewApiKey:
         """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
 
-        The key belongs to the user ``actor``, or to the user with ``user_id``. An admin who creates a key for
+        The key belongs to the bearer of ``actor``, or to the user with ``user_id``. An admin who creates a key for
         another user must name a role.
         """
         call = calls.create_api_key(actor, name, role, expires_at, user_id)
@@ -221,26 +222,29 @@ class AsyncClient(AsyncSignIn):
     async def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Lists the API keys of a user by ascending id. Without an id, the user is ``actor``."""
+        """Lists the API keys of a user by ascending id. Without a user id, the user is the bearer of ``actor``."""
         return await self._run(calls.list_api_keys(actor, user_id), context)
 
     async def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns the key. Without a user id, the user is ``actor``."""
+        """Deletes an API key of a user and returns the key. Without a user id, the user is the bearer of ``actor``."""
         deleted = await self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     async def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes all API keys of a user and returns them. Without an id, the user is ``actor``."""
+        """Deletes all API keys of a user and returns the keys.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         return await self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     async def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Lists the sessions of a user by ascending id. Without an id, the user is ``actor``."""
+        """Lists the sessions of a user by ascending id. Without a user id, the user is the bearer of ``actor``."""
         return await self._run(calls.list_sessions(actor, user_id), context)
 
     async def delete_session(
@@ -250,19 +254,24 @@ class AsyncClient(AsyncSignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Revokes a session of a user and returns the session. Without a user id, the user is ``actor``."""
+        """Revokes a session of a user and returns the session.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         ended = await self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     async def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Revokes all sessions of a user except ``actor`` itself, and returns them. Without an id, the user is
-        ``actor``."""
+        """Revokes all sessions of a user except ``actor`` itself, and returns the revoked sessions.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         return await self._run(calls.delete_sessions(actor, None, user_id), context)
 
     async def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
-        """Returns the user ``actor`` and the kind of the credential. ``actor`` may be any credential."""
+        """Returns the bearer of ``actor`` and the kind of the credential. ``actor`` may be any credential."""
         return await self._run(calls.get_current_user(actor), context)
 
     async def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:

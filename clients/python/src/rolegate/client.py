@@ -29,8 +29,8 @@ class Client(SignIn):
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
     ``actor`` is the access token or session of an admin, unless the call says otherwise. Calls raise the exceptions
-    of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5, or after 10 if they hash a password.
-    Calls that change nothing are repeated if they reached no replica.
+    of `rolegate.errors`. A call ends after ``timeout`` seconds. The default is 5, or 10 for a call that hashes a
+    password. Calls that change nothing are repeated if they reached no replica.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Client(SignIn):
         decisions: Iterable[Tuple[str, Roles]],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Returns their outcomes in the same
-        order."""
+        """Makes up to 256 decisions, each about a pair of a token and roles. Returns the outcomes of the decisions in
+        the same order."""
         return self._run(calls.decisions(decisions), context)
 
     def create_user(
@@ -188,8 +188,8 @@ class Client(SignIn):
     def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and revokes the user's tokens and all sessions except
-        ``actor``."""
+        """Replaces the password of the bearer of ``actor``, and revokes the user's access tokens and all sessions
+        except ``actor``."""
         return self._run(calls.change_password(actor, current, new), context)
 
     def revoke_tokens(
@@ -197,7 +197,7 @@ class Client(SignIn):
     ) -> User:
         """Revokes every access token and session of a user.
 
-        Without an id, the call is about the user ``actor``. If ``actor`` is a session, only that session is then
+        Without an id, the user is the bearer of ``actor``. If ``actor`` is a session, only that session is then
         revoked.
         """
         return self._run(calls.revoke_tokens(actor, user_id), context)
@@ -214,7 +214,7 @@ class Client(SignIn):
     ) -> NewApiKey:
         """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
 
-        The key belongs to the user ``actor``, or to the user with ``user_id``. An admin who creates a key for
+        The key belongs to the bearer of ``actor``, or to the user with ``user_id``. An admin who creates a key for
         another user must name a role.
         """
         call = calls.create_api_key(actor, name, role, expires_at, user_id)
@@ -223,26 +223,29 @@ class Client(SignIn):
     def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Lists the API keys of a user by ascending id. Without an id, the user is ``actor``."""
+        """Lists the API keys of a user by ascending id. Without a user id, the user is the bearer of ``actor``."""
         return self._run(calls.list_api_keys(actor, user_id), context)
 
     def delete_api_key(
         self, actor: str, key_id: int, user_id: Optional[int] = None, context: Context = Context()
     ) -> ApiKey:
-        """Deletes an API key of a user and returns the key. Without a user id, the user is ``actor``."""
+        """Deletes an API key of a user and returns the key. Without a user id, the user is the bearer of ``actor``."""
         deleted = self._run(calls.delete_api_keys(actor, key_id, user_id), context)
         return calls.only(deleted)
 
     def delete_all_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[ApiKey]:
-        """Deletes all API keys of a user and returns them. Without an id, the user is ``actor``."""
+        """Deletes all API keys of a user and returns the keys.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         return self._run(calls.delete_api_keys(actor, None, user_id), context)
 
     def list_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Lists the sessions of a user by ascending id. Without an id, the user is ``actor``."""
+        """Lists the sessions of a user by ascending id. Without a user id, the user is the bearer of ``actor``."""
         return self._run(calls.list_sessions(actor, user_id), context)
 
     def delete_session(
@@ -252,19 +255,24 @@ class Client(SignIn):
         user_id: Optional[int] = None,
         context: Context = Context(),
     ) -> Session:
-        """Revokes a session of a user and returns the session. Without a user id, the user is ``actor``."""
+        """Revokes a session of a user and returns the session.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         ended = self._run(calls.delete_sessions(actor, session_id, user_id), context)
         return calls.only(ended)
 
     def delete_all_sessions(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> List[Session]:
-        """Revokes all sessions of a user except ``actor`` itself, and returns them. Without an id, the user is
-        ``actor``."""
+        """Revokes all sessions of a user except ``actor`` itself, and returns the revoked sessions.
+
+        Without a user id, the user is the bearer of ``actor``.
+        """
         return self._run(calls.delete_sessions(actor, None, user_id), context)
 
     def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
-        """Returns the user ``actor`` and the kind of the credential. ``actor`` may be any credential."""
+        """Returns the bearer of ``actor`` and the kind of the credential. ``actor`` may be any credential."""
         return self._run(calls.get_current_user(actor), context)
 
     def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:

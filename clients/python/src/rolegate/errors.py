@@ -214,7 +214,7 @@ class OutcomeUnknown(Refused):
 
 
 class RequestInvalid(Refused):
-    """The request is invalid. This is a bug of the calling program."""
+    """The request is invalid. This is a bug in the calling program."""
 
 
 class Internal(Refused):

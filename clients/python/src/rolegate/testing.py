@@ -72,7 +72,7 @@ class RolegateServer:
         self._command("slow", milliseconds=round(seconds * 1000))
 
     def revoke(self, username: str) -> None:
-        """Revokes every access token and session of a user whom the flags name."""
+        """Revokes every access token and session of a user whom a flag of the constructor has created."""
         self._command("revoked", username=username)
 
     def reset(self) -> None:

@@ -34,7 +34,7 @@ _BY_NAME = {role.value: role for role in Role}
 
 def role_number(role: RoleName) -> pb.Role.ValueType:
     """Returns the number of a role for the previous version of the service, which reads only numbers. For an added
-    role, it is a number that this version refuses."""
+    role, the number is one that the previous version refuses."""
     return _NUMBERS.get(role, pb.ROLE_UNSPECIFIED)
 
 

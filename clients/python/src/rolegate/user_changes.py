@@ -1,7 +1,7 @@
 """The events that ``watch_users`` yields.
 
-Store the ``revision`` of each event together with the data that you derive from the event, even if it is ``None``.
-With the stored revision, a watch continues where the last one ended.
+Store the ``revision`` of each event together with the data that you derive from the event, even if the revision
+is ``None``. With the stored revision, a watch continues where the last one ended.
 
 Also store the ``seal`` of each event that has one. With the seal, `HistoryUnknown` is raised if the service has
 another database than before, or a restored one, because its revisions stand for other changes. If the users in that
