@@ -46,7 +46,7 @@ const MAX_READERS: u32 = 4;
 /// restart, the log grows.
 const MAX_IDLE_LOG_BYTES: &str = "16777216";
 
-/// Opens the file, creates it if it is missing, and migrates its schema.
+/// Opens the file, creates it if it is missing, migrates its schema, and starts its clock as `clock` says.
 ///
 /// Processes that open the file at the same time take turns. A file with an unrecognized schema is not changed.
 pub(crate) async fn open(
@@ -67,7 +67,8 @@ pub(crate) async fn open(
     Ok(pools)
 }
 
-/// Fails if the schema of the file does not match these tables.
+/// Fails if the schema of the file is damaged or belongs to another program. A missing or older schema is
+/// accepted, because it is migrated next.
 async fn require_recognized(file: &Path, tables: &Tables) -> Result<(), OpenFailure> {
     let mut connection = connect_read_only(file).await?;
     let mut opened = statement::Connection::Sqlite(&mut connection);

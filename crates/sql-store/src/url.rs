@@ -72,8 +72,8 @@ pub(crate) const READS: &str = "DATABASE_READS";
 /// The location of a database. It is printed without its password.
 #[derive(Clone)]
 pub enum DatabaseTarget {
-    /// The options for `postgres://user:password@host:5432/database`. If the URL has several hosts, these are
-    /// the options for each of them, in order.
+    /// The options for each host of the URL `postgres://user:password@host:5432/database`, in the order of the
+    /// URL.
     Postgres(Vec<PgConnectOptions>),
     /// The path of the file in `sqlite://path/to/file`.
     Sqlite(PathBuf),
@@ -90,8 +90,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Reads the setting `name`, or the file that the setting `name_FILE` names. Returns `None` if neither is
-    /// set.
+    /// Parses `value`, which is the setting `name`, or the content of `file`, which the setting `name_FILE`
+    /// names. Returns `None` if neither is set. Fails if both are set, or if the URL is invalid.
     pub fn from_setting(
         name: &'static str,
         value: Option<SecretString>,
@@ -168,7 +168,8 @@ impl DatabaseUrl {
         })
     }
 
-    /// Fails unless a command may open this database, whose schema was inspected.
+    /// Fails unless a command may open this database. `schema` is the result of an inspection, and must be
+    /// neither missing nor older.
     ///
     /// A mistyped URL must not create an empty database, and a command must not migrate a schema that a service
     /// may be using.
@@ -203,7 +204,8 @@ impl DatabaseUrl {
 }
 
 impl DatabaseTarget {
-    /// Parses a URL. The error says what is valid, and never contains the text of the URL.
+    /// Parses a URL. The error says what is valid. It quotes nothing from the URL except known names of
+    /// parameters and the paths of TLS files, because any other part may belong to a password.
     pub fn parse(url: &SecretString) -> Result<Self, Cow<'static, str>> {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {

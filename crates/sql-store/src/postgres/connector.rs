@@ -17,11 +17,13 @@ use std::{
 };
 use tokio::{sync::Notify, time::timeout};
 
-/// The maximum age of a connection, and the maximum time that it may stay unused. The pool then closes it.
+/// The maximum age of a connection, and the maximum time that it may stay unused. When a statement returns a
+/// connection of this age, the pool closes it and all connections that were unused for this time.
 pub(super) const MAX_LIFETIME: Duration = Duration::from_mins(10);
 /// A connection that was used within this time is not pinged before its next use.
 const MAX_UNCHECKED_IDLE: Duration = Duration::from_secs(1);
-/// The time limit of a ping. A server that needs longer is too slow for any request.
+/// The time limit of a ping, and of closing connections. A server that needs longer for a ping is too slow for
+/// any request.
 pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens connections to the primary among the servers of one database.
@@ -35,11 +37,11 @@ pub(super) struct Connector {
     /// first.
     is_suspect: AtomicBool,
     pub(super) timeline: Timeline,
-    /// The latest time at which a ping failed, a server turned out to be a standby, or another server turned
-    /// out to be the primary.
+    /// The latest time at which a ping failed, a commit was overdue, a server turned out to be a standby, or
+    /// another server turned out to be the primary.
     ///
-    /// Connections that were idle at that time are probably useless as well. They are discarded without a ping,
-    /// because each ping could take until its timeout.
+    /// Connections that were idle at that time are probably useless as well. The pool discards them without a
+    /// ping, because each ping could take until its timeout.
     last_failure: Mutex<Option<Instant>>,
     /// Notified when a connection has left the pool.
     pub(super) closed: Notify,
@@ -81,7 +83,8 @@ impl Connector {
     /// Searches for a primary that was promoted after the last known one.
     ///
     /// The search opens a connection of its own, records the timeline of its server, and closes the connection.
-    /// If the server is a new primary, the pool discards its older connections; otherwise, they stay usable.
+    /// If the server is a new primary, the pool discards the connections to the old one; otherwise, its
+    /// connections stay usable. A failed search is ignored.
     pub(super) async fn search_primary(&self) {
         self.is_suspect.store(true, SeqCst);
         if let Ok(Ok(found)) = timeout(STATEMENT_TIMEOUT, self.connect()).await {
@@ -89,7 +92,8 @@ impl Connector {
         }
     }
 
-    /// Pings the server. Returns whether the server responds on this connection and is the primary.
+    /// Pings the server. Returns whether it responds on this connection within [`PING_TIMEOUT`] and is still
+    /// the primary.
     pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
         let ping = self
             .timeline

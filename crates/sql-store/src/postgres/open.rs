@@ -13,7 +13,8 @@ use std::time::Duration;
 /// The time limit of each lock that opening needs. The server enforces it, so that an abandoned session does
 /// not stay in the queue for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit of the migrations at the first try. Each try that runs out of time doubles it.
+/// The time limit of the migrations at the first try. Each try that runs out of time doubles the limit, up to
+/// [`MAX_MIGRATION_TIMEOUT`].
 pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
 
@@ -27,7 +28,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) sharing: SchemaSharing,
 }
 
-/// Opens a connection to inspect the database: to the primary, or to a standby if there is no primary.
+/// Opens a connection to inspect the database: to the primary, or to a standby if there is no primary. Fails if
+/// the server is not suitable (`server_checks.rs`).
 pub(crate) async fn connect(
     servers: &[PgConnectOptions],
     reads: ReadConsistency,

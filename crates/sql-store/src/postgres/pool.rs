@@ -4,9 +4,9 @@
 //! for each statement. And a server that vanishes without closing its connections occupies the pool until TCP
 //! gives up, after a quarter of an hour.
 //!
-//! After a successful statement, this pool lends the connection again without a ping. It pings an idle
-//! connection within a timeout before its next use. It closes a connection whose statement was abandoned, or
-//! whose server is a standby.
+//! After a successful statement, this pool lends the connection again without a ping. Before the next use of a
+//! connection that was idle for a second or longer, the pool pings it, with a timeout. It closes a connection
+//! whose statement was abandoned, or whose server is a standby.
 
 mod writes;
 
@@ -38,7 +38,7 @@ const HINT: &str = "if standbys are synchronous, look for a lost one";
 pub struct Pool {
     connections: managed::Pool<Connector>,
     /// The permits that limit writes to half of the connections. A write keeps its permit until the server
-    /// answers it.
+    /// answers, or until its connection is lost.
     write_permits: Arc<Semaphore>,
     /// The time of the last search for a new primary. A write holds the lock while it searches, or while it
     /// asks the server about its commit.
@@ -48,7 +48,7 @@ pub struct Pool {
 
 /// A connection for one statement. If it is dropped before [`Pool::release`], it is closed.
 ///
-/// It must be closed, because its state is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited,
+/// The state of a dropped connection is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited,
 /// and every later statement would be part of that transaction.
 struct PooledConnection {
     /// `None` once the connection is released.

@@ -1,8 +1,8 @@
 //! Refuses the rows of any server but the primary, because a standby lags behind it.
 //!
 //! A connection may lead to a standby: through a proxy or an address that moves, or after the server was
-//! demoted. So each new connection is asked before its first use. Each statement that reads also returns the
-//! answer again, beside its rows and from the same execution.
+//! demoted. So the server of each new connection is asked before the first use whether it is the primary. Each
+//! statement that reads returns the answer again, beside its rows and from the same execution.
 //!
 //! Neither check is sufficient alone. A statement whose snapshot a standby took just before its promotion would
 //! return "primary", and a pooler may continue a session on another server.
@@ -87,7 +87,7 @@ impl Timeline {
     }
 
     /// Checks that the server of an open connection is still the primary. `timeline` is the one that the server
-    /// reported when the connection was opened.
+    /// reported when the connection was opened. If it is `None`, checks only that the server is not a standby.
     pub(super) async fn require_still_primary(
         &self,
         connection: &mut PgConnection,
@@ -170,9 +170,9 @@ pub(crate) async fn fetch_from_primary(
 
 /// Adds two columns to a statement: the obstacle if there is one, and the time.
 ///
-/// The result has at least one row: if `select` has none, it is a row whose other columns are NULL. `now()` is
-/// earlier than the snapshot, so no row that was read is older than it. `OFFSET 0` makes the server evaluate
-/// both columns once and not for each row.
+/// The result has at least one row: if `select` returns none, the only row has NULL in all other columns.
+/// `now()` is earlier than the snapshot, so the rows show the state of the database at that time or later.
+/// `OFFSET 0` makes the server evaluate both columns once and not for each row.
 fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     format!(
         "SELECT r.*, server.obstacle, server.seconds FROM (

@@ -41,7 +41,7 @@ async fn require_own_sessions(
     Ok(())
 }
 
-/// Reads the id of the server process with this SQL. The statement is sent as text, because a prepared one
+/// Reads the id of the server process with this SQL. The SQL is sent as text, because a prepared statement
 /// would fail behind a pooler.
 async fn fetch_pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
     sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)

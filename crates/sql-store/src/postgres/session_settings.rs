@@ -1,4 +1,4 @@
-//! Sets those settings of a session that the programs rely on.
+//! Sets the session settings that the programs rely on.
 //!
 //! `ALTER ROLE … SET`, `ALTER DATABASE … SET` and the server's configuration file can each change the defaults
 //! of these settings, perhaps for the sake of another application. `default_transaction_read_only` is

@@ -22,7 +22,8 @@ pub enum FileClock {
     Unused,
     /// The clock continues unchanged. Commands use this, because a service may be using the file.
     Keep,
-    /// The clock is set forward to the time of this machine. A service uses this when it starts.
+    /// The clock is set forward to the time of this machine if it is behind. A service uses this when it
+    /// starts.
     Advance,
 }
 
@@ -87,7 +88,8 @@ pub(super) async fn read_latest(connection: &mut SqliteConnection) -> sqlx::Resu
         .await
 }
 
-/// Reads the time of the file in Unix seconds; `None` if no process has used the file since the boot.
+/// Reads the time of the file in Unix seconds; `None` if the file has no clock, or if no process has started
+/// the clock since the boot.
 pub(crate) async fn read_time(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
     if !has_clock(connection).await? {
         return Ok(None);
@@ -100,7 +102,8 @@ pub(crate) async fn read_time(connection: &mut SqliteConnection) -> sqlx::Result
         .await
 }
 
-/// Returns whether the file has a table for the clock. Files of the first versions have none.
+/// Returns whether the file has a table for the clock. Files of posts-service have none, nor have those of the
+/// first versions of auth-service.
 async fn has_clock(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
     sqlx::query_scalar(exists).fetch_one(connection).await

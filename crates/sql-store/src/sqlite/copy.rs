@@ -71,8 +71,8 @@ impl DatabaseCopy {
         })
     }
 
-    /// Returns the copy as a database that can be opened before it is moved. Errors about the copy name
-    /// `setting`.
+    /// Returns the URL of the copy, which can be opened before it is moved. `setting` is the name of the
+    /// setting that errors about the copy mention.
     pub fn url(&self, setting: &'static str) -> DatabaseUrl {
         DatabaseUrl::from_file(setting, self.file.path().to_owned())
     }
@@ -110,8 +110,8 @@ impl DatabaseCopy {
     }
 }
 
-/// Copies a database into an empty file. It uses one read transaction, which neither waits for writers nor
-/// delays them.
+/// Checks the integrity of a database, and copies it into an empty file. Each step is a read transaction, which
+/// neither waits for writers nor delays them.
 async fn vacuum_into(source: &Path, copy: &str) -> Result<(), Failure> {
     let mut connection = connect_read_only(source).await.map_err(at(source))?;
     check_integrity(&mut connection, source).await?;
@@ -139,8 +139,8 @@ fn sync_folder(file: &Path) -> io::Result<()> {
     File::open(folder(file))?.sync_all()
 }
 
-/// A folder for one copy, which is locked while it is in use. The copy itself is not locked, because on network
-/// file systems such a lock would conflict with the locks of SQLite.
+/// A folder for one copy. The folder is locked while this value exists. The copy itself is not locked, because
+/// on network file systems such a lock would conflict with the locks of SQLite.
 #[derive(Debug)]
 struct LockedFolder {
     folder: TempDir,
@@ -160,8 +160,8 @@ impl LockedFolder {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };
-            // If this fails, another process took the folder for abandoned before it was locked, so another
-            // folder is tried.
+            // If the folder is locked or gone, another process took it for abandoned before this one locked it,
+            // so another folder is tried.
             if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && folder.path().exists() {
                 return Ok(Self {
                     folder,

@@ -37,8 +37,8 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
     }
 }
 
-/// Waits for the exclusive right to prepare the file, and returns the lock file that carries it. While it
-/// waits, it logs a warning at intervals.
+/// Waits for the exclusive right to prepare the file, and returns the locked lock file. The right ends when the
+/// lock file is dropped. While this function waits, it logs a warning at intervals.
 ///
 /// The lock is needed because neither the switch to WAL nor sqlx's migrator is safe in two processes at once.
 /// The system releases the lock when the process that holds it ends.

@@ -147,7 +147,7 @@ async fn probe(pools: Pools) {
     }
 }
 
-/// Writes a page of the file without changing its content.
+/// Writes the first page of the file without changing its content.
 async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
     let version = sqlx::query_scalar::<_, i32>("PRAGMA user_version")
         .fetch_one(&mut *writer)

@@ -1,5 +1,5 @@
-//! Replaces a database file that no program uses with a copy, for a restore. If this fails, the file keeps its
-//! content.
+//! Replaces a database file with a copy, for a restore. No program may use the file meanwhile. If the
+//! replacement fails, the file keeps its content.
 
 use super::{
     clock,

@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObj
 use uri::{Server, Uri, parse_port};
 use url::Url;
 
-/// The maximum size of a file in KiB, which is far more than a certificate chain needs.
+/// The maximum size of a certificate or key file in KiB, which is far more than a certificate chain needs.
 const MAX_FILE_KIB: u64 = 1024;
 
 /// The parameters that sqlx reads, as libpq names them, and [`TARGET_SESSION_ATTRS`].
@@ -30,7 +30,8 @@ const INVALID: &str =
 const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the password (/ is %2F, ? is %3F, # \
     is %23, @ is %40), or the name of the database";
 
-/// A message that says what is valid. It never contains the text of the URL, which may contain a password.
+/// A message that says what is valid. It quotes nothing from the URL except known names of parameters and the
+/// paths of TLS files, because any other part may belong to a password.
 type Problem = Cow<'static, str>;
 
 pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
@@ -50,8 +51,8 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
 /// Returns whether the password seems to continue after the host, because it is not percent-encoded.
 ///
 /// A part of such a password becomes the name of a host or a database, and would be printed as such. A `#` is a
-/// sign of it, because a fragment has no meaning in a database URL. So is an `@`, which is rarer in the name of
-/// a database or a parameter than in a password.
+/// sign of it, because a fragment has no meaning in a database URL. So is an `@` in the name of a database, or
+/// an `@` or `/` in the name of a parameter: these characters are rarer there than in a password.
 fn has_unencoded_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -63,7 +64,7 @@ fn has_unencoded_password(url: &str) -> bool {
     rest.contains('#') || path.contains('@') || query.split('&').any(has_delimiter_in_name)
 }
 
-/// Refuses defaults of the environment that sqlx would ignore, unlike libpq.
+/// Refuses values of `PGPORT` and `PGSSLMODE` that sqlx would ignore or read in another way than libpq.
 fn check_environment() -> Result<(), Problem> {
     let is_wrong =
         |name, is_valid: fn(&str) -> bool| env::var(name).is_ok_and(|value| !is_valid(&value));
@@ -158,7 +159,8 @@ fn unknown_parameter(name: &str) -> Problem {
     format!("has the parameter {name}, which is not supported; {instead}").into()
 }
 
-/// Refuses parameters of TLS that protect less than they appear to.
+/// Refuses parameters of TLS that protect less than they appear to, and `sslcert` or `sslkey` without the
+/// other. Removes `sslrootcert=system`, which is what sqlx does by default.
 fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
     // If a parameter is repeated, its last value counts.
     let find = |name: &str| {
@@ -192,8 +194,8 @@ fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses files that cannot be used. sqlx reads them at each connect, where a missing file would look like an
-/// unavailable server.
+/// Refuses certificate and key files that are missing or invalid. sqlx reads these files at each connect, where
+/// a missing file would look like an unavailable server.
 fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
     for (name, value) in parameters {
         let is_valid: fn(&[u8]) -> bool = match &**name {

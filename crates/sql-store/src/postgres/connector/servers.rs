@@ -2,7 +2,7 @@
 //!
 //! A server that does not answer must not delay the others. So each server has a head start before the next one
 //! is tried beside it, and the first connection to a primary wins. The server that was the primary last is
-//! tried first.
+//! tried first, unless it does not answer commits.
 //!
 //! Once another server has been found to be the primary, connections to the old one are no longer used, not
 //! even those that are still being opened. Otherwise, a primary that was frozen and does not know of its
@@ -33,7 +33,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tries {
     Once,
-    /// The server is tried again while it may still become the primary.
+    /// Each server is tried again while it may still become the primary.
     Repeated,
 }
 
@@ -45,7 +45,7 @@ impl Connector {
     }
 
     /// Connects to the primary, and keeps trying while a server is starting, does not answer, or is a standby,
-    /// which may be promoted. The attempts end when the timeout of the statement drops this future.
+    /// which may be promoted. The attempts end when the caller's timeout drops this future.
     ///
     /// Discards idle connections if the primary is another server than before.
     pub(super) async fn connect(&self) -> sqlx::Result<PrimaryConnection> {
@@ -70,7 +70,8 @@ impl Connector {
         }
     }
 
-    /// Connects to the first server that accepts a connection, even if it is a standby.
+    /// Connects to the first server that accepts a connection, even if it is a standby. If all servers fail,
+    /// returns the error of the last one.
     pub(in crate::postgres) async fn connect_to_any(&self) -> sqlx::Result<PgConnection> {
         let mut outcome = Err(Error::RowNotFound);
         for options in &self.servers {
@@ -82,7 +83,8 @@ impl Connector {
         outcome
     }
 
-    /// Searches all servers for the primary, beginning with the server of this index.
+    /// Searches all servers for the primary, beginning with the server of this index. Returns the first
+    /// connection to a primary. If all servers fail, returns the error with the lowest [`rank`].
     async fn find_primary(&self, first: usize, tries: Tries) -> sqlx::Result<PrimaryConnection> {
         let count = self.servers.len();
         let mut untried = (first..first + count).map(|index| self.connect_to(index % count, tries));

@@ -2,8 +2,8 @@
 //! commit.
 //!
 //! A write holds one of a limited number of permits, and continues in a task after its caller has timed out
-//! (`write.rs`). Two checks run beside it. One ends the write when another server was promoted, and the other
-//! one when the connection turns out to be dead.
+//! (`write.rs`). Two checks run beside the write. One ends it when another server was promoted. The other,
+//! which begins when the write is overdue, ends it when the connection turns out to be dead.
 
 use super::Pool;
 use crate::{
@@ -115,7 +115,7 @@ impl Pool {
         write.await
     }
 
-    /// Waits for a permit to write. While a commit is overdue, the write is refused at once.
+    /// Waits for a permit to write, until `deadline`. While a commit is overdue, the write is refused at once.
     async fn acquire_write_permit(
         &self,
         deadline: Instant,

@@ -45,8 +45,9 @@ impl Pools {
         Ok(u64::try_from(now / 1000).unwrap_or(0))
     }
 
-    /// Starts the clock. Writes its row if the system has booted since the last start, or if the clock must be
-    /// advanced.
+    /// Starts the clock as `clock` says. Writes its row if the system has booted since the last start or does
+    /// not identify its boots, or if the clock must be advanced. Logs a warning if the clock of a starting
+    /// service is far ahead.
     pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
         if clock == FileClock::Unused {
             return Ok(());

@@ -7,7 +7,8 @@
 use percent_encoding::percent_decode_str;
 use std::net::Ipv6Addr;
 
-/// The parts of a URI that libpq accepts. Parts that are missing or empty have the defaults of libpq.
+/// The parts of a URI that libpq accepts. A part that is missing or empty is `None`, and gets the default of
+/// libpq.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Uri {
     pub(super) user: Option<String>,
