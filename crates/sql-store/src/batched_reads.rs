@@ -41,8 +41,8 @@ pub struct BatchedReads<S: ?Sized, K, R> {
     reader: Arc<Reader<S, K, R>>,
 }
 
-/// A function that reads the rows of these keys, and returns them in any order. Keys without a row are left
-/// out. No key is passed twice.
+/// A function that reads the rows of the given keys, and returns the rows in any order. Keys without a row are
+/// left out. No key is passed twice.
 pub type ReadByKeys<S, K, R> =
     for<'a> fn(&'a S, &'a [K]) -> BoxFuture<'a, Result<Timed<Vec<R>>, StoreError>>;
 
@@ -102,7 +102,8 @@ where
         self.batcher.submit(key).await?
     }
 
-    /// Reads the rows of many keys with a statement that no other caller shares.
+    /// Reads the rows of many keys with a statement that no other caller shares. Without keys, sends no
+    /// statement and returns the time 0.
     pub async fn get_all(&self, keys: Vec<K>) -> Result<RowsByKey<K, R>, StoreError> {
         if keys.is_empty() {
             return Ok(Timed {

@@ -1,7 +1,7 @@
 //! An open database of either engine, and its reads. Its writes are in `writes.rs`.
 //!
-//! A read on PostgreSQL goes through `postgres/primary.rs`, which refuses the rows of a standby. On SQLite it
-//! runs on a connection that only reads.
+//! A read on PostgreSQL goes through `postgres/primary.rs`, which refuses the rows of a standby. A read on
+//! SQLite runs on a connection that only reads.
 
 mod writes;
 
@@ -68,7 +68,7 @@ impl Database {
     }
 
     /// Runs a `SELECT` and returns its rows. On PostgreSQL, rows are returned only if the server is the
-    /// primary.
+    /// primary, by the rules of [`ReadConsistency`].
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
@@ -80,8 +80,8 @@ impl Database {
         }
     }
 
-    /// Returns the rows of a `SELECT`, with the time of the database. An SQLite file must have been opened with
-    /// its clock: see [`crate::FileClock`].
+    /// Returns the rows of a `SELECT`, with the time of the database. Fails if an SQLite file was opened
+    /// without its clock: see [`crate::FileClock`].
     pub async fn read_timed<R: TableRow>(
         &self,
         statement: Statement,
@@ -101,7 +101,7 @@ impl Database {
 
     /// Runs a `SELECT` whose result is only a hint, such as whether to look again, and returns its rows.
     ///
-    /// This read asks no standby even if reads need a quorum, so its rows may be those of a primary that was
+    /// This read asks no standby even if reads need a quorum, so the rows may come from a primary that was
     /// superseded a moment ago.
     pub async fn read_hint<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let Engine::Postgres(pool) = &self.engine else {

@@ -12,14 +12,15 @@ pub enum StoreError {
     /// The database is unreachable or overloaded; a retry may succeed.
     #[error("the database is unavailable")]
     Unavailable(#[source] Arc<Error>),
-    /// The database did not respond within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT).
+    /// The database did not respond within the time limit, which is
+    /// [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) except in a [`LongTransaction`](crate::LongTransaction).
     #[error("the database did not respond in time")]
     TimedOut,
     /// The database cannot write now, so this write was not done.
     #[error("the database cannot write: {0}")]
     ReadOnly(Arc<str>),
-    /// The commit was sent, but no answer has come: [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) has passed,
-    /// or the connection or the disk failed. The write may have been done, or may still be done later.
+    /// The commit was sent, but no answer has come: the time limit has passed, or the connection or the disk
+    /// failed. The write may have been done, or may still be done later.
     #[error("{problem}; the outcome is unknown")]
     OutcomeUnknown {
         /// The reason why there is no answer.
@@ -30,7 +31,8 @@ pub enum StoreError {
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[source] SubmitError),
-    /// The database rejected the statement, because of a bug or corrupt data.
+    /// The statement failed, and a retry does not help: for example, another row has the same unique value, a
+    /// value cannot be encoded or decoded, or the SQL has a bug.
     #[error("the database rejected the statement")]
     Failed(#[source] Arc<Error>),
 }
@@ -43,7 +45,7 @@ impl StoreError {
     }
 
     /// Returns whether the statement failed because of one of its values, or one of the rows that it found.
-    /// Without that value or row, it may succeed.
+    /// Without that value or row, the statement may succeed.
     pub(crate) fn is_data_error(&self) -> bool {
         let Self::Failed(error) = self else {
             return false;
@@ -65,8 +67,8 @@ impl StoreError {
             .is_some_and(DatabaseError::is_unique_violation)
     }
 
-    /// Turns the error of a read that ran as a write into the error of a read: no outcome is unknown, because
-    /// nothing was changed.
+    /// Turns the error of a read that ran as a write into the error of a read. A read changes nothing, so an
+    /// unknown outcome or a refusal to write means only that the database did not answer.
     pub(crate) fn into_read_error(self) -> Self {
         match self {
             Self::OutcomeUnknown {

@@ -18,10 +18,11 @@ use sqlx::Connection as _;
 pub struct Inspection<F = ()> {
     /// The schema, compared with the tables of the service.
     pub schema: Schema,
-    /// The time of the database's clock in Unix seconds. `None` for an SQLite file that has no clock, or whose
-    /// clock was not started since the boot of the system.
+    /// The time of the database's clock in Unix seconds. `None` for an SQLite file that does not exist or has
+    /// no clock, or whose clock was not started since the boot of the system.
     pub clock: Option<f64>,
-    /// True if the database accepts writes; false for a standby or a read-only file.
+    /// False if the server is a standby or the SQLite file is read-only; otherwise true, even if the file does
+    /// not exist yet.
     pub accepts_writes: bool,
     /// The facts that the service has read from its tables. If the tables do not exist, the facts have their
     /// default values.
@@ -30,7 +31,7 @@ pub struct Inspection<F = ()> {
 
 /// The facts that a service wants to know about the rows of its tables when its database is inspected.
 pub trait Facts: Default {
-    /// Reads the facts from tables that exist.
+    /// Reads the facts. This function is called only if the tables exist.
     fn read(tables: &mut InspectedTables<'_, '_>) -> impl Future<Output = sqlx::Result<Self>>;
 }
 
@@ -65,8 +66,8 @@ impl InspectedTables<'_, '_> {
 impl DatabaseUrl {
     /// Inspects the database within [`STATEMENT_TIMEOUT`], and reads the facts if its tables exist.
     ///
-    /// The inspection does not create an SQLite file. As in [`DatabaseUrl::open`], a schema of another program
-    /// is an error.
+    /// The inspection does not create an SQLite file. As in [`DatabaseUrl::open`], a schema that is damaged or
+    /// belongs to another program is an error.
     #[must_use]
     pub fn inspect<'a, F: Facts + 'a>(
         &'a self,

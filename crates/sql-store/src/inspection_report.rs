@@ -8,8 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// differ by, and far less than the lifetime of an access token.
 const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 
-/// Adds the state of an inspected database and of its clock to the report of `doctor`. The database was not
-/// migrated before. Returns the inspection; `None` if it failed.
+/// Adds the state of an inspected database to the report of `doctor` as `step`, and compares the clock of the
+/// database with that of this machine.
+///
+/// `doctor` migrates nothing, so pending migrations are not a failure. Returns the inspection; `None` if it
+/// failed.
 #[expect(
     clippy::disallowed_methods,
     reason = "compared with the clock of the database"

@@ -1,10 +1,10 @@
-//! Opens PostgreSQL and SQLite databases for the stores of the services, and runs their statements. It knows no
-//! tables: each service passes its own.
+//! Opens PostgreSQL and SQLite databases for the stores of the services, and runs their statements. This crate
+//! knows no tables: each service passes its own.
 //!
 //! How a database is opened:
 //!
-//! - [`DatabaseSettings`] has the flags; [`DatabaseUrl`] and [`DatabaseTarget`] (`url.rs`) are a setting such
-//!   as `DATABASE_URL`, parsed and validated.
+//! - [`DatabaseSettings`] has the flags; [`DatabaseUrl`] and [`DatabaseTarget`] (`url.rs`) hold the parsed and
+//!   validated value of a setting such as `DATABASE_URL`.
 //! - [`Tables`] are the tables of one service, as migrations. [`Schema`] compares them with the tables of a
 //!   database.
 //! - [`DatabaseUrl::open`] (`open.rs`) opens the database, migrates its schema, and retries with [`Backoff`].

@@ -1,7 +1,7 @@
-//! Transactions for commands that move many rows, which may take longer than a request may.
+//! Transactions for commands that move many rows. Such a transaction may take longer than a request.
 //!
-//! Only an operator waits for such a transaction. It is not a write of the service, so it does not affect the
-//! health of the store and needs none of the pool's permits to write.
+//! Only an operator waits for the transaction. It does not affect the health of the store, and needs none of
+//! the pool's permits to write, because it is not a write of the service.
 
 use crate::{
     Database, Engine, Statement, StoreError,
@@ -22,10 +22,11 @@ const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 const UNANSWERED: &str = "the database did not answer the commit";
 
-/// Begins a transaction whose reads all see the same state.
+/// The SQL that begins a transaction in PostgreSQL whose reads all see the same state.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
-/// Replaces the time limits of the session, which are meant for requests, for the duration of this transaction.
+/// The SQL that replaces the time limits of a PostgreSQL session, which are meant for requests, for the
+/// duration of this transaction.
 const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
     SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -54,7 +55,8 @@ enum Purpose {
 }
 
 impl Database {
-    /// Begins a transaction that writes. On SQLite, every other write waits until this transaction ends.
+    /// Begins a transaction that writes. On SQLite, every other write waits until this transaction ends, and
+    /// times out if the transaction lasts too long.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
         LongTransaction::begin(&self.engine, Purpose::Write).await
     }
@@ -95,7 +97,7 @@ impl LongTransaction {
         Ok(self.run(statement).await?.decode()?)
     }
 
-    /// Runs a statement, and returns the number of rows that it returns.
+    /// Runs a statement, and returns the number of its rows.
     pub async fn execute(&mut self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.run(statement).await?.len())
     }
@@ -114,7 +116,7 @@ impl LongTransaction {
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if the clock is behind.
-    /// It does nothing on PostgreSQL, where the clock is the one of the server's machine.
+    /// It does nothing on PostgreSQL, whose clock is that of the server's machine.
     pub async fn advance_clock(&mut self, time: i64) -> Result<(), StoreError> {
         if self.is_postgres() {
             return Ok(());
@@ -124,12 +126,12 @@ impl LongTransaction {
         self.execute(advance).await.map(drop)
     }
 
-    /// Skips at least `count` ids of a table. After a restore, this ensures that no id is assigned again that
-    /// the lost state of the database had assigned.
+    /// Skips at least `count` ids of a table, which must have a column `id`. After a restore, new rows then do
+    /// not get the ids of lost rows, unless more than `count` ids were assigned since the backup.
     ///
     /// The next id exceeds both the last id of the table and `at_least` by more than `count`. The exact number
-    /// depends on the time, so that two restores of one backup skip different numbers. On PostgreSQL, the ids
-    /// stay skipped even if the transaction is rolled back.
+    /// depends on the time, so that two restores of one backup usually skip different numbers. On PostgreSQL,
+    /// the ids stay skipped even if the transaction is rolled back.
     pub async fn skip_ids(
         &mut self,
         table: &'static str,
@@ -151,7 +153,8 @@ impl LongTransaction {
         self.execute(skip).await.map(drop)
     }
 
-    /// Adds the table to `sqlite_sequence`. SQLite itself adds it only at the first insert.
+    /// Adds the table to `sqlite_sequence` if it is missing there, because SQLite adds it only at the first
+    /// insert.
     async fn add_sequence(&mut self, table: &'static str) -> Result<(), StoreError> {
         let add = "INSERT INTO sqlite_sequence (name, seq)
             SELECT $1, 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = $1) RETURNING seq";
@@ -159,7 +162,8 @@ impl LongTransaction {
         self.execute(add).await.map(drop)
     }
 
-    /// Commits the transaction. If the database does not answer, returns [`StoreError::OutcomeUnknown`].
+    /// Commits the transaction. Returns [`StoreError::OutcomeUnknown`] if the database does not answer, if the
+    /// connection breaks, or if the SQLite file was deleted or replaced.
     pub async fn commit(self) -> Result<(), StoreError> {
         let committed = match self.connection {
             OpenConnection::Postgres(mut connection) => {
@@ -214,7 +218,7 @@ async fn begin_in_sqlite(pools: &Pools, purpose: Purpose) -> sqlx::Result<OpenCo
     })
 }
 
-/// Runs a statement in a span that names the database `system`, with the time limit [`LONG_STATEMENT_TIMEOUT`].
+/// Runs a statement in a span that names the engine `system`, with the time limit [`LONG_STATEMENT_TIMEOUT`].
 async fn run_long<T>(
     system: &'static str,
     statement: impl Future<Output = sqlx::Result<T>>,

@@ -1,8 +1,7 @@
 //! Opens a database, and explains why it cannot be opened.
 //!
-//! [`DatabaseUrl::open`] tries until the database is open. It tries again after errors that may be temporary,
-//! for example while a server is starting. Any other error becomes the [`Failure`] with which the program
-//! exits.
+//! [`DatabaseUrl::open`] tries again after each error that may be temporary, for example while a server is
+//! starting. Any other error becomes the [`Failure`] with which the program exits.
 
 use crate::{
     Database, DatabaseTarget, DatabaseUrl, Engine, FileClock, Tables,
@@ -24,11 +23,12 @@ use tempfile::tempfile_in;
 impl DatabaseUrl {
     /// Opens the database and migrates its schema.
     ///
-    /// While the server is unavailable or another process locks the database, this function keeps trying. Each
-    /// attempt has a deadline, and failed attempts are logged. Any other error is returned.
+    /// While the server is unavailable or another process locks the database, this function keeps trying and
+    /// logs each failed attempt. On PostgreSQL, each step of an attempt has a time limit. Any other error is
+    /// returned.
     ///
     /// `clock` determines what happens to the clock of an SQLite file. Unless it is [`FileClock::Unused`], the
-    /// tables must include `clock`.
+    /// tables must include one named `clock`. A database in memory ignores `clock`.
     #[must_use]
     pub fn open<'a>(
         &'a self,
@@ -129,8 +129,8 @@ fn try_file(file: &Path) -> io::Result<()> {
 /// Returns whether a later attempt to open the database may succeed.
 ///
 /// No later attempt succeeds if the server does not offer the TLS that the URL requires, or if the URL leads to
-/// a pooler. With an SQLite file, a later attempt may succeed only if another process holds a lock on the file,
-/// or if the disk does not answer.
+/// a pooler that is not supported. With an SQLite file, a later attempt may succeed only if another process
+/// holds a lock on the file, or if the disk does not answer.
 fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {

@@ -87,8 +87,9 @@ impl Rows {
 
 /// Declares the struct of a row of a statement. Its fields have the names of the columns, or of their aliases.
 ///
-/// A first field that is written `..user: User` holds the columns of another row. The derive macro of sqlx does
-/// the same, but its crate doubles the time of a build.
+/// If the first field is written `..user: User`, it is decoded from the same row as a struct `User`, so that
+/// several structs can share columns. The derive macro of sqlx does the same, but its crate doubles the time of
+/// a build.
 ///
 /// ```ignore
 /// rolegate_sql_store::row! {

@@ -7,7 +7,7 @@ use sqlx::{
 use std::io::ErrorKind;
 use tokio_rustls::rustls::{self, CertificateError};
 
-// These are the primary result codes of SQLite.
+// This crate distinguishes these primary result codes of SQLite.
 pub(crate) const PERM: i32 = 3;
 pub(crate) const BUSY: i32 = 5;
 pub(crate) const LOCKED: i32 = 6;

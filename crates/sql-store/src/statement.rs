@@ -157,7 +157,7 @@ impl Statement {
     /// Appends a `FROM` clause with these rows. It ends in `WHERE true`, without which SQLite could not parse
     /// an `ON CONFLICT` that follows.
     ///
-    /// The fields of a row become columns. `columns` has the name of each, and its type in PostgreSQL.
+    /// The fields of a row become columns. `columns` has the name of each column, and its type in PostgreSQL.
     pub fn push_rows<R: Serialize>(
         mut self,
         columns: &[(&'static str, &'static str)],
@@ -230,8 +230,8 @@ impl Statement {
             .ok_or(sqlx::Error::RowNotFound)
     }
 
-    /// Runs a `SELECT` and locks its rows for a later statement of its transaction. SQLite needs no lock,
-    /// because it has one writer.
+    /// Runs a `SELECT`, locks its rows for a later statement of its transaction, and returns the rows. SQLite
+    /// needs no lock, because it has one writer.
     ///
     /// The span does not mention this statement, because the span describes what the transaction writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
@@ -248,8 +248,8 @@ impl Statement {
         self.run(connection).await
     }
 
-    /// Runs a statement that follows another one in a transaction, and returns its rows. The span keeps
-    /// describing the earlier statement.
+    /// Runs the statement and returns its rows. The span does not mention this statement, because it locks rows
+    /// for the main statement of its transaction or follows that statement.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             let placeholder = format!("${}", self.next_placeholder());

@@ -1,8 +1,8 @@
 //! The clocks that the clock of an SQLite file is based on.
 //!
-//! `uptime` is the time since the boot of the system; the constants are the SQL by which statements read it.
-//! [`unix_millis`] is the clock of the machine. The test server calls [`advance_clock`] to move `uptime`
-//! forward.
+//! `uptime` is the time since the boot of the system. In the SQL of a statement, `UPTIME` stands for it, and
+//! `NOW` for the time of the clock. [`unix_millis`] is the clock of the machine. The test server calls
+//! [`advance_clock`] to move `uptime` forward.
 
 use std::{
     fs,
@@ -50,8 +50,10 @@ pub fn advance_clock(seconds: u32) {
     ADVANCED.fetch_add(i64::from(seconds) * 1000, Relaxed);
 }
 
-/// Returns the milliseconds since the boot, including those in which the machine was suspended. The unit is the
-/// same for all processes that share a file, whether or not they can identify the boot.
+/// Returns the milliseconds since the boot, including those in which the machine was suspended.
+///
+/// On systems other than Linux, returns the Unix time instead. All processes that share a file count from the
+/// same moment, even if they cannot identify the boot.
 pub(crate) fn uptime() -> i64 {
     #[cfg(target_os = "linux")]
     let time = {

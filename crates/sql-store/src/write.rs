@@ -66,8 +66,8 @@ where
         }
     }
 
-    /// Waits for the answer of the database. A commit that is overdue makes the store read-only until it is
-    /// answered or its connection is lost.
+    /// Waits for the answer of the database. At the deadline, withdraws the write if its commit was not sent. A
+    /// commit that is overdue makes the store read-only until it is answered or its connection is lost.
     async fn finish(self, health: WriteHealth) -> sqlx::Result<T> {
         let mut statements = pin!(self.statements);
         if let Ok(outcome) = timeout_at(self.deadline, &mut statements).await {
@@ -86,7 +86,7 @@ where
     }
 }
 
-/// Withdraws the write when its caller leaves.
+/// Withdraws the write when its caller leaves, unless the commit was already sent.
 struct Caller {
     commit: Commit,
 }

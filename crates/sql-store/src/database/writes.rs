@@ -22,7 +22,7 @@ use sqlx::Connection as _;
 use std::{marker::PhantomData, sync::Arc};
 
 /// Makes the statements that follow a write in its transaction, if the write returns rows. If the transaction
-/// is retried, each attempt makes them again.
+/// is retried, each attempt makes the statements again.
 pub struct FollowUp<R> {
     make_statements: Arc<MakeStatements>,
     /// The type of the rows of the write.
@@ -33,8 +33,8 @@ pub struct FollowUp<R> {
 type MakeStatements = dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync;
 
 impl<R: TableRow> FollowUp<R> {
-    /// Creates a follow-up whose statements are those that `statements` returns for the rows of the write. If
-    /// it returns an error, the transaction is rolled back.
+    /// Creates a follow-up. The function `statements` makes its statements from the rows of the write. If the
+    /// function returns an error, the transaction is rolled back.
     pub fn new(
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
@@ -101,8 +101,8 @@ impl Database {
 
     /// Runs one statement that writes.
     ///
-    /// On PostgreSQL it runs without the round trips of `BEGIN` and `COMMIT`, unless reads need a quorum
-    /// ([`ReadConsistency::begin`]).
+    /// On PostgreSQL the statement runs without the round trips of `BEGIN` and `COMMIT`, unless reads need a
+    /// quorum ([`ReadConsistency::begin`]).
     async fn write_statement(&self, statement: Statement) -> Result<Rows, StoreError> {
         if let Engine::Postgres(pool) = &self.engine
             && pool.read_consistency() == ReadConsistency::Primary
@@ -116,8 +116,8 @@ impl Database {
         .await
     }
 
-    /// Runs a statement that writes, and returns its rows. If there are any, the statements of `follow_up` run
-    /// in the same transaction.
+    /// Runs a statement that writes, and returns its rows. If it returns rows, the statements of `follow_up`
+    /// run in the same transaction.
     pub async fn write_with<R: TableRow>(
         &self,
         write: Statement,
@@ -203,9 +203,9 @@ impl Database {
 
     /// Runs statements as one transaction and commits it. An error rolls it back.
     ///
-    /// PostgreSQL itself may roll the transaction back because of a conflict with another one. It is then
-    /// retried until [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`). Writes of
-    /// SQLite wait for one another, so they have no such conflict and no retry.
+    /// PostgreSQL itself may roll the transaction back because of a conflict with another one. The transaction
+    /// is then retried until [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`).
+    /// Writes of SQLite wait for one another, so they have no such conflict and no retry.
     async fn transaction<T: Send + 'static>(
         &self,
         statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,

@@ -6,8 +6,8 @@ use crate::{
     tables::{HISTORY, Tables},
 };
 
-/// Selects a [`SchemaRow`]. Its parameters are the names of the history, of the marker table and of the schema.
-/// Tables of extensions do not count as tables of other programs.
+/// Selects a [`SchemaRow`]. The parameters are the names of three things: the history, the marker table, and
+/// the schema. Tables of extensions do not count as tables of other programs.
 const SELECT_IN_POSTGRES: &str = "SELECT current_setting('server_encoding') AS encoding,
     to_regclass($1) IS NOT NULL AS has_history, to_regclass($2) IS NOT NULL AS has_marker,
     EXISTS (
@@ -36,11 +36,11 @@ const SHARED_SCHEMA: &str = "the schema has tables of another program; use a dat
 /// programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum SchemaSharing {
-    /// The service must not create them, because the URL may lead to the database of another application by
-    /// mistake.
+    /// The service must not create its tables, because the URL may lead to the database of another application
+    /// by mistake.
     #[default]
     Refused,
-    /// The service may create them, because the operator has set `SHARE_DATABASE`.
+    /// The service may create its tables, because the operator has set `SHARE_DATABASE`.
     Allowed,
 }
 
@@ -71,8 +71,9 @@ pub(super) struct ExistingTables {
     /// The applied migrations, by ascending version.
     pub(super) applied: Vec<AppliedMigration>,
     pub(super) has_marker: bool,
-    /// The reason why this service must not create its tables beside those of other programs. `None` if it may,
-    /// or if there are no other tables.
+    /// The reason why this service must not create its tables beside those of other programs; `None` if it may,
+    /// or if there are no tables. It counts only until the first migration is applied, because the tables of
+    /// the service itself count as others here.
     pub(super) conflict: Option<&'static str>,
     pub(super) can_create: bool,
 }
@@ -111,8 +112,8 @@ impl ExistingTables {
     }
 }
 
-/// Reads the applied migrations, and combines them with the row from the catalog. Fails if the encoding is not
-/// UTF-8.
+/// Reads the applied migrations, and combines them with the row from the catalog. Fails if the encoding of the
+/// database is not UTF-8.
 async fn read_history(
     connection: &mut Connection<'_>,
     row: SchemaRow,

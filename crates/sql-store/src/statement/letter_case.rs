@@ -3,8 +3,8 @@
 use crate::dialect::Dialect;
 use std::collections::BTreeSet;
 
-/// Returns a pattern for one character, with a letter in any case. It is a regular expression of PostgreSQL, or
-/// a pattern of SQLite's GLOB.
+/// Returns a pattern that matches one character, or the same letter in any case. The pattern is a regular
+/// expression of PostgreSQL, or a pattern of SQLite's GLOB.
 pub(super) fn ignore_case(character: char, dialect: Dialect) -> String {
     let cases = letter_cases(character);
     if cases.len() > 1 {

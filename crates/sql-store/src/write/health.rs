@@ -22,7 +22,7 @@ struct State {
     has_probe: bool,
 }
 
-/// A commit without an answer. While it exists, writes are refused.
+/// A commit without an answer. While this value exists, writes are refused.
 #[derive(Debug)]
 pub(crate) struct OverdueCommit {
     health: WriteHealth,
@@ -37,8 +37,8 @@ impl WriteHealth {
         }
     }
 
-    /// Returns the name of the database and the reason why writes fail. Returns `None` if they succeed, or if
-    /// no write was tried yet.
+    /// Returns the name of the database and the reason why writes fail. Returns `None` if writes succeed, or if
+    /// none was tried yet.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
         let problem = state.problem.as_ref()?;
@@ -82,7 +82,7 @@ impl WriteHealth {
         }
     }
 
-    /// Waits until writes must be refused, and returns the error to refuse them with.
+    /// Waits until a commit is overdue, and returns the error with which further writes are refused.
     pub(crate) async fn refusal(&self) -> StoreError {
         let mut state = self.state.subscribe();
         // This is always `Ok`, because `self` holds the sender.
@@ -91,7 +91,8 @@ impl WriteHealth {
         StoreError::ReadOnly(problem.unwrap_or_else(|| "no answer to a commit".into()))
     }
 
-    /// Returns whether the caller must probe the store until it can write again. Only one caller gets `true`.
+    /// Returns whether the caller must probe the store until it can write again. Only one caller gets `true`,
+    /// and none while writes succeed.
     pub(crate) fn claim_probe(&self) -> bool {
         self.state.send_if_modified(|state| {
             let is_claimed = state.problem.is_some() && !state.has_probe;
