@@ -132,7 +132,7 @@ impl Program for Settings {
     }
 }
 
-/// Waits for the database, migrates its schema, and reports the result to the operator.
+/// Waits for the database, migrates its schema, and prints the result.
 pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));

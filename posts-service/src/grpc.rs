@@ -1,7 +1,7 @@
 //! Serves the use cases over gRPC. This module maps requests to use cases, and maps their results and errors to
 //! responses and statuses.
 //!
-//! It also reserves memory for responses, because posts are long and a client may read slowly.
+//! It also reserves memory for the responses to reads, because posts are long and a client may receive them slowly.
 
 mod message;
 
@@ -22,7 +22,8 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 /// The maximum size of a batch, in bytes, for which memory is reserved without first reading the actual sizes of the
-/// posts. Most batches are smaller, so they need no extra statement for the sizes.
+/// posts. All posts count with the maximum length of a post. Most batches are smaller, so they need no extra statement
+/// for the sizes.
 const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
 /// The maximum number of bytes that are reserved for a page. The page counts twice, because it is in memory both as
 /// posts and as the message.
@@ -38,7 +39,7 @@ pub(crate) struct PostsGrpc {
 }
 
 impl PostsGrpc {
-    /// Creates the service for these use cases. Its responses take no more memory than `memory` allows.
+    /// Creates the service for these use cases. Reads reserve the memory for their responses from `memory`.
     pub(crate) fn new(posts: Posts, memory: MemoryBudget) -> Self {
         Self { posts, memory }
     }
@@ -51,7 +52,8 @@ impl PostsGrpc {
 }
 
 /// Returns a response with this message. Adjusts the reservation to the size of the message, and keeps it until the
-/// response is written; a small response keeps none.
+/// response is written; a small response keeps none. Fails with [`PostError::BUSY`] if the message needs more memory
+/// than is reserved and free.
 async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
     let size = message.encoded_len();
     let mut response = Response::new(message);

@@ -40,7 +40,7 @@ impl Posts {
                 key: "id",
             },
             &store,
-            // Nothing uses the time of these reads, so the statement does not read the clock.
+            // Nothing uses the time of these reads, so 0 stands for it. An SQLite file of posts has no clock.
             |store, ids| {
                 Box::pin(async {
                     Ok(Timed {

@@ -83,8 +83,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the source of the API key with which posts-service watches changes of users. Fails if the key is
-    /// malformed, or if posts are to be deleted but auth-service would not report deletions.
+    /// Returns the source of the API key with which posts-service watches changes of users. Fails if the key cannot be
+    /// read or is malformed, or if posts are to be deleted but auth-service would not report deletions.
     pub(crate) fn user_changes_key(&self) -> Result<Option<SecretSource>, SettingError> {
         let source = SecretSource::from_setting(
             "USER_CHANGES_KEY",
@@ -124,8 +124,8 @@ pub struct ServerTlsSettings {
 }
 
 impl ServerTlsSettings {
-    /// Loads the certificate and the key. Returns `None` if no certificate is set, so that the listener does not use
-    /// TLS.
+    /// Loads the certificate, the key, and the CA certificates of clients. Returns `None` if no certificate is set, so
+    /// that the listener does not use TLS.
     pub fn load(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "POSTS_TLS",

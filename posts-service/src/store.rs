@@ -1,8 +1,9 @@
 //! The database of posts, in PostgreSQL or SQLite. Only this module contains SQL.
 //!
 //! This file contains the schema, and the statements that read and write posts. `deleted_authors` contains the
-//! statements for the posts of deleted users, and stores how far posts-service has followed the history of users. Times
-//! are in milliseconds since 1970-01-01T00:00:00Z.
+//! statements for the posts of deleted users, and stores how far posts-service has followed the history of users. The
+//! times of posts are in milliseconds since 1970-01-01T00:00:00Z; the time at which an author was created is in Unix
+//! seconds.
 
 pub(crate) mod deleted_authors;
 
@@ -71,8 +72,8 @@ const TABLES: Tables = Tables {
 /// Selects the last id that an SQLite file has assigned to a post.
 pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'post'";
 
-/// The number of ids that are skipped after a restore. It is greater than the number of posts that are created between
-/// two backups.
+/// The minimum number of ids that are skipped after a restore. It is greater than the number of posts that are created
+/// between two backups.
 const SKIPPED_IDS: i64 = 1_000_000;
 
 row! {
@@ -113,7 +114,7 @@ pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(),
 }
 
 /// Skips ids, so that new posts get higher ids than any that this database or another one has assigned. `other` is the
-/// last id that the other database has assigned.
+/// last id that the other database has assigned; 0 if there is no other one.
 pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction
@@ -177,8 +178,8 @@ pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, 
     Ok(size.unwrap_or_default())
 }
 
-/// Returns a page of the posts that `filter` selects, by ascending id. The database sends the contents of only the
-/// posts on the page.
+/// Returns a page of the posts that `filter` selects, by ascending id. The database sends the content of at most one
+/// post that is not on the page.
 pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
         SELECT *, count(*) OVER () AS found,

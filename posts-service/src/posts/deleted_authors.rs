@@ -3,7 +3,8 @@
 //! auth-service sends the changes as a stream. The stream begins after the last revision that was stored, or with a
 //! snapshot of all users, which `snapshot` compares with the authors of posts.
 //!
-//! A deleted post cannot be brought back. So the watcher stops in two cases until an operator runs `accept-history`:
+//! A deleted post cannot be brought back. So in two cases the watcher changes no posts until the case has passed, or
+//! until an operator runs `accept-history`:
 //!
 //! - auth-service has another history of users than the one that was followed so far. It may be connected to an empty
 //!   or wrong database for a moment.
@@ -46,12 +47,12 @@ pub(crate) struct DeletedAuthors {
     /// The API key with which this watcher calls auth-service. It is read again for each connection, so that an
     /// operator can replace its file.
     key: Option<SecretSource>,
-    /// The stored position when the connection began.
+    /// The position that was stored when the connection began.
     ///
     /// Its `newest_post` limits what a snapshot may delete or detach, because the author of a later post may have been
     /// created after the snapshot.
     position: Position,
-    /// The review of the users that have arrived so far; `None` if no snapshot is being read.
+    /// The review of the users of a snapshot that have arrived so far; `None` if no snapshot is being read.
     snapshot: Option<SnapshotReview>,
     /// The time at which this process last stored a position; `None` if it has stored none.
     position_stored_at: Option<Instant>,
@@ -109,8 +110,10 @@ impl DeletedAuthors {
         }
     }
 
-    /// Detaches or deletes the posts of all authors whom the snapshot lacks, and stores its position. Fails without
-    /// changing a post if an operator must accept the history first.
+    /// Detaches or deletes the posts of all authors whom the snapshot lacks, updates the authors who were imported with
+    /// another time of creation, and stores the position of the snapshot.
+    ///
+    /// Fails without changing a post if an operator must accept the history first.
     async fn end_snapshot(
         &mut self,
         progress: WatchProgress,
@@ -153,8 +156,8 @@ impl DeletedAuthors {
         differences.too_many_lost()
     }
 
-    /// Stores a position, except that of a deletion, which [`Self::handle_deletion`] stores together with the last
-    /// posts. Fails if an operator has given up the followed history.
+    /// Stores the position after an event that is not a deletion. [`Self::handle_deletion`] stores the position after a
+    /// deletion itself, together with the last posts. Fails if an operator has given up the followed history.
     async fn store_position(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
         let history = advance(&self.store, next).await?;
@@ -219,8 +222,8 @@ impl DeletedAuthors {
     }
 }
 
-/// Fails if an operator has given up the history that this connection follows. The next connection then begins with all
-/// users of the history that the operator has accepted instead.
+/// Fails if an operator has given up the history that this connection follows. The next connection then begins with a
+/// snapshot of the history that the operator has accepted instead.
 fn require_followed(history: History) -> Result<(), WatchError> {
     match history {
         History::Followed => Ok(()),

@@ -35,7 +35,8 @@ impl Posts {
         Ok(usize::try_from(size).unwrap_or_default())
     }
 
-    /// Returns the existing posts among these ids, each once, in no particular order.
+    /// Returns the posts with these ids, each once, in no particular order. Ids without a post are ignored. The number
+    /// of ids is not checked here: see [`Self::size_of_all`].
     pub(crate) async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
         if ids.is_empty() {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! Creates, updates and deletes posts on behalf of authors and admins. Each change writes a line to the audit log,
-//! which never contains a title or content.
+//! Creates, updates and deletes posts on behalf of authors and admins. Each change writes a line to the audit log. The
+//! line never contains a title or content.
 
 use super::{PostError, Posts, call_context};
 use crate::{
@@ -103,8 +103,8 @@ impl Posts {
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
-    /// Returns the error for an update whose content breaks `rule`. If the post does not exist or has another author,
-    /// returns that error instead.
+    /// Returns the error for an update whose content breaks `rule`. If the post does not exist, or if the user must not
+    /// change it, returns the error for that case instead.
     async fn refuse_content(
         &self,
         selector: PostSelector,
@@ -120,7 +120,7 @@ impl Posts {
     }
 
     /// Returns the error for a write that matched no post. The statement selects by both id and author, so this
-    /// function reads the author to find out which of them did not match.
+    /// function reads the author to find out which of the two did not match.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
         let author = store::author_of(&self.store, selector.id).await?;
         // If the post belongs to the writer now, it was created after the statement ran, so it counts as not found.

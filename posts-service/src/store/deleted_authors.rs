@@ -122,7 +122,7 @@ pub(crate) async fn author_ids(
 }
 
 /// Returns the authors in this range whose time of creation is known, by ascending id. If several users had the same
-/// id, returns it once for each of them.
+/// id, returns an author for each of them.
 pub(crate) async fn authors_with_creation_time(
     database: &Database,
     range: AuthorRange,

@@ -15,8 +15,8 @@ use std::{
     mem,
 };
 
-/// The number of users on a page of the snapshot. After each page, the authors in its range of ids are compared with
-/// it.
+/// The number of users on a page of the snapshot. When a page is full, its users are compared with the authors in the
+/// same range of ids.
 pub(super) const PAGE_SIZE: usize = 1000;
 /// If a snapshot lacks more than one in this many authors, it is refused until an operator accepts it.
 const ONE_LOST_IN: usize = 10;
@@ -41,9 +41,9 @@ pub(super) struct Differences {
     /// Authors who were imported into a history that an operator has accepted, and therefore have another time of
     /// creation there.
     pub(super) moved: Vec<MovedAuthor>,
-    /// The number of authors whom the snapshot lacks.
+    /// The number of authors whom the snapshot lacks, including those whose ids now belong to other users.
     lost_author_count: usize,
-    /// The number of all authors.
+    /// The number of all authors of posts, with which the snapshot was compared.
     author_count: usize,
 }
 
