@@ -1,5 +1,5 @@
-//! The commands of auth-service: `serve`, which the program runs by default, and those that an
-//! operator types.
+//! The commands of auth-service: `serve`, which the program runs by default, and the commands for
+//! operators.
 //!
 //! [`Settings`] implements the trait `Program`, through which `rolegate_program` parses the command
 //! line, runs a command and serves. Every command reads the settings of `serve`. [`user`],
@@ -38,7 +38,8 @@ use rolegate_sql_store::DatabaseUrl;
 use std::net::SocketAddr;
 use user::UserCommand;
 
-/// The commands of auth-service besides `serve` and those of every program.
+/// The commands that auth-service adds to those of every program (`serve`, `healthcheck` and
+/// `doctor`).
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit; creates no user
@@ -129,8 +130,8 @@ impl Program for Settings {
     }
 }
 
-/// Waits for the database and migrates its schema. It does not create the user `admin`, so it needs
-/// no secret but the password of the database.
+/// Waits for the database, migrates its schema, and prints that the schema is up to date. It does
+/// not create the user `admin`, so it needs no secret but the password of the database.
 pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));

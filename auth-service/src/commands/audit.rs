@@ -46,8 +46,8 @@ pub fn run(
     Box::pin(async move {
         let roles = settings.extra_roles.clone();
         let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
-        // Pending rows are sealed first. If the database cannot be written, the command still reads
-        // the rows that are sealed.
+        // Pending rows are sealed first. An error is ignored: if the database cannot be written,
+        // the command still reads the rows that are sealed.
         let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,

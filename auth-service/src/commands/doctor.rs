@@ -1,6 +1,6 @@
 //! The checks of `doctor` that concern users, for auth-service and for rolegate.
 //!
-//! `check_settings` needs no database; `check_users` opens it and changes nothing.
+//! `check_settings` needs no database. `check_users` opens the database and changes nothing in it.
 
 use crate::{
     accounts::AdminPassword,
@@ -12,12 +12,13 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
-/// The maximum number of seconds that a row may wait to be sealed. A running service seals it
-/// within a second.
+/// The number of seconds that a row may wait to be sealed before `doctor` reports it. A running
+/// service seals a row within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
 /// Checks the settings that need no database, such as TLS, the secrets and the modes of their
-/// files. `keys` is `None` if the first start generates them.
+/// files. `keys` are the keys of access tokens; `None` if the first start generates the signing
+/// key.
 pub fn check_settings(
     doctor: &mut Doctor,
     service: &ServiceSettings,
@@ -78,8 +79,11 @@ pub fn check_settings(
     ]);
 }
 
-/// Checks the database of users, and whether the user `admin` exists or can be created. `check` is
-/// the name under which the check of the database is reported.
+/// Checks the database of users, and that its content fits the settings: roles, second factors, and
+/// the user `admin`, who must exist unless the first start can create that user. Also reports users
+/// who cannot log in, and rows of the record that wait too long to be sealed.
+///
+/// `check` is the name under which the check of the database is reported.
 pub async fn check_users(
     doctor: &mut Doctor,
     check: &str,
@@ -121,7 +125,8 @@ pub async fn check_users(
     check_admin(doctor, admin, facts.admin_exists);
 }
 
-/// Reports rows of the record that have waited too long to be sealed.
+/// Reports rows of the record that have waited too long to be sealed: as a failure if a service
+/// seems to be running, otherwise as a note.
 fn check_sealing(doctor: &mut Doctor, rows: &UnsealedRows) {
     let UnsealedRows { oldest_age, span } = *rows;
     if oldest_age <= MAX_UNSEALED_SECONDS {

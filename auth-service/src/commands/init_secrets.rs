@@ -1,4 +1,5 @@
-//! `auth-service init-secrets`: creates the secrets of a deployment that do not exist yet.
+//! `auth-service init-secrets`: creates the secrets of a deployment that do not exist yet, or
+//! rotates the signing secret.
 //!
 //! Each secret is a file in the folder that the operator names. `secret_folder` reads and creates
 //! such files, `database_secrets` handles the password and the URL of the database, and `rotation`
@@ -49,8 +50,8 @@ pub struct InitSecrets {
     now: bool,
 }
 
-/// Creates missing secrets and checks existing ones. It prints the names of files, never their
-/// contents.
+/// Creates missing secrets and checks existing ones, or with `--rotate` executes only that step. It
+/// prints the names of files, never their contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
     // The URL is parsed first, so that an invalid argument does not leave an incomplete set of
     // secrets behind.

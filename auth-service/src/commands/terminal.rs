@@ -1,4 +1,5 @@
-//! Talks to the operator on stderr, because stdout is only for results that scripts read.
+//! Writes notes and questions for the operator to stderr, because stdout is only for results that
+//! scripts read. Answers are read from stdin.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -10,13 +11,16 @@ pub(super) fn print_note(line: &str) {
 }
 
 /// Writes a question to stderr without a line end, so that the operator answers on the same line.
+/// An error is ignored.
 pub(super) fn print_prompt(question: &str) {
     let _ = write!(io::stderr(), "{question}");
 }
 
-/// Asks the operator to confirm a command that cannot be undone, and returns true if the answer is
-/// yes. Without a terminal it returns true, because the script that runs the command has already
-/// decided.
+/// Asks the operator to confirm a command that cannot be undone. Returns true only if the answer is
+/// `y` or `yes`, in upper or lower case.
+///
+/// If stdin is not a terminal, nothing is asked and the result is true, because the script that
+/// runs the command has already decided.
 pub(super) async fn confirm(question: &str) -> io::Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(true);

@@ -5,13 +5,14 @@
 
 use rolegate_proto::is_invisible;
 
-/// Puts a text in quotes, and escapes characters that are invisible or end a line.
+/// Puts a text in double quotes. Characters that are invisible or end a line are escaped, and so
+/// are double quotes and backslashes.
 pub(crate) fn quote(text: &str) -> String {
     escape(&format!("{text:?}"))
 }
 
-/// Returns a single word unchanged, such as the name of an event or an address, and puts any other
-/// text in quotes.
+/// Returns a word of visible ASCII characters unchanged, such as the name of an event or an
+/// address. Puts any other text in quotes.
 pub(crate) fn quote_unless_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_graphic() && !"\"'\\".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -34,7 +35,8 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Returns true if the character is visible on a terminal and has no effect on others.
+/// Returns true if the character is visible on a terminal and does not change how its neighbors are
+/// shown.
 fn is_shown(character: char) -> bool {
     if matches!(character, '"' | '\'' | '\\') {
         return true;

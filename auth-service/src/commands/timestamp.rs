@@ -4,8 +4,8 @@ use crate::store::END_OF_9999;
 use humantime::format_rfc3339_seconds;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Converts Unix seconds. A time out of range, which a person may have written into a table,
-/// becomes the nearest time that can be formatted.
+/// Converts Unix seconds from the database. A person may have written any number into a table, so a
+/// time out of range becomes the nearest time that can be formatted.
 pub(super) fn system_time(at: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
 }
@@ -15,7 +15,7 @@ pub(super) fn rfc3339(at: i64) -> String {
     format_rfc3339_seconds(system_time(at)).to_string()
 }
 
-/// Formats the Unix seconds of a column, or returns `-` if it is empty.
+/// Formats an optional time, in Unix seconds, as RFC 3339. Returns `-` for `None`.
 pub(super) fn rfc3339_or_dash(at: Option<u64>) -> String {
     match at {
         Some(at) => rfc3339(at.try_into().unwrap_or(i64::MAX)),

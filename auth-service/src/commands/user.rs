@@ -2,10 +2,10 @@
 //! operator's authorization.
 //!
 //! `run` opens the database as an `Operator` and calls the module of the command. `change` contains
-//! the commands that change one user. `create`, `password_link`, `keys`, `end_all` and
-//! `erase_audit` each make one kind of change. `show` prints users. `import` and `export` transfer
-//! users as JSON lines, which `user_line` reads and writes. `new_password` reads a password without
-//! showing it.
+//! the commands that change one user. `create`, `password_link`, `end_all` and `erase_audit`
+//! contain one command each, and `keys` the commands for API keys. `show` prints users. `import`
+//! and `export` transfer users as JSON lines, which `user_line` reads and writes. `new_password`
+//! reads a password without showing it, and hashes it.
 
 mod change;
 mod create;
@@ -134,7 +134,8 @@ pub struct Username {
     username: String,
 }
 
-/// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
+/// Runs the command on the users in `database`. New passwords and roles follow the rules of
+/// `settings`. For `end-all`, the operator confirms first, before the database is opened.
 #[must_use]
 pub fn run(
     command: UserCommand,
@@ -173,9 +174,9 @@ fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, Sett
 
 /// Determines whether the command advances the clock of an SQLite file.
 ///
-/// `end-all` revokes tokens by time. If the file's clock were behind the clock of this machine,
-/// tokens issued in between would stay valid. Other commands must not move the clock of a running
-/// service.
+/// `end-all` revokes all tokens that were issued before the time of that clock. If the clock were
+/// behind the clock of this machine, tokens issued between the two times would stay valid. Other
+/// commands must not move the clock of a running service.
 fn file_clock(command: &UserCommand) -> FileClock {
     match command {
         UserCommand::EndAll { .. } => FileClock::Advance,

@@ -1,8 +1,9 @@
 //! `audit verify`: looks for rows of the record that were changed, removed or moved.
 //!
 //! It computes every seal again from the rows and the previous seal, in one snapshot of the
-//! database. It also checks that every erased name has a recorded erasure, and that a seal of the
-//! operator is in the record. `beginning` explains how far back the record reaches.
+//! database. It also checks that every erased name has a recorded erasure, that a seal of the
+//! operator is in the record, and that nobody has emptied the record. `beginning` explains how far
+//! back the record reaches.
 
 mod beginning;
 
@@ -190,7 +191,8 @@ impl Verification {
         }
     }
 
-    /// Checks the rows between two seals, and whether the second seal fits them.
+    /// Checks the rows between two seals, and that the second seal follows from the first seal and
+    /// these rows.
     fn check_batch(&mut self, seal: &Seal, rows: &[AuditRow], next: &Seal) {
         for row in rows {
             self.check_row(row);
@@ -256,8 +258,12 @@ impl Verification {
         }
     }
 
-    /// Checks that a record without rows is a new one. It is not new if its seals cover rows, or if
-    /// there are users, because the record would contain their creation.
+    /// Reports a record without rows as emptied, unless it is new or retention may have removed all
+    /// rows.
+    ///
+    /// If the seals cover rows, the record counts as emptied only if there are other problems. A
+    /// record whose seals cover no row is new, unless there are users: it would contain their
+    /// creation.
     fn check_emptied(&mut self, contents: RecordContents, oldest: &Seal, last: &Seal) {
         let RecordContents { pending, users, .. } = contents;
         if !last.is_first() {

@@ -12,15 +12,16 @@ use url::Url;
 const PASSWORD: &str = "database-password";
 const URL: &str = "database-url";
 
-/// The folder with all secrets, and the folder with copies of those for the database.
+/// The folder with all secrets, and the folder for copies of the database's secrets; `None` if
+/// there are no copies.
 pub(super) struct DatabaseFolders<'a> {
     pub(super) secrets: &'a SecretFolder<'a>,
     pub(super) copies: Option<&'a SecretFolder<'a>>,
 }
 
 impl DatabaseFolders<'_> {
-    /// Reads the copy of the password, if there is one. It is needed because the folder with the
-    /// secrets may be lost while the copy still exists.
+    /// Reads the copy of the password, if there is one. If the folder with the secrets is lost, the
+    /// password is restored from the copy.
     pub(super) fn read_copied_password(&self) -> Result<Option<SecretString>, SettingError> {
         match self.copies {
             Some(copies) if copies.contains(PASSWORD) => Ok(Some(copies.read(PASSWORD)?)),
@@ -28,8 +29,9 @@ impl DatabaseFolders<'_> {
         }
     }
 
-    /// Fails if `directory` holds a database and its password is lost. Only the user of PostgreSQL
-    /// can read its directory, so a directory that cannot be read also counts as a database.
+    /// Fails if `directory` holds a database but the file with its password is missing. Only the
+    /// user of PostgreSQL can read that directory, so a directory without permission to read counts
+    /// as a database.
     pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
         let has_database = match fs::read_dir(directory) {
             Ok(mut entries) => entries.next().is_some(),
@@ -53,7 +55,7 @@ impl DatabaseFolders<'_> {
     }
 
     /// Reads the password and writes its copy. If there is no password, creates it from `copied`,
-    /// or generates it.
+    /// or generates it. Fails if the password is empty or its existing copy differs.
     pub(super) fn read_or_create_password(
         &self,
         copied: Option<SecretString>,
@@ -76,7 +78,7 @@ impl DatabaseFolders<'_> {
         mut url: Url,
         password: &SecretString,
     ) -> Result<(), SettingError> {
-        // This cannot fail, because the URL has a host.
+        // This cannot fail, because `parse_postgres` requires a host.
         let _ = url.set_password(Some(password.expose_secret()));
         let url = SecretString::from(String::from(url));
         let problem =
@@ -94,7 +96,8 @@ impl DatabaseFolders<'_> {
     }
 }
 
-/// Parses `user@host:port/database` into a URL without a password.
+/// Parses `user@host:port/database` into a URL without a password. Fails if a part is missing, or
+/// if there is a password, a query or a fragment.
 pub(super) fn parse_postgres(target: &str) -> Result<Url, SettingError> {
     let invalid = || SettingError::new("--postgres", "must be user@host:port/database");
     let url = Url::parse(&format!("postgres://{target}")).map_err(|_| invalid())?;

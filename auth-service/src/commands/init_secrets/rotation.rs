@@ -35,7 +35,8 @@ pub(crate) enum Rotation {
     Replace,
 }
 
-/// Creates the file of accepted secrets, with only the signing secret.
+/// Creates the file of accepted secrets with only the signing secret, or checks the file if it
+/// exists.
 pub(super) fn create_accepted(
     folder: &SecretFolder<'_>,
     signing: &SecretString,
@@ -46,8 +47,8 @@ pub(super) fn create_accepted(
     Ok(())
 }
 
-/// Executes one step of the rotation, on secrets that exist. `ends_tokens` is true if a drop may
-/// end valid access tokens.
+/// Executes one step of the rotation, on secrets that exist. `ends_tokens` is the flag `--now`,
+/// with which a drop may end valid access tokens.
 pub(super) fn run(
     folder: &SecretFolder<'_>,
     rotation: Rotation,
@@ -146,8 +147,8 @@ fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     Err(folder.invalid(SIGNING, problem))
 }
 
-/// Reads the secret `name`, which the step `creator` creates. Fails if it is not accepted yet,
-/// because every auth-service must accept it before one signs with it.
+/// Reads the secret `name`, which the step `creator` creates. Fails if the secret does not exist or
+/// is not accepted yet, because every auth-service must accept it before one signs with it.
 fn read_accepted(
     folder: &SecretFolder<'_>,
     name: &str,
@@ -166,7 +167,8 @@ fn read_accepted(
     Ok(secret)
 }
 
-/// Splits a file of accepted secrets in the same way as auth-service does.
+/// Splits a file of accepted secrets at commas and line ends, as auth-service does, and skips empty
+/// entries.
 fn split(accepted: &SecretString) -> impl Iterator<Item = &str> {
     accepted
         .expose_secret()

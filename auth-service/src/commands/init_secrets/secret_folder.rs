@@ -15,7 +15,7 @@ pub(super) struct SecretFolder<'a> {
 
 impl<'a> SecretFolder<'a> {
     /// Opens the folder that the argument `argument` names, and creates it with mode 0700 if it
-    /// does not exist.
+    /// does not exist. Fails if another user owns the folder or can write to it.
     pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
         private_folder::open(argument, path, &[])?;
         Ok(Self { path })
@@ -88,7 +88,7 @@ impl<'a> SecretFolder<'a> {
         }
     }
 
-    /// Checks that the file `name` belongs to this user, and that no other user can read it.
+    /// Checks that the file `name` belongs to this user, and that other users have no access to it.
     fn require_private(&self, name: &str) -> Result<(), SettingError> {
         let path = self.path.join(name);
         let metadata = fs::symlink_metadata(&path)

@@ -33,8 +33,9 @@ pub(super) async fn reset_password(
         "User {} ({username:?}) has the new password now.",
         user.id
     ));
-    // This may be the file with rolegate's generated password. The command does not delete it,
-    // because nothing proves that the file belongs to this database.
+    // A file of this name beside the database may contain rolegate's generated password. The
+    // command does not delete the file, because nothing proves that the file belongs to this
+    // database.
     if username == ADMIN_USERNAME
         && let DatabaseTarget::Sqlite(database) = &operator.database_url.target
         && let file = database.with_file_name(InitialPassword::NAME)
@@ -151,8 +152,8 @@ pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result
     Ok(())
 }
 
-/// Deletes a user after the operator has confirmed it. It does not ask if the operator gave `--yes`
-/// or there is no terminal.
+/// Deletes a user after the operator has confirmed it. Nothing is asked if the operator gave
+/// `--yes`, or if stdin is not a terminal.
 pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let question = format!(

@@ -40,7 +40,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let username = &arguments.username;
     // The name is checked before the operator types a password, which would otherwise be in vain.
-    // The insert checks the name again.
+    // The insert checks again that no user has the name.
     check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
     if operator.find(username).await.is_ok() {
         return Err(username_taken(username));
@@ -59,7 +59,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Creates a user with a link. Only the link is on stdout, so that a script can send it.
+/// Creates a user without a password, and a link by which the user chooses one. Only the link is on
+/// stdout, so that a script can send it.
 async fn create_with_link(
     operator: &Operator,
     username: &str,

@@ -1,5 +1,5 @@
-//! `user end-all`: ends the credentials of all users. `rolegate restore` does the same for the
-//! users of a backup.
+//! `user end-all`: ends the credentials of all users, but API keys only with `--keys`. `rolegate
+//! restore` does the same for the users of a backup, and keeps their API keys.
 
 use super::operator::Operator;
 use crate::{
@@ -27,7 +27,9 @@ pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Fa
     Ok(())
 }
 
-/// Ends the credentials of all users, and logs that. An unknown outcome is logged, too.
+/// Ends the credentials of all users, and logs the event. If the outcome of the commit is unknown,
+/// that is logged instead. `replaced` has the highest ids and revision of a database that a backup
+/// replaces, because they must not be assigned again.
 async fn end(
     database: &OperatorDatabase,
     api_keys: ApiKeys,
@@ -46,8 +48,9 @@ async fn end(
     Ok(end)
 }
 
-/// Migrates the schema of a backup's users and ends all credentials as `user end-all` does, before
-/// the backup's file replaces another one. Returns the report for the operator.
+/// Migrates the schema of a backup's users and ends all credentials as `user end-all` does without
+/// `--keys`, before the backup's file replaces another one. `replaced` has the highest ids and
+/// revision of that other file. Returns the report for the operator.
 #[must_use]
 pub fn end_all_restored(
     users: DatabaseUrl,
@@ -63,7 +66,7 @@ pub fn end_all_restored(
     })
 }
 
-/// Describes the outcome for the operator.
+/// Describes for the operator how many credentials were ended, and how many API keys are left.
 fn report(end: &EndOfAll) -> String {
     let ended = end.ended;
     let sessions = count_noun(ended.sessions, "session", "sessions");

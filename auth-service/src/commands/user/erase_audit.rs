@@ -1,4 +1,5 @@
-//! `user erase-audit`: erases the name of a deleted user from the record and from API keys.
+//! `user erase-audit`: erases the name of a deleted user from the record and from API keys, and the
+//! user's addresses from the record.
 
 use super::operator::Operator;
 use crate::{
@@ -16,11 +17,12 @@ const LEFT_IN_SQLITE: &str = "The file keeps what was erased in free pages and i
 const LEFT_IN_POSTGRES: &str = "The server keeps what was erased in dead rows until you run VACUUM FULL audit, \
     audit_pending, api_key, \"user\"; its WAL archives and backups keep it until you delete them.";
 
-/// Erases a name from the record, and from the API keys that users of this name created for other
-/// users. Fails if a user has the name now.
+/// Erases a name from the record, with the addresses from which users of this name acted, and from
+/// the API keys that these users created for other users.
 ///
-/// The erasure concerns all deleted users who had the name. Because no user has it now, every row
-/// with the name is about one of them.
+/// The erasure concerns all deleted users who had the name. It fails if a user has the name now,
+/// because rows with the name could then be about that user. It also fails if nothing has the name,
+/// or if rows kept the name because they were tampered with.
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     if operator.find(username).await.is_ok() {
         return Err(format!("the user {username:?} exists; delete the user first").into());
@@ -56,8 +58,9 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
     Ok(())
 }
 
-/// Erases the name of one deleted user. Returns the number of rows that keep it, because they were
-/// tampered with.
+/// Erases the name and the addresses of one deleted user from the record, and prints how many rows
+/// were changed. Returns the number of rows that still contain the name, because they were tampered
+/// with.
 async fn erase_user(database: &OperatorDatabase, id: i64) -> Result<usize, Failure> {
     let write = Write::by_operator(Change::AuditErased, Some(id));
     let mut erasure = database.begin_erasure(id, &write).await?;

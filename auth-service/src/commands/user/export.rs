@@ -10,11 +10,11 @@ use tempfile::spooled_tempfile;
 /// in `TMPDIR`.
 const MAX_MEMORY_BYTES: usize = 64 << 20;
 
-/// Writes all users by ascending id, as of one moment.
+/// Writes all users to stdout by ascending id, as of one moment, and logs the export.
 ///
-/// All users are read before the first is written. Otherwise, if nothing read the output, the
-/// transaction would stay open, and the database could remove neither old rows nor the log of
-/// SQLite.
+/// All users are read before the first is written. Otherwise a slow reader of the output would keep
+/// the transaction open. PostgreSQL could then not remove dead rows, and SQLite could not shorten
+/// its log.
 pub(super) async fn run(operator: &Operator) -> Result<(), Failure> {
     let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY_BYTES));
     let mut users = operator.database.export().await?;

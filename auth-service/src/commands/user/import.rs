@@ -1,8 +1,9 @@
 //! `user import`: imports users with their password hashes from lines of JSON.
 //!
-//! `reader` reads the lines in batches, and `user_line` parses each. `Importer` drops users whose
-//! names or ids are taken, and inserts the others: all in one transaction, or with `--continue` a
-//! transaction for each batch. `report` counts users and prints bad lines.
+//! `reader` reads the lines in batches, and `user_line` parses each. `Importer` reports or skips
+//! users whose names or ids are taken, and inserts the others. If no line is bad, all are inserted
+//! in one transaction. With `--continue`, each batch has its own transaction and bad lines are left
+//! out. `report` counts users and prints bad lines.
 
 mod reader;
 mod report;
@@ -59,7 +60,7 @@ struct Importer<'o> {
     arguments: &'o ImportArguments,
     line_reader: LineReader,
     /// The highest id before the import: ids up to it may have belonged to deleted users. It is 0
-    /// with `--reuse-ids`, which allows every id.
+    /// with `--reuse-ids`, which allows every id that no user has now.
     highest_id: i64,
 }
 
@@ -103,8 +104,10 @@ pub(super) async fn run(
 }
 
 impl Importer<'_> {
-    /// Imports all users or none. Every line is checked before the first is inserted, so that the
-    /// transaction is short and never waits for the input.
+    /// Imports all users, or none if a line is bad. With `--dry-run`, it only checks the lines.
+    ///
+    /// Every line is checked before the first is inserted, so that the transaction is short and
+    /// never waits for the input.
     async fn import_all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
         let importable = self.check_lines(&mut reader, &mut report).await?;
@@ -124,7 +127,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Checks all lines, and returns the number of users that can be imported.
+    /// Checks all lines, reports bad ones, and returns the number of users that can be imported.
     async fn check_lines(
         &self,
         reader: &mut Reader,
@@ -190,8 +193,8 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Imports a batch in a transaction of its own. If it fails, its users do not count as
-    /// imported.
+    /// Imports a batch in a transaction of its own. If the transaction fails, the users of the
+    /// batch do not count as imported.
     async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
         let mut import = self.operator.database.import().await?;
         let imported_before = report.imported;
@@ -253,7 +256,7 @@ impl Importer<'_> {
         Ok(owners.map(|user| (user.id, user.username)).collect())
     }
 
-    /// Checks that no user has the id, and that no deleted user may have had it.
+    /// Fails if a user has the id, or if a deleted user may have had it.
     fn check_id(&self, id: i64, owners: &HashMap<i64, String>) -> Result<(), String> {
         if let Some(owner) = owners.get(&id) {
             return Err(format!("the id is that of the user {owner:?}"));

@@ -17,8 +17,8 @@ const MAX_INPUT_BYTES: u64 = 4 * 1024;
 /// The deadline for hashing the password, which is enough for the highest cost on a slow machine.
 const HASH_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Reads a new password from this file, or without a file from the terminal or a pipe. Checks it
-/// against the rules, and returns its hash.
+/// Reads a new password from this file, or without a file from stdin, which may be a terminal.
+/// Checks the password against the rules, and returns its hash.
 pub(super) async fn hash(
     file: Option<&Path>,
     settings: &ServiceSettings,
@@ -33,7 +33,7 @@ pub(super) async fn hash(
     Ok(hasher.hash(&password, origin).await?)
 }
 
-/// Reads the new password without its line end.
+/// Reads the new password without its line end. A terminal asks for it twice and does not show it.
 async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     if file.is_some() {
         let given = secret::read("NEW_PASSWORD", None, file)?;
@@ -70,7 +70,8 @@ fn unreadable(error: &io::Error) -> SettingError {
     SettingError::new("new password", format!("cannot be read: {error}"))
 }
 
-/// Reads a file or a pipe to its end.
+/// Reads a password from a file or a pipe of at most 4 KiB, and removes the line end. Fails if the
+/// password begins or ends with white space or other invisible characters.
 async fn read_all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
     (&mut input)
@@ -83,14 +84,14 @@ async fn read_all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString>
     secret::without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))
 }
 
-/// Reads a line that ends with the Enter key of a terminal.
+/// Reads a line that the operator typed, without its line end. It keeps at most 4 KiB of the line.
 async fn read_line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
     input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// Turns off the echo of the terminal, and turns it on again when dropped.
+/// Keeps the echo of the terminal off. Dropping the value restores the former settings.
 struct EchoOff {
     before: Termios,
 }

@@ -21,15 +21,16 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Opens an existing database. It neither waits for the database nor creates or migrates it,
-    /// because a mistyped URL must not create an empty database, and a running service may use an
-    /// older schema.
+    /// Opens an existing database. It neither waits for the database nor creates or migrates it. A
+    /// mistyped URL must not create an empty database, and a running service may use an older
+    /// schema.
     pub(crate) async fn connect(
         url: DatabaseUrl,
         roles: Roles,
         clock: FileClock,
     ) -> Result<Self, Failure> {
-        // This check comes first, because inspecting a file also fails if its folder is missing.
+        // A missing file is reported before the inspection, because inspecting a file in a missing
+        // folder fails with a less clear error.
         if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {
@@ -62,7 +63,8 @@ impl Operator {
         Ok(self.store.users_by_id(&[]).await?.at)
     }
 
-    /// Changes a user by calling `write`, which also records the change.
+    /// Changes a user by calling `write`, which also inserts the row of the record, and logs the
+    /// change. Fails if the user no longer exists.
     pub(super) async fn change<W>(
         &self,
         user: &User,

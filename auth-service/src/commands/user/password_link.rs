@@ -12,8 +12,8 @@ use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::ExposeSecret as _;
 
-/// Creates a link, which replaces an earlier link of the user. Only the link is on stdout, so that
-/// a script can send it. Its expiry is on stderr.
+/// Creates a link, which replaces an earlier link of the user, and prints it. Only the link is on
+/// stdout, so that a script can send it; its expiry is on stderr.
 pub(super) async fn run(
     operator: &Operator,
     username: &str,

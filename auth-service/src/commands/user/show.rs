@@ -14,7 +14,8 @@ use std::{collections::HashMap, slice};
 
 const HEADING: [&str; 6] = ["ID", "ROLE", "STATE", "CREATED", "LAST SIGN-IN", "USERNAME"];
 
-/// Prints all users by ascending id, or those who have this role or an API key with it.
+/// Prints all users by ascending id, or only those who have this role or an API key with it. Fails
+/// if the role is unknown.
 pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), Failure> {
     if let Some(role) = role {
         require_known_role(operator, role).await?;
@@ -60,7 +61,7 @@ async fn last_logins(
     operator.database.last_logins(&ids).await
 }
 
-/// Fails if the settings do not name the role, and no user or key has it.
+/// Fails if this service does not have the role, and no stored user or key has it either.
 async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failure> {
     let in_use = operator.store.roles_in_use().await?;
     let is_used = in_use.iter().any(|usage| usage.role == role.as_str());

@@ -19,14 +19,16 @@ use serde::Serialize;
 
 /// The highest id that may be imported.
 ///
-/// JavaScript cannot represent every number above 2^53. Half of the numbers up to there are left
-/// for the ids that the database assigns afterwards.
+/// JavaScript cannot represent every number above 2^53. Half of the numbers up to 2^53 are left for
+/// the ids that the database assigns afterwards.
 const MAX_ID: i64 = (1 << 52) - 1;
-/// The maximum number of seconds by which an imported `tokens_not_before` may be ahead of the
-/// clock, because clocks differ. The next login then issues a token that is dated to that time.
+/// The maximum number of seconds by which an imported `tokens_not_before` may be ahead of
+/// `LineReader::revocation_time`, because clocks differ. The user cannot log in until the clock has
+/// almost reached that time.
 const MAX_SECONDS_AHEAD: i64 = 3600;
-/// The number of additional seconds by which an imported `tokens_marked_until` may be ahead of the
-/// clock, because it is a day after a time that a wrong clock had.
+/// The number of seconds by which an imported `tokens_marked_until` may be ahead in addition to
+/// [`MAX_SECONDS_AHEAD`]. A revocation sets it to a day or more after a time that came from a wrong
+/// clock.
 const MAX_MARK_SECONDS_AHEAD: i64 = 7 * 86_400;
 
 /// Reads the lines of an import, with the settings and the time of the database.
@@ -36,8 +38,8 @@ pub(crate) struct LineReader {
     pub(crate) roles: Roles,
     /// The time of the database, in Unix seconds.
     pub(crate) now: i64,
-    /// The `tokens_not_before` of an imported user with an id that another user may have had, in
-    /// Unix seconds. It revokes the tokens of that other user.
+    /// The default `tokens_not_before` of an imported user whose line has an id, in Unix seconds.
+    /// Another user may have had that id, and this time revokes the tokens of that other user.
     pub(crate) revocation_time: i64,
 }
 
@@ -62,7 +64,8 @@ impl LineReader {
             })?;
         let tokens_marked_until =
             fields.number("tokens_marked_until", latest + MAX_MARK_SECONDS_AHEAD)?;
-        // A user with both fields comes with tokens from before the import, which stay valid.
+        // If the line has `id` and `tokens_not_before`, the user's tokens from before the import
+        // stay valid.
         let keeps_tokens = id.is_some() && tokens_not_before.is_some();
         let default_not_before = if id.is_some() {
             self.revocation_time

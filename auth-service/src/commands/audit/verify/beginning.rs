@@ -16,8 +16,8 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// Determines whether rows before the oldest seal are missing, and whether the record explains
-    /// it.
+    /// Determines whether rows before the oldest seal are missing, and whether the record plausibly
+    /// explains why.
     pub(super) async fn read(record: &mut SealedRecord, oldest: &Seal) -> Result<Self, StoreError> {
         if oldest.is_first() {
             return Ok(Self::Complete);
@@ -61,12 +61,12 @@ fn describe_removal(removal: &RecordedRemoval, revision: i64) -> String {
     }
 }
 
-/// Returns true if the times of the seals confirm that the removed rows were as old as the recorded
-/// removal claims.
+/// Returns true if the times of the seals do not contradict the recorded removal. A removal from
+/// before removals were recorded needs only the seal of its last row.
 ///
-/// The last removed row must have been sealed before `removed_before`. Otherwise the clock must
-/// have been ahead when that row was sealed; a later row that is older than the seal then shows
-/// this.
+/// For a removal by retention, the last removed row must have been sealed before `removed_before`.
+/// A later seal is plausible only if the next row is older than that seal, because the clock was
+/// then ahead when the seal was made.
 fn is_plausible(removal: &RecordedRemoval) -> bool {
     let Some(sealed_at) = removal.sealed_at else {
         return false;

@@ -18,12 +18,12 @@ use tokio::{
 /// The maximum length of a line, in bytes, which is far more than a user needs.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// The maximum number of lines in a batch. A batch is one statement, and with `--continue` one
-/// transaction.
+/// The maximum number of lines in a batch. One statement inserts the users of a batch. With
+/// `--continue`, each batch has a transaction of its own.
 const MAX_LINES: usize = 1000;
 
-/// Reads users, and refuses a line with the name or the id of an earlier line. To detect this, it
-/// keeps up to 24 bytes for each user.
+/// Reads users, and refuses a line with the name or the id of an earlier line. To find such lines,
+/// it keeps digests and ids, up to 24 bytes for each user.
 pub(super) struct Reader {
     input: BufReader<File>,
     /// The position of the first line; `None` if the input cannot be read again.
@@ -81,7 +81,8 @@ impl Reader {
         })
     }
 
-    /// Starts to read the file a second time.
+    /// Returns to the first line for the second reading, and forgets the lines that were read
+    /// before. Fails if the input cannot be read again.
     pub(super) async fn rewind(&mut self) -> io::Result<()> {
         let start = self.start.ok_or(io::ErrorKind::NotSeekable)?;
         self.input.seek(io::SeekFrom::Start(start)).await?;
@@ -92,7 +93,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the next batch of users, and reports bad lines; `None` at the end.
+    /// Reads the next batch of users; `None` at the end. Bad lines and similar names are added to
+    /// `report`. The batch is empty if all its lines are bad.
     pub(super) async fn next(
         &mut self,
         line_reader: &LineReader,

@@ -4,8 +4,8 @@ use crate::{commands::terminal::print_note, password::HashCounts};
 use rolegate_program::output::print;
 use rolegate_telemetry::audit_line;
 
-/// The maximum number of lines printed for one kind of problem or warning; further ones are only
-/// counted.
+/// The maximum number of lines printed about existing users, and of warnings printed about similar
+/// names. Further ones are only counted.
 const MAX_ALIKE: u64 = 20;
 
 /// Counts lines and users, and prints bad lines on stderr.
@@ -30,8 +30,8 @@ impl Report {
         print_note(&format!("line {number}: {reason}"));
     }
 
-    /// Counts a line that is bad because the user exists. Only the first ones are printed, because
-    /// in a repeated import every user exists.
+    /// Counts a line that is bad because the user exists. Only the first [`MAX_ALIKE`] are printed,
+    /// because in a repeated import every user exists.
     pub(super) fn add_existing_user(&mut self, number: u64, username: &str) {
         self.existing += 1;
         if self.existing <= MAX_ALIKE {
@@ -42,8 +42,8 @@ impl Report {
     }
 
     /// Counts a name that differs from an earlier one only in case, and prints a warning for the
-    /// first ones. The line is not bad, because names are case-sensitive here. But in the system
-    /// that the users come from, both names may belong to one user.
+    /// first [`MAX_ALIKE`]. The line is not bad, because names are case-sensitive here. But in the
+    /// system that the users come from, both names may belong to one user.
     pub(super) fn add_similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
@@ -53,8 +53,8 @@ impl Report {
         }
     }
 
-    /// Prints the number of existing users and of similar names, because not every such line was
-    /// printed.
+    /// Prints the total numbers of existing users and of similar names, because only the first
+    /// [`MAX_ALIKE`] lines of each kind are printed.
     pub(super) fn print_totals(&self) {
         let Self {
             existing, similar, ..

@@ -21,12 +21,13 @@ const NAMES: [&str; 7] = [
 #[derive(Default)]
 pub(super) struct Fields {
     values: Map<String, Value>,
-    /// A field that the object contains twice; the map keeps only its last value.
+    /// The name of a field that the object contains twice. `values` keeps only its last value.
     duplicate: Option<String>,
 }
 
 impl Fields {
-    /// Parses an object. Fails if it has a field twice, or one that users do not have.
+    /// Parses the object in a line. Fails if the line is not a JSON object, has a field twice, or
+    /// has a field that users do not have.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let fields: Self = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
