@@ -10,7 +10,8 @@ use std::{
 pub(crate) struct CallOrigin {
     /// The address of the end user; `None` if the caller did not report one.
     pub(crate) client_address: Option<IpAddr>,
-    /// The time at which the caller stops waiting.
+    /// The time by which the result must be ready. For a call, this is a little before the caller
+    /// stops waiting.
     pub(crate) deadline: Instant,
 }
 

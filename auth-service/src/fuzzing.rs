@@ -23,8 +23,8 @@ pub struct TokenContent {
     pub is_valid: bool,
 }
 
-/// Verifies the signature of a token, and reads its content. `now` is the time, in Unix seconds, for
-/// `is_valid`.
+/// Verifies the signature of a token, and reads its content. Returns `None` if the token is malformed or
+/// forged. `now` is the time, in Unix seconds, for `is_valid`.
 pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
     let verified = tokens.verify(token)?;
     Some(TokenContent {
@@ -35,7 +35,7 @@ pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
     })
 }
 
-/// The flags of `user import`.
+/// The flags with which `user import` accepts hashes that it otherwise refuses.
 #[derive(Clone, Copy)]
 pub struct ImportFlags {
     /// The flag `--accept-slow-hashes`.
@@ -44,8 +44,8 @@ pub struct ImportFlags {
     pub accept_weak_hashes: bool,
 }
 
-/// Imports a line as `user import` does, and returns the line that `user export` would write for the imported
-/// user.
+/// Parses a line as `user import` does, and returns the line that `user export` would write for this user.
+/// Fails with the problem of a bad line.
 pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<String, String> {
     let exceptions = HashExceptions {
         slow: flags.accept_slow_hashes,

@@ -1,9 +1,9 @@
 //! Builds the service from its configuration, for the program `auth-service` and for rolegate.
 //!
 //! [`AuthService::open`] reads keys and files, opens and migrates the database, checks that the
-//! settings fit the stored users, and creates the user `admin`. It binds no socket: the caller
-//! serves [`AuthService::server`]. [`AuthService::reload`] reads keys and the blocklist again after
-//! SIGHUP.
+//! settings fit the stored users, and creates the user `admin` if there is none. It binds no
+//! socket: the caller serves [`AuthService::server`]. [`AuthService::reload`] reads keys and the
+//! blocklist again after SIGHUP.
 
 use crate::{
     accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
@@ -54,7 +54,8 @@ pub struct Config {
     pub(crate) blocklist: Option<PathBuf>,
     /// The networks of callers whose request ids, client addresses and traces are accepted.
     pub(crate) trusted_gateways: CidrSet,
-    /// The sign-in page for applications behind Envoy; `None` if people cannot sign in there.
+    /// The settings of the sign-in page for applications behind Envoy; `None` if people cannot sign
+    /// in there.
     pub(crate) sign_in: Option<SignIn>,
     /// The DNS names in client certificates of services that may follow the changes of users.
     pub(crate) watchers: Vec<String>,
@@ -72,8 +73,9 @@ pub struct AuthService {
 }
 
 impl AuthService {
-    /// Opens the database, migrates it and creates the user `admin`. Waits for a PostgreSQL that
-    /// does not accept connections yet. Binds no socket.
+    /// Reads keys and files, opens the database, migrates it, and creates the user `admin` if there
+    /// is none. Waits for a PostgreSQL that does not accept connections yet. Fails if the settings
+    /// do not fit the stored users. Binds no socket.
     #[must_use]
     pub fn open(config: Config) -> Pin<Box<dyn Future<Output = Result<Self, Failure>>>> {
         // The future is boxed, so that crates which call this do not compile the service again.
@@ -183,7 +185,8 @@ fn routes(calls: &AuthGrpc) -> Routes {
     with_methods(short, &auth_service(MAX_LONG_MESSAGE), &BATCH_METHODS).add_service(ext_authz)
 }
 
-/// Refuses to start if a user or an API key has a role that the settings do not contain.
+/// Refuses to start if a user or an API key has a role that the settings do not contain. If the
+/// stored roles cannot be read, only a warning is logged.
 async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure> {
     match store.roles_in_use().await {
         Ok(in_use) => roles.check(in_use)?,
@@ -230,7 +233,8 @@ async fn check_second_factors(
     }
 }
 
-/// Creates the admin. Retries while the store is unavailable, with a log line each time.
+/// Creates the user `admin` if there is none. Retries while the store is unavailable, with a log
+/// line each time.
 async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failure> {
     let mut backoff = Backoff::default();
     loop {

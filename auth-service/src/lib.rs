@@ -10,15 +10,17 @@
 //! - `password` hashes and verifies passwords; `second_factor` handles one-time codes and recovery
 //!   codes.
 //! - [`token`] issues and verifies access tokens; [`opaque_token`] defines the API keys of programs
-//!   and the sessions of people; [`secret_generation`] makes random secrets.
+//!   and the sessions of people; [`secret_generation`] makes random secrets; `secret_list` parses
+//!   settings that hold several secrets.
 //! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline
 //!   of a call; [`user`] defines the types of users; `roles` lists the roles that exist.
 //! - `audit` writes the audit log and describes changes for the record; `metrics` defines the
 //!   metrics.
 //!
-//! [`settings`] reads flags and environment. [`host`] builds the service from them, for this
-//! program and for rolegate. [`commands`] contains the commands of an operator, which both programs
-//! offer. `fuzzing` contains the functions that fuzz targets call; it is compiled only for them.
+//! [`settings`] reads flags and environment variables. [`host`] builds the service from these
+//! settings, for this program and for rolegate. [`commands`] contains the commands of an operator;
+//! both programs offer all of them but `init_secrets`. `fuzzing` contains the functions that fuzz
+//! targets call; it is compiled only for them.
 
 #![cfg_attr(
     test,

@@ -35,7 +35,7 @@ impl Roles {
         self.contains(&role).then_some(role)
     }
 
-    /// The length of the longest role name in bytes, for the width of a column.
+    /// Returns the length of the longest role name in bytes, for the width of a column.
     pub(crate) fn max_name_len(&self) -> usize {
         self.iter()
             .map(|role| role.as_str().len())
@@ -68,7 +68,7 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
-    /// Returns the error for a command with an argument that names an unknown role.
+    /// Returns the error of a command whose argument names an unknown role.
     pub(crate) fn unknown_role(&self) -> SettingError {
         SettingError::new("ROLE", format!("must be one of: {}", self.join_names()))
     }
@@ -86,6 +86,7 @@ impl FromStr for Roles {
     type Err = &'static str;
 
     /// Parses the setting `EXTRA_ROLES`: names separated by commas. Empty entries are skipped.
+    /// Fails if a name is invalid, repeated or built in, or if there are more than 32.
     fn from_str(text: &str) -> Result<Self, &'static str> {
         let invalid = "must be at most 32 names separated by commas, each once and [a-z][a-z0-9_-]{0,31}, \
                     without user, author, admin";

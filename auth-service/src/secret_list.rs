@@ -10,11 +10,12 @@ use secrecy::SecretString;
 /// 7518, section 3.2).
 pub(crate) const MIN_SECRET_BYTES: usize = 32;
 
-/// Splits the `text` of a setting at commas and line ends, without trimming.
+/// Splits the `text` of a setting at commas and line ends.
 ///
-/// A secret that is too short is an error: if it were left out, valid tokens would be refused. An empty
-/// environment variable is an empty list. An empty file is an error, because another program may still be
-/// writing it.
+/// A secret that is too short is an error: if it were left out, valid tokens would be refused. White space or
+/// another invisible character at the ends of a secret is an error, too, except for the carriage return of a
+/// line end. An empty environment variable is an empty list. An empty file is an error, because another program
+/// may still be writing it.
 pub(crate) fn split(source: &SecretSource, text: &str) -> Result<Vec<SecretString>, SettingError> {
     if text.is_empty() && !source.is_file() {
         return Ok(Vec::new());

@@ -2,8 +2,8 @@
 //!
 //! [`Settings`] is the command line of the program auth-service. [`ServiceSettings`] is the part
 //! that auth-service shares with rolegate; it becomes the `Config` of the service. `secrets` reads
-//! those settings that are secrets, also from files. The comment of a setting is its text in
-//! `--help`.
+//! the settings that are secrets, from variables, flags or files. The comment of a setting is its
+//! text in `--help`.
 
 #![expect(
     clippy::doc_markdown,

@@ -6,7 +6,8 @@ use secrecy::SecretString;
 /// The maximum time by which a token may be issued ahead of the clock, in seconds.
 ///
 /// Each revocation moves `tokens_not_before` ahead of the clock, so several in a row add up. A
-/// login then waits until `tokens_not_before` is at most this far ahead.
+/// login then waits until `tokens_not_before` is at most this far ahead, and fails if its deadline
+/// comes first.
 pub(crate) const MAX_ISSUE_AHEAD_SECONDS: u64 = 30;
 
 /// The maximum number of seconds by which the clock may go back when PostgreSQL fails over to

@@ -79,11 +79,12 @@ pub(crate) enum Change {
     ApiKeyDeleted,
     SessionCreated,
     SessionEnded,
-    /// The usernames and addresses of a deleted user in the record were erased.
+    /// The usernames and addresses of a deleted user were erased from the record.
     AuditErased,
-    /// All sessions, password links and tokens of all users were revoked, in a database that is in use.
+    /// All sessions, password links, access tokens and unfinished second-factor enrollments of all users were
+    /// ended by `user end-all`, and with `--keys` also all API keys.
     AllEnded,
-    /// All sessions, password links and tokens of all users were revoked, in a database that was restored from
+    /// The same credentials as for `AllEnded`, but no API keys, were ended in a database that was restored from
     /// a backup.
     Restored,
 }

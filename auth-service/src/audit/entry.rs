@@ -13,12 +13,12 @@ pub(crate) struct Entry {
     pub(crate) event: &'static str,
     /// The id of the user whom the event is about; `None` if it is about no known user.
     pub(crate) user_id: Option<i64>,
-    /// The username of the user. If it is `None`, the store looks it up when it inserts the row.
+    /// The username of that user. If it is `None`, the store looks it up when it inserts the row.
     pub(crate) username: Option<String>,
     /// The user who caused the event; `None` if `by_owner` is true or if no user caused it.
     pub(crate) actor: Option<EntryActor>,
-    /// True if users act on their own account. The line then names the user only once, and the row names the
-    /// user as the actor.
+    /// True if the user acts on their own account. The log line then names the user only once, and the row
+    /// names the user as the actor.
     pub(crate) by_owner: bool,
     /// The id of the API key by which the actor acted.
     pub(crate) actor_key: Option<i64>,
@@ -74,8 +74,8 @@ pub(crate) struct Details {
     pub(crate) user_created_at: Option<u64>,
 }
 
-/// The number of credentials of each kind that were revoked when an operator revoked all of them at once.
-/// Access tokens are revoked as well, but not counted.
+/// The number of credentials of each kind that were revoked when an operator revoked those of all users at
+/// once. Access tokens are revoked as well, but not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndedCredentials {
     /// The last revision of the record before this row. The revisions between it and the revision of this row
@@ -147,8 +147,8 @@ impl Entry {
         }
     }
 
-    /// Returns how many refusals this entry stands for: 0 for a successful sign-in, otherwise 1 or the count of
-    /// a summary.
+    /// Returns how many refusals this entry of a sign-in or refusal stands for: 0 for a successful sign-in,
+    /// otherwise 1 or the count of a summary.
     pub(crate) fn refusals(&self) -> u64 {
         match self.event {
             "login_ok" => 0,

@@ -106,7 +106,7 @@ impl SignInRows {
 struct RowLimits {
     /// The limit for all clients and users together.
     all: usize,
-    /// The part of `all` that is kept for users and networks that have no row in this minute.
+    /// The part of `all` that is kept for events whose user and network both have no row in this minute.
     reserved: usize,
     /// The limit for an IPv4 address or an IPv6 /64. A /56 may have twice as many and a /48 four times as many.
     /// Four times this limit must be at most `all` minus `reserved`, because the reserved rows are for other
@@ -131,7 +131,7 @@ struct Minute {
     by_user: HashMap<i64, u32>,
 }
 
-/// Identifies equal events. Only the first of them in a minute gets a row.
+/// Identifies an event: two events with equal keys are alike. Only the first of them in a minute gets a row.
 #[derive(PartialEq, Eq, Hash)]
 struct RowKey {
     event: &'static str,

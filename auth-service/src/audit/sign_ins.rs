@@ -18,11 +18,13 @@ const MINUTE: Duration = Duration::from_mins(1);
 static KEY_USES: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
 /// Limits the lines about refused keys that exist, in the same way as `KEY_USES` limits those about valid keys.
 static KEY_REFUSALS: LogLimiter<(i64, IpAddr)> = LogLimiter::silent_when_full(1000, MINUTE);
-/// Limits the lines about unknown keys. They are limited apart from known keys, because any client can present
-/// unknown keys in any number and must not hide the refusals of known ones.
+/// Limits the lines about unknown keys: one line a minute for each client, and at most 60 for all clients.
+/// These lines have a limit of their own, because any client can present unknown keys in any number and must
+/// not hide the refusals of known keys.
 static UNKNOWN_KEYS: LogLimiter<IpAddr> = LogLimiter::silent_when_full(60, MINUTE);
-/// Limits the lines about requests that pages of other sites may have caused, because strangers can send such
-/// requests from many addresses and to any number of paths.
+/// Limits the lines about requests that pages of other sites may have caused: one line a minute for each client
+/// and route, and at most 60 in all. Strangers can send such requests from many addresses and to any number of
+/// paths.
 static CROSS_SITE_DENIALS: LogLimiter<(String, String)> = LogLimiter::silent_when_full(60, MINUTE);
 
 /// Logs that a password was correct, and returns the entry for the record. `method` is the purpose of the
@@ -114,8 +116,8 @@ pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     }
 }
 
-/// Logs that this service made a proxy refuse a request of `actor`, with the reason. `route` is the host and
-/// the path without the query.
+/// Logs that Envoy had to refuse a request of `actor`, with the reason. `route` is the host and the path
+/// without the query. `required_roles` is the text in the configuration of the route.
 pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
@@ -134,9 +136,9 @@ pub(crate) fn log_access_denial(
     );
 }
 
-/// Logs that this service made a proxy refuse a request that a page of another site may have caused, unless
-/// [`CROSS_SITE_DENIALS`] suppresses the line. The line names no user, because the session in the cookie was
-/// not looked up. `route` is the host and the path without the query.
+/// Logs that Envoy had to refuse a request that a page of another site may have caused, unless
+/// [`CROSS_SITE_DENIALS`] suppresses the line. The line names no user, because the credentials of the request
+/// were not checked. `route` is the host and the path without the query.
 pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
     let client = client_key(RequestContext::client_address()).to_string();
     if !CROSS_SITE_DENIALS.claim((client, format!("{method} {route}"))) {

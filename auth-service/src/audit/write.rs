@@ -55,7 +55,7 @@ impl Write {
         }
     }
 
-    /// Adds a second change to the same transaction.
+    /// Adds a second change to the same transaction; `None` adds nothing.
     pub(crate) fn with_second(self, second: Option<Change>) -> Self {
         Self { second, ..self }
     }
@@ -109,7 +109,8 @@ impl Write {
     }
 
     /// Returns the entry of a role change, for a store that changes the role without reading the user first.
-    /// The entry says that the user is enabled, and the statement of the store adds the real state.
+    /// The state in the entry says that the user is enabled. The statement of the store corrects this if the
+    /// user is disabled.
     pub(crate) fn entry_for_role(&self, user_id: i64, role: Role) -> Entry {
         let mut details = Details {
             to: Some(role),
@@ -140,7 +141,8 @@ impl Write {
         self.entry(Some(token.user_id), username, details)
     }
 
-    /// Returns the entry that says that `rows` rows about a deleted user were erased.
+    /// Returns the entry of an erasure. `rows` is the number of rows from which the name or the addresses of
+    /// the deleted user are erased.
     pub(crate) fn entry_for_erasure(&self, user_id: i64, rows: usize) -> Entry {
         let details = Details {
             rows: Some(rows),
@@ -202,7 +204,8 @@ impl Write {
         }
     }
 
-    /// Logs that the database has not answered the commit. The change may be made now, later or never.
+    /// Logs that the database has not answered the commit. The change may have been made, may still be made, or
+    /// may be lost.
     pub(crate) fn log_unknown_outcome(&self) {
         let mut actor_id = None;
         let mut by = None;

@@ -53,9 +53,10 @@ impl From<AuditPage> for wire::ListAuditResponse {
 }
 
 impl AuthGrpc {
-    /// Returns who wants to follow the changes of users: the bearer of the token in the call or, without a
-    /// token, the service that the client certificate names. The token counts first, so that a service can use
-    /// fewer permissions than its certificate gives it.
+    /// Returns the caller who wants to follow the changes of users: the bearer of the token in the call or,
+    /// without a token, the service that the client certificate names. The token counts first, so that a
+    /// service can use fewer permissions than its certificate gives it. A caller with neither has an empty
+    /// token, which `accounts` refuses.
     fn watcher<M>(&self, request: &Request<M>) -> Watcher {
         let token = actor::optional_token(request.metadata());
         if token.is_none()

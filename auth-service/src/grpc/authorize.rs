@@ -20,8 +20,11 @@ use tonic::{Extensions, Request};
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
-/// Parses a requirement. A missing one is an error, because it must not admit every user. An unknown role is an
-/// error, because it must not be ignored.
+/// Parses a requirement. A missing requirement is an error, because it must not admit every user. An invalid
+/// role is an error, because it must not be ignored. `accounts` checks later whether this service has the
+/// roles.
+///
+/// Role numbers, which older clients send, count only if there are no role names.
 fn parse_requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::invalid_request;
     match wire {
@@ -56,8 +59,8 @@ pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 }
 
 impl AuthGrpc {
-    /// Converts a message to the request for a decision. Its client address counts only if the caller is
-    /// trusted to report it.
+    /// Converts a message to the request for a decision. Fails if the requirement is invalid. The client
+    /// address in the message counts only if the caller is trusted to report it.
     fn authorization_request(
         &self,
         item: wire::AuthorizeRequest,
@@ -151,7 +154,8 @@ fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
     }
 }
 
-/// Counts a decision for Envoy in the same way as one of `Authorize`, and returns the authenticated user.
+/// Counts a decision for Envoy in the same way as one of `Authorize`. Returns the authenticated user even if
+/// the user does not meet the requirement.
 pub(super) fn count_bearer(
     bearer: Result<Actor, AccountError>,
     requirement: &Result<Requirement, AccountError>,

@@ -8,14 +8,14 @@ use tonic::Request;
 
 /// The timeout for callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum part of a timeout that is reserved for the response, so that it still reaches the caller in
-/// time. A tenth of a shorter timeout is reserved.
+/// The maximum part of a timeout that is reserved for the response, so that the response still reaches the
+/// caller in time. If a tenth of the timeout is less, only that tenth is reserved.
 const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The maximum timeout, even if the caller requests a longer one.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the client address and the deadline of a call. `rolegate_grpc_server` has put the address into the
-/// request context.
+/// request context. The deadline leaves time for the response, and is at most [`MAX_TIMEOUT`] away.
 pub(super) fn read_origin<M>(request: &Request<M>) -> CallOrigin {
     // A malformed timeout cannot arrive here, because the server has already refused such a call.
     let timeout = call_head::timeout(request.metadata().as_ref())

@@ -39,7 +39,8 @@ use tonic::{Code, Request, Response, Status};
 /// to such a route.
 static INVALID_ROUTES: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_secs(1));
 
-/// Limits the denials in the audit log by user id and requirement, so that no user can fill the log.
+/// Limits the denials in the audit log to one line a minute for each user id and requirement, so that no user
+/// can fill the log.
 static DENIALS: LogLimiter<(i64, String)> =
     LogLimiter::evicting_when_full(10_000, Duration::from_mins(1));
 
@@ -141,8 +142,8 @@ impl AuthGrpc {
         Err(Box::pin(self.refuse(route, &user, reason)).await)
     }
 
-    /// Logs the denial of an authenticated user, and returns the refusal. If a browser opens a page, the
-    /// refusal is a page that explains the reason.
+    /// Logs the denial of an authenticated user, unless [`DENIALS`] suppresses the line, and returns the
+    /// refusal. If a browser opens a page, the refusal is a page that explains the reason.
     async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
         let log = async {
             if DENIALS.claim((user.id, route.roles.to_owned())) {

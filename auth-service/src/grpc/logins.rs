@@ -76,7 +76,8 @@ impl AuthGrpc {
     }
 
     /// Verifies the items whose password is cached or is an API key, and returns one outcome for each item, in
-    /// the same order. The other items get no user, and the caller sends each of them as `VerifyCredentials`.
+    /// the same order. The other items get no user, and the caller sends each of them as `VerifyCredentials`. A
+    /// caller outside of the trusted networks gets no user for any item.
     pub(super) async fn batch_verify_credentials(
         &self,
         request: Request<wire::BatchVerifyCredentialsRequest>,

@@ -103,7 +103,7 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
 }
 
 /// Reads an optional role, by its name or, from older clients, by its number. Returns `None` if both are
-/// missing.
+/// missing, and an error inside `Some` if the name or the number is invalid.
 pub(super) fn optional_role(
     name: Option<String>,
     number: Option<i32>,

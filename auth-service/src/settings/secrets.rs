@@ -1,4 +1,4 @@
-//! Reads the secrets of the service from their settings: from variables, flags or files.
+//! Reads the secrets of the service from environment variables, flags or files.
 
 use super::ServiceSettings;
 use crate::{
@@ -73,7 +73,8 @@ impl ServiceSettings {
         }
     }
 
-    /// Returns the password for the user `admin`, in case that user has to be created.
+    /// Returns the password for the user `admin`, in case that user has to be created. Returns
+    /// `AdminPassword::Missing` if no password is set.
     ///
     /// The rules are checked even if `admin` exists, because a password that breaks them could
     /// never be used and is a mistake.

@@ -21,8 +21,8 @@ impl AuthGrpc {
     }
 
     /// Authenticates the user by the session in the cookies, without reading the `Authorization` header. If two
-    /// sessions are valid, neither counts. A browser that can be redirected gets a redirect to the sign-in page
-    /// instead of an error.
+    /// sessions are valid, neither counts. Unless exactly one session is valid, a browser that can be
+    /// redirected gets a redirect to the sign-in page instead of an error. An outage stays an error.
     pub(super) async fn user_in_cookie(
         &self,
         route: RouteRequest<'_>,
@@ -73,8 +73,9 @@ impl AuthGrpc {
         Err(page.map_or(refusal, Refusal::SignIn))
     }
 
-    /// Returns the page that tells a person why the signed-in user may not open this address. Returns `None`
-    /// unless the request comes from a browser that can be redirected, without an `Authorization` header.
+    /// Returns the page that tells a person why the signed-in user may not open this address. Returns `None` if
+    /// there is no sign-in page, if the request has an `Authorization` header, or if it does not come from a
+    /// browser that can be redirected.
     pub(super) fn interstitial(
         &self,
         attributes: RequestAttributes<'_>,

@@ -35,13 +35,14 @@ pub(crate) enum AuthorizationHeader {
 pub(crate) struct AmbiguousValue;
 
 impl<'r> RequestAttributes<'r> {
-    /// Returns `roles` of the route's configuration, which no client can set.
+    /// Returns the value `roles` in the configuration of the route; `None` if it is missing. No client can set
+    /// this value.
     pub(super) fn roles(self) -> Option<&'r str> {
         self.extension("roles")
     }
 
-    /// Returns `credentials` of the route's configuration. The value is no secret: it says which kinds of
-    /// credentials count.
+    /// Returns the value `credentials` in the configuration of the route; `None` if it is missing. It is no
+    /// secret: it says which kinds of credentials count.
     pub(super) fn credentials_setting(self) -> Option<&'r str> {
         self.extension("credentials")
     }
@@ -53,8 +54,8 @@ impl<'r> RequestAttributes<'r> {
             .map(String::as_str)
     }
 
-    /// Returns whether the route's configuration says that only the cookie counts. The `Authorization` header
-    /// is then meant for the application.
+    /// Returns whether the configuration of the route says that only the cookie counts. The `Authorization`
+    /// header is then meant for the application. Fails if the configuration has an unknown value.
     pub(super) fn is_cookie_only(self) -> Result<bool, AccountError> {
         match self.credentials_setting() {
             None => Ok(false),
@@ -161,7 +162,7 @@ impl<'r> RequestAttributes<'r> {
     }
 }
 
-/// Returns the value of a header in Envoy's list, which is in one of two fields. A header with both is an
+/// Returns the value of a header in Envoy's list. The value is in one of two fields; a header with both is an
 /// error.
 fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValue> {
     match (header.value.is_empty(), header.raw_value.is_empty()) {

@@ -29,7 +29,8 @@ pub(super) enum Refusal {
     SignIn(String),
     /// A person is signed in but may not open this address. The response is a page with the reason.
     Interstitial(AccountError, Interstitial),
-    /// Any other error. If the error is temporary, the answer has the code UNAVAILABLE.
+    /// Any other error. If its HTTP status is 503, the answer has the code UNAVAILABLE, so that an outage does
+    /// not look like a denial.
     Error(AccountError),
 }
 
