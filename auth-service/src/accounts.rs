@@ -1,9 +1,9 @@
-//! The use cases of auth-service. They contain all rules, know neither tonic nor SQL, and fail with
-//! `AccountError`.
+//! The use cases of auth-service. They decide who may do what, know neither tonic nor SQL, and fail
+//! with `AccountError`, except for `seed`.
 //!
-//! A request becomes a method of `Accounts`. The method authorizes the actor, checks the arguments,
-//! and reads or writes through the trait `UserStore`. A change runs as a `write::Write`, whose
-//! transaction also records it.
+//! Each request calls a method of `Accounts`. The method authorizes the actor, checks the
+//! arguments, and reads or writes through the trait `UserStore`. A change runs as an
+//! `audit::Write`, whose transaction also records it.
 //!
 //! - `service` defines `Accounts`, the state that all use cases share; `error` defines their error.
 //! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a
@@ -11,15 +11,16 @@
 //! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and
 //!   the limits in `rate_limit`.
 //! - `session_creation` signs people in; `sign_out` ends sessions and revokes access tokens;
-//!   `sessions` lists sessions and ends idle ones.
+//!   `sessions` lists sessions, ends idle ones and restricts sessions to cookies.
 //! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor` and
 //!   `opaque_tokens` contain the use cases about users, their passwords and other credentials.
 //!   `username` contains the rules for usernames. `paging` cuts lists into pages, and `searches`
 //!   limits searches for users.
-//! - `write` is the only way to make a change.
+//! - `write` makes the changes, and logs each of them after its commit.
 //! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read the
 //!   record, seals it and removes old rows. `watch` sends the changes of users to other services.
-//! - `seed` creates the first admin; `initial_password` is the file with the generated password.
+//! - `seed` creates the first admin; `initial_password` reads and removes the file with the
+//!   generated password.
 
 mod authorize;
 mod credentials;

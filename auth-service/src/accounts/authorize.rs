@@ -1,8 +1,8 @@
 //! Decides whether the bearer of an access token, a session or an API key may make a request.
 //!
-//! A credential is first parsed here, without the database. Then the stored user or token is read,
-//! either alone or, in `batch`, together with those of other requests. Last, `admission` checks the
-//! credential against the stored row, and the role against the requirement.
+//! `parse_credential` first parses the credential, without the database. Then the stored user or
+//! token is read: for one request in this file, and for many requests together in `batch`. Last,
+//! `admission` checks the credential against the stored row, and the role against the requirement.
 
 mod admission;
 mod batch;
@@ -27,13 +27,14 @@ pub(crate) enum TokenSource {
     Cookie,
 }
 
-/// A credential that was parsed and may be valid. A malformed opaque token is kept without a
-/// digest, so that it is refused like an unknown one.
+/// A parsed credential, which was not yet compared with the database. A malformed opaque token is
+/// kept without a digest, so that it is refused like an unknown one.
 enum Credential {
     AccessToken(VerifiedToken),
     Opaque {
         token: PresentedToken,
-        /// The digest that identifies the token in the database; `None` if the token is malformed.
+        /// The digest that identifies the token in the database; `None` if the token is malformed,
+        /// or is not allowed where it was presented.
         digest: Option<String>,
     },
 }
@@ -43,21 +44,25 @@ enum Credential {
 struct PresentedToken {
     kind: TokenKind,
     source: TokenSource,
-    /// True if the token came in a cookie, but the store may also accept it as a bearer token. Only
-    /// the prefix of a session for a domain rules that out.
+    /// True if the token came in a cookie, but may also be valid as a bearer token. Only the prefix
+    /// of a session for a domain rules this out without the stored row.
     may_be_unrestricted: bool,
 }
 
 impl Accounts {
-    /// Decides whether the bearer of this credential meets the requirement, and returns the bearer
-    /// with the stored role.
+    /// Decides whether the bearer of this credential meets the requirement, and returns the bearer.
     ///
-    /// It checks in this order that the token is valid at the time of the database, that the user
-    /// exists and is not disabled, and that the token was not revoked. Then it checks that the
-    /// requirement names only roles of this service, and that the stored role meets it. The `role`
-    /// claim of an access token is ignored. An API key has at most its own role. Every invalid API
-    /// key or session causes the same error, whether it is unknown, expired, revoked or of a
-    /// disabled user.
+    /// For an access token, it checks in this order that the token is valid at the time of the
+    /// database, that the user exists and is not disabled, and that the token was not revoked. An
+    /// invalid API key or session causes the same error, whether it is unknown, expired, revoked or
+    /// of a disabled user.
+    ///
+    /// Then it checks that the requirement names only roles of this service, and that the bearer's
+    /// role meets it. This role comes from the database, never from the `role` claim of an access
+    /// token. An API key has at most its own role, and a role that has no effect counts as `user`.
+    ///
+    /// It also deletes a session that was not used for too long, and stores the time of use of a
+    /// valid API key or session.
     pub(crate) fn authorize(
         &self,
         credential: &str,
@@ -121,7 +126,8 @@ impl Accounts {
         self.authorize(credential, &Requirement::admin()).await
     }
 
-    /// Detects the kind of a credential, and verifies the signature of an access token.
+    /// Detects the kind of a credential. Verifies the signature of an access token, and computes
+    /// the digest of an opaque token. Fails only for an invalid access token.
     ///
     /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
     /// token in a place where its kind is not allowed is treated as malformed.

@@ -62,8 +62,8 @@ impl Accounts {
         Ok(self.reads.credentials.get(username).await?.value)
     }
 
-    /// Refuses the check of a password if the client or the name is over its limit. This does not
-    /// count as an attempt.
+    /// Refuses the check of a password if the client or the name is over its limit. The call counts
+    /// no attempt, but records or counts a refusal.
     ///
     /// It comes before all other work, so that refusals cost little in a flood. Over the limit,
     /// even the correct password is refused, whether it is cached or not, so a guesser learns
@@ -85,8 +85,9 @@ impl Accounts {
         Err(self.refuse_over_limit(exceeded, presented, stored.as_ref()))
     }
 
-    /// Counts a refused check, and returns its error. Only the first refusal of a window is
-    /// recorded, because a flood of refusals must not fill the log.
+    /// Returns the error of a check over the limit. Only the first refusal of a window is logged
+    /// and recorded, because a flood of refusals must not fill the log. Further refusals are
+    /// counted.
     fn refuse_over_limit(
         &self,
         exceeded: LimitExceeded,
@@ -104,7 +105,8 @@ impl Accounts {
     }
 
     /// Checks the password against the stored hash, and records the sign-in, or the failure with
-    /// its reason.
+    /// its reason. Fails if a limit was reached since `check_limit`, or if the password could not
+    /// be checked.
     ///
     /// The check counts as an attempt, unless the password is correct or could not be checked. For
     /// an unknown user, a password is hashed all the same, so that the response time does not
@@ -148,8 +150,8 @@ impl Accounts {
             return self.record_login_failure(None, method, "unknown_user");
         };
         if is_match {
-            // The sign-in of a user with a second factor is not complete yet; the check of the code
-            // records it.
+            // The sign-in of a user with a second factor is not complete yet: the check of the code
+            // records the sign-in later.
             if !user.second_factor || presented.confirms_change {
                 self.record_login(user, method);
             }
@@ -163,10 +165,11 @@ impl Accounts {
         self.record_login_failure(Some(user), method, reason);
     }
 
-    /// Replaces an outdated hash, which has another algorithm, cost or pepper than new hashes. If
-    /// the password has changed since the hash was read, nothing is replaced.
+    /// Replaces an outdated hash by one with the algorithm, cost and pepper of new hashes. If
+    /// another hash was stored since `stored` was read, nothing is replaced.
     ///
-    /// This runs in the background, because the caller has already waited for one hash.
+    /// This runs in the background, because the caller has already waited for one hash. A failure
+    /// is only logged.
     pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {

@@ -21,7 +21,7 @@ pub(crate) enum AccountError {
     },
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
-    /// A stream of changes cannot continue past this change, because its row was damaged.
+    /// A stream of changes cannot continue past this change, because its row cannot be read.
     #[error("the change of revision {revision} cannot be read")]
     UnreadableChange { revision: i64 },
     /// The request is refused for now; it may be repeated after `retry_after`.
@@ -32,12 +32,13 @@ pub(crate) enum AccountError {
     },
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The cause is a bug, or a failure of the system, such as a lack of random bytes.
+    /// The cause is a bug, a setting that lacks a pepper or a key, or a failure of the system, such
+    /// as a lack of random bytes.
     #[error("internal error")]
     Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Returns the message for people. Programs compare the reason instead.
+/// Returns the message of a reason for people. Programs compare the reason instead.
 fn message(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
@@ -104,7 +105,7 @@ impl AccountError {
     }
 
     /// Returns the error for a request that needs the second factor in another state, such as on
-    /// instead of off.
+    /// instead of off. `state` is the message, which names the present state.
     pub(super) fn second_factor_state(state: &'static str) -> Self {
         Self::invalid(Reason::SecondFactorState, state)
     }
@@ -121,8 +122,8 @@ impl AccountError {
         }
     }
 
-    /// Returns how long the client should wait before it repeats the request; `None` if repeating
-    /// does not help.
+    /// Returns how long the client should wait before it repeats the request; `None` if this time
+    /// is not known.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RetryLater { retry_after, .. } => Some(*retry_after),

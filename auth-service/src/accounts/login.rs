@@ -46,7 +46,8 @@ impl Accounts {
     /// user has a second factor, the code as well.
     ///
     /// The password is always hashed, because the cache of verified passwords is for HTTP Basic
-    /// only.
+    /// only. The time of the login is stored, and an outdated hash is replaced, both in the
+    /// background.
     pub(crate) async fn login(
         &self,
         username: &str,
@@ -78,8 +79,9 @@ impl Accounts {
         })
     }
 
-    /// Checks the limit and the password, and reads the user again after the check. It records the
-    /// outcome, and waits until a token can be issued.
+    /// Checks the limit and the password, records the outcome, and waits until a token can be
+    /// issued. Returns the user as stored then. Fails with [`Reason::CredentialsInvalid`] if the
+    /// username is unknown or the password is wrong.
     pub(super) async fn check_password(
         &self,
         presented: &PresentedCredentials<'_>,
@@ -112,9 +114,12 @@ impl Accounts {
 
     /// Waits until a token can be issued to the user, and returns the user as stored then.
     ///
-    /// Usually it returns at once. Only after dozens of revocations in a row is `tokens_not_before`
-    /// so far ahead that a login waits a few seconds. The user is read again in each round, so
-    /// changes during the wait take effect. Fails if the deadline comes first.
+    /// Usually it returns at once. A login waits a few seconds after dozens of revocations in a
+    /// row, and longer after a revocation by a clock that was ahead, because `tokens_not_before` is
+    /// then too far ahead. If the wait would exceed the deadline, the login fails at once, and a
+    /// warning is logged.
+    ///
+    /// The user is read again in each round, so changes during the wait take effect.
     async fn wait_to_issue(
         &self,
         checked: &Credentials,
@@ -149,7 +154,7 @@ impl Accounts {
             return Ok(Timed { at, value: user });
         }
         // A logout on another device also moves `tokens_not_before`, but must not fail this login.
-        // So the stored hashes are compared.
+        // So the stored hashes are compared to find out whether the password has changed.
         let Timed { at, value } = self.reads.credentials.get(user.username).await?;
         let stored = value.ok_or(Reason::CredentialsInvalid)?;
         let has_same_hash =

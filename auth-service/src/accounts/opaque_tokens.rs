@@ -48,16 +48,18 @@ pub(crate) struct ListedTokens {
 pub(crate) enum TokensToDelete {
     /// The token with this id.
     One(i64),
-    /// All tokens, except for the session that the actor presented.
+    /// All tokens of one kind, except for the session that the actor presented.
     All,
 }
 
 impl Accounts {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
-    /// key, and what is stored about it.
+    /// key, and what is stored about it. A key for another user needs a role below `admin`, and
+    /// that user must not be an admin.
     ///
     /// An API key cannot create keys, because otherwise a leaked key could create others that
-    /// outlive it. The creation fails if the presented credential is revoked meanwhile.
+    /// outlive it. A key of the actor is not created if the presented credential is revoked
+    /// meanwhile. A key of another user is not created if the actor is no longer an admin.
     pub(crate) async fn create_api_key(
         &self,
         credential: &str,
@@ -222,7 +224,8 @@ impl Accounts {
     }
 }
 
-/// Checks the name of a new token, which must fit on one line and must not look like another name.
+/// Checks the name of a new token. It must have 1 to 100 characters, fit on one line, and contain
+/// no white space or invisible characters that make it look like another name.
 pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError> {
     let broken = if name.is_empty() || name.chars().nth(100).is_some() {
         "have 1 to 100 characters"

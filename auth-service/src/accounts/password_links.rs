@@ -1,8 +1,8 @@
 //! Password links: addresses at which users choose a password that nobody else knows.
 //!
-//! An admin creates a link for a user, or a new user together with a link. The page of the link
-//! calls `find_password_link` to show whose link it is, and `redeem_password_link` to set the
-//! password, which uses the link up.
+//! An admin or the operator creates a link for a user, or a new user together with a link. The page
+//! of the link calls `find_password_link` to show whose link it is, and `redeem_password_link` to
+//! set the password, which uses the link up.
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
@@ -24,7 +24,7 @@ use std::{io, time::Instant};
 /// used or replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
-/// A new password link, for the admin to pass on.
+/// A new password link, which its creator passes on to the user.
 pub(crate) struct PasswordLink {
     pub(crate) token: SecretString,
     /// When the link expires, in Unix seconds.
@@ -62,10 +62,12 @@ impl UserWithLink {
 }
 
 impl Accounts {
-    /// Creates a link for another user, which replaces an earlier link of that user.
+    /// Creates a link for another user, which replaces an earlier link of that user. Returns the
+    /// link.
     ///
-    /// The link gives access to the account, so the rules are those for setting a password. The
-    /// actor must be an admin without an API key, and not the user of the link.
+    /// The link gives access to the account, so the rules are those for setting a password: the
+    /// actor must be an admin, must not present an API key, and cannot create a link for
+    /// themselves.
     pub(crate) async fn create_password_link(
         &self,
         credential: &str,
@@ -91,7 +93,8 @@ impl Accounts {
     }
 
     /// Returns the link with this token if the link may be used, and does not use it up. Any other
-    /// token is recorded as refused, and counts towards a limit of the client's address.
+    /// token is recorded as refused, and counts towards a limit of the client's address. A client
+    /// over this limit is refused before the link is read.
     pub(crate) async fn find_password_link(
         &self,
         token: &str,
@@ -126,8 +129,9 @@ impl Accounts {
         Ok(FoundLink { digest, stored })
     }
 
-    /// Sets the password of the user of the link with this token, and uses the link up. Returns the
-    /// user.
+    /// Sets a password for the user to whom the link belongs, uses up the link and returns the
+    /// user. The user's access tokens and sessions are revoked. A password that breaks a rule does
+    /// not use up the link.
     pub(crate) async fn redeem_password_link(
         &self,
         token: &str,

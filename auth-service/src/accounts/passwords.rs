@@ -1,4 +1,4 @@
-//! Replaces passwords: users change their own, and admins set those of others.
+//! Replaces passwords: users change their own, and admins set the passwords of other users.
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, requirement::Requirement,
@@ -30,7 +30,7 @@ impl Accounts {
     }
 
     /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
-    /// tokens and sessions, except for the session that was presented.
+    /// access tokens and sessions, except for the session that was presented. Returns the user.
     ///
     /// The new password is checked against the rules first, because that needs no hash. The check
     /// of the current password counts as a login attempt, so that a stolen token does not help to
@@ -65,8 +65,9 @@ impl Accounts {
             .await
     }
 
-    /// Checks the current password that a user enters to confirm a change. The check is limited and
-    /// recorded like a login.
+    /// Checks the current password that a user enters to confirm a change, and returns the stored
+    /// credentials. The check is limited and recorded like a login. Fails with
+    /// [`Reason::CurrentPasswordWrong`] if the password is wrong.
     pub(super) async fn confirm_password(
         &self,
         user: &User,
@@ -78,7 +79,8 @@ impl Accounts {
         presented.confirms_change = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
-        // The user may have been deleted since, and another user may have registered the name.
+        // Since the credential was authorized, the user may have been deleted, and another user may
+        // have taken the name.
         let stored = self
             .load_credentials(&presented)
             .await?
@@ -97,8 +99,9 @@ impl Accounts {
         })
     }
 
-    /// Replaces the password of another user, and revokes the user's tokens. The contract fixes the
-    /// order of the checks: the actor's token, the actor's role, the user, the password.
+    /// Replaces the password of another user, revokes that user's access tokens and sessions, and
+    /// returns the user. The contract fixes the order of the checks: the actor's token, the actor's
+    /// role, the user, the password.
     pub(crate) async fn set_password(
         &self,
         credential: &str,
@@ -148,9 +151,11 @@ impl Accounts {
         Err(Reason::PasswordLinkRequired.into())
     }
 
-    /// Replaces the stored hash of a password, and logs the change. Afterwards, entries of the
-    /// Basic cache for the old hash no longer match. If the user is `admin`, the file with the
-    /// initial password is removed.
+    /// Stores the hash of a new password, revokes the user's tokens like the function
+    /// [`set_password`], and logs the change. Returns the user.
+    ///
+    /// Afterwards, entries of the Basic cache for the old hash no longer match. If the user is
+    /// `admin`, the file with the initial password is removed.
     pub(super) async fn replace_password(
         &self,
         user_id: i64,
@@ -176,8 +181,9 @@ impl Accounts {
     }
 }
 
-/// Sets a password, revokes the user's tokens and returns the user. If the write was slow, revokes
-/// the tokens again, because logins with the old password may have obtained new ones meanwhile.
+/// Sets a password and returns the user. Revokes the user's access tokens and sessions, except for
+/// the session of the writer. If the write was slow, revokes them again, because logins with the
+/// old password may have obtained new ones meanwhile.
 pub(crate) async fn set_password(
     store: &dyn UserStore,
     user_id: i64,

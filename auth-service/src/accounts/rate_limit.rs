@@ -1,13 +1,13 @@
 //! Limits failed logins, registrations and invalid password links per client address.
 //!
-//! An attempt is acquired before the password is hashed. It is refunded if the password is correct
-//! or was not checked. So concurrent guesses count like guesses one after the other.
+//! A login acquires an attempt before the password is hashed, and refunds it if the password is
+//! correct or was not checked. So concurrent guesses count like guesses one after the other.
 //!
 //! An attempt counts in several windows: for the username at the address, and for the address. A
-//! failed login also counts for the username at all addresses where its user never logged in. It
-//! makes no difference whether the username exists. A window is one minute long and opens with its
-//! first attempt. A lockout therefore lasts at most a minute, and does not affect users at
-//! addresses where they have logged in before.
+//! failed login also counts for the username at all addresses where its user never logged in. A
+//! username counts in the same way whether or not it exists. A window is one minute long and opens
+//! with its first attempt. A lockout therefore lasts at most a minute. Guesses at other addresses
+//! do not lock users out at an address where they have logged in before.
 //!
 //! `windows` contains the counters. Each replica counts separately.
 
@@ -32,7 +32,7 @@ use windows::{CheckMode, CountedWindow, NameDigest, WindowKey, WindowLimit, Wind
 
 pub(crate) use windows::LimitExceeded;
 
-/// The factor by which the limit for a whole address is higher, because many users can share one.
+/// The limit for a whole address is higher by this factor, because many users can share an address.
 /// The limit for a username over all addresses has the same factor.
 const SHARED_FACTOR: u32 = 15;
 /// The maximum number of remembered logins, each a pair of a username and an address.
@@ -47,7 +47,7 @@ pub(crate) struct RateLimiter {
     windows: Mutex<Windows>,
     /// False if no window is full; [`RateLimiter::check`] then returns at once, without a lock.
     has_full_window: AtomicBool,
-    /// The addresses at which each user has logged in.
+    /// The addresses at which each user has logged in within [`KNOWN_LOGIN_TTL`].
     known_logins: Cache<NameAtAddress, ()>,
 }
 
@@ -128,6 +128,8 @@ impl RateLimiter {
         windows.refusal(&limits, now, mode)
     }
 
+    /// Counts an attempt, which is in progress until it is dropped. Fails if one of its windows is
+    /// full, and then counts nothing.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         username: &str,
@@ -203,7 +205,8 @@ impl Attempt {
     /// Refunds the attempt of a user whose password was correct, and remembers the address of this
     /// login.
     pub(crate) fn succeed(self) {
-        // `get` counts as a use, which keeps the entry from being evicted.
+        // Unlike `contains_key`, `get` counts as a use, and a full cache evicts rarely used entries
+        // first.
         let known_logins = &self.limiter.known_logins;
         if known_logins.get(&self.origin).is_none() {
             known_logins.insert(self.origin, ());

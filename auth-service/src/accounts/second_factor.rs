@@ -23,26 +23,26 @@ use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::{mem, sync::Arc, time::Instant};
 
-/// The limit for wrong codes when a user turns on a second factor.
+/// The limit towards which wrong codes count when a user turns on a second factor.
 ///
-/// Recovery codes cannot turn one on, because they do not prove that the user has set up the
-/// device.
+/// It is the limit for one-time codes, even for a recovery code. Recovery codes cannot turn on a
+/// second factor, because they do not prove that the user has set up the device.
 const TURN_ON_LIMIT: CodeLimit = CodeLimit::OneTime(CodePurpose::Confirmation);
 
 /// The status of a second factor, as its user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SecondFactorStatus {
     pub(crate) is_on: bool,
-    /// The number of unused recovery codes.
+    /// The number of unused recovery codes; 0 if the second factor is off.
     pub(crate) recovery_codes: i64,
 }
 
 impl Accounts {
     /// Starts enrolling a second factor for the bearer, who must present the current password.
-    /// Returns the secret and the recovery codes.
+    /// Returns the enrollment, which has the secret and the recovery codes, and the user.
     ///
-    /// It replaces an enrollment that was not finished. Logins require no code until the second
-    /// factor is turned on.
+    /// A new enrollment replaces an earlier one that was not finished. Logins require no code until
+    /// the second factor is turned on.
     pub(crate) async fn begin_second_factor(
         &self,
         credential: &str,
@@ -73,9 +73,10 @@ impl Accounts {
         Ok((enrolment, user))
     }
 
-    /// Turns on the bearer's second factor if the code is right. Revokes the bearer's tokens and
-    /// sessions, because they were created without a code.
+    /// Turns on the bearer's second factor if the code is right, and returns the user. Counts and
+    /// records a wrong code.
     ///
+    /// Revokes the bearer's access tokens and sessions, because they were created without a code.
     /// The presented session and the other session of the same sign-in stay valid, because the
     /// bearer has now presented a code.
     pub(crate) async fn turn_on_second_factor(
@@ -117,7 +118,7 @@ impl Accounts {
     }
 
     /// Turns off the bearer's own second factor if the code is right. With a user id, an admin
-    /// turns off the second factor of that user, without a code.
+    /// turns off the second factor of that other user, without a code. Returns the user.
     pub(crate) async fn turn_off_second_factor(
         &self,
         credential: &str,

@@ -19,17 +19,19 @@ use tokio::sync::Semaphore;
 /// locked, each read occupies a connection that changes need.
 const MAX_PAGE_READS: usize = 2;
 
-/// The settings of the operator that the use cases follow.
+/// The operator's settings for the use cases.
 #[derive(Clone)]
 pub(crate) struct Policy {
     pub(crate) passwords: PasswordRules,
-    /// The maximum number of failed logins per minute for a username at an address; an address may
-    /// have 15 times as many. 0 means no limit.
+    /// The maximum number of failed logins per minute for a username at an address; 0 means no
+    /// limit. The limits for an address and for a username over all addresses are 15 times as high.
+    /// Refused password links have a limit of the same number for each address.
     pub(crate) login_failure_limit: u32,
     /// The time for which a verified password of HTTP Basic is cached; zero turns the cache off.
     pub(crate) basic_cache_ttl: Duration,
     pub(crate) registration_open: bool,
-    /// The maximum number of users that one address may register per minute; 0 means no limit.
+    /// The maximum number of attempts per minute to register a user from one address; 0 means no
+    /// limit.
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
@@ -51,7 +53,7 @@ pub(crate) struct SessionLimits {
 #[derive(Clone)]
 pub(crate) struct Accounts {
     pub(super) store: Arc<dyn UserStore>,
-    /// Reads single users, credentials and tokens; concurrent reads share a statement.
+    /// Reads users, credentials and tokens by their keys; concurrent reads share a statement.
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,

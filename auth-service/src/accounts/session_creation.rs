@@ -31,8 +31,8 @@ use std::io;
 
 /// The purpose of the password check and the code check, as the log and the record name it.
 const METHOD: &str = "session";
-/// The maximum number of attempts to sign in. A logout at the same time, or a new hash of the same
-/// password, makes the first attempt fail.
+/// The maximum number of times that one request tries to sign in. A try fails if, during it, the
+/// user logs out elsewhere or the same password gets a new hash.
 const MAX_SIGN_IN_ATTEMPTS: usize = 2;
 /// The maximum length of a stored `User-Agent`, in bytes; the rest is cut off.
 const MAX_USER_AGENT_BYTES: usize = 256;
@@ -93,7 +93,7 @@ pub(crate) enum SessionOutcome {
     },
 }
 
-/// The session that a sign-in created, or the two sessions.
+/// The one or two sessions that a sign-in created. `token` and `session` belong to the first one.
 #[derive(Debug)]
 pub(crate) struct CreatedSession {
     pub(crate) token: SecretString,
@@ -111,7 +111,7 @@ impl SessionRequest {
     }
 
     /// Returns the `User-Agent` to store: without control characters, and cut to
-    /// [`MAX_USER_AGENT_BYTES`].
+    /// [`MAX_USER_AGENT_BYTES`]. Returns `None` if no text is left.
     fn stored_user_agent(&self) -> Option<String> {
         let mut text: String = self
             .user_agent
@@ -124,8 +124,9 @@ impl SessionRequest {
 }
 
 impl Accounts {
-    /// Creates one or two sessions for the user with this name, if the password is correct. Two
-    /// sessions are checked and limited like a single login.
+    /// Creates one or two sessions for the user with this name, if the password is correct and the
+    /// user needs no code or the code is right. Two sessions are checked and limited like a single
+    /// login.
     ///
     /// If the code of a second factor is missing and the request has a `place`, the outcome is
     /// [`SessionOutcome::CodeRequired`]. If `request.pending` is set, its token replaces the
@@ -157,8 +158,9 @@ impl Accounts {
         Err(Reason::CredentialsInvalid.into())
     }
 
-    /// Checks the password and the code, and creates the sessions. Fails with
-    /// [`Reason::UserNotFound`] if the user has changed since the password was checked.
+    /// Checks the password and the code, and creates the sessions. If another page has to ask for
+    /// the code, stores a pending sign-in instead. Fails with [`Reason::UserNotFound`] if the user
+    /// has changed since the password was checked.
     ///
     /// `has_shown_code` records for the next attempt that the code was accepted, because a code
     /// cannot be used twice.
@@ -218,7 +220,8 @@ impl Accounts {
         })
     }
 
-    /// Creates the sessions of a pending sign-in if the code is right. After a wrong code, the
+    /// Creates the sessions of a pending sign-in if the code is right. Fails with
+    /// [`Reason::TokenInvalid`] if there is no such pending sign-in. After a wrong code, the
     /// sign-in stays pending.
     async fn finish_sign_in(
         &self,
@@ -247,7 +250,8 @@ impl Accounts {
         }
     }
 
-    /// Creates the sessions of a user who has presented everything that a sign-in needs.
+    /// Creates the sessions of a user who has presented everything that a sign-in needs, and stores
+    /// the time of the login.
     async fn insert_sessions(
         &self,
         mut user: Timed<User>,
@@ -283,8 +287,8 @@ impl Accounts {
         })
     }
 
-    /// Generates the token of each session, and links the two sessions of a pair. Fails only if the
-    /// system provides no random bytes.
+    /// Generates the sessions to store, each with its token. If there are two, they get the same
+    /// pair id. Fails only if the system provides no random bytes.
     fn generate_sessions(
         &self,
         user: &Timed<User>,

@@ -1,5 +1,5 @@
-//! Lists the active sessions of a user, one for each sign-in, and restricts sessions to cookies
-//! once a cookie has presented them.
+//! Lists the active sessions of a user, one for each sign-in. Restricts sessions to cookies after a
+//! client has presented them in a cookie.
 //!
 //! `idle` deletes sessions that were not used for too long.
 
@@ -16,8 +16,8 @@ use rolegate_telemetry::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// The maximum time that a decision waits until the store has deleted an idle session or restricted
-/// a session to cookies.
+/// The maximum time that a decision waits for each access to the store that ends idle sessions or
+/// restricts sessions to cookies.
 const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Limits how often a failure to restrict sessions is logged, because any client can cause it again
@@ -35,9 +35,8 @@ pub(crate) struct ListedSessions {
 impl Accounts {
     /// Lists the active sessions of the actor. With a user id, lists the active sessions of that
     /// user; the actor must then be an admin.
-    ///
-    /// The two sessions of one sign-in are listed as one, with the later of their last uses,
-    /// because people want to see where they are signed in, and end both sessions at once.
+    /// The two sessions of one sign-in are listed as one, with the later of their last uses. People
+    /// want to see where they are signed in, and want to end both sessions at once.
     pub(crate) async fn list_sessions(
         &self,
         credential: &str,
@@ -72,8 +71,9 @@ impl Accounts {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// Returns the ids of the sessions that came in cookies but are also valid as bearer tokens. A
-    /// process of the previous release created them, or they were created for the API.
+    /// Returns the ids of those tokens that are active sessions and also valid as bearer tokens.
+    /// The caller passes tokens from cookies. A process of the previous release created such a
+    /// session, or it was created for the API.
     ///
     /// Returns no ids while the database cannot be written, because the sessions cannot be
     /// restricted then.
@@ -95,9 +95,9 @@ impl Accounts {
         ids
     }
 
-    /// Restricts sessions to cookies after a cookie of applications has presented them. An
-    /// application can read its cookie, and must not be able to use it as a bearer token of its
-    /// visitor.
+    /// Restricts sessions to cookies after a client has presented them in a cookie for
+    /// applications. Each application can read this cookie, and must not be able to act as its
+    /// visitor by sending the token to the API.
     ///
     /// A decision does not depend on this write and waits only briefly for it, because the next
     /// decision tries again. A failure is only logged.
@@ -146,7 +146,7 @@ fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     sign_ins
 }
 
-/// Waits for the response of the store, and fails once a decision may wait no longer.
+/// Waits for the response of the store, and fails after [`DECISION_WRITE_TIMEOUT`].
 async fn wait_briefly<T>(
     answer: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

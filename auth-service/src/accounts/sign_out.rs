@@ -77,10 +77,11 @@ impl Accounts {
     /// Logs a user out: ends the session that was presented, or else every session and access
     /// token. Returns the user.
     ///
-    /// With a session, it ends only that session. With an access token, or for an admin who gives
-    /// the id of a user, it revokes every access token and ends every session of the user. Tokens
-    /// that were issued before this call are refused on every replica once the call has returned;
-    /// tokens of later logins are valid. API keys stay valid, and cannot log their own user out.
+    /// With a session, it ends only that session and the other session of the same sign-in. With an
+    /// access token, or for an admin who gives the id of a user, it revokes every access token and
+    /// ends every session of the user. Tokens that were issued before this call are refused on
+    /// every replica once the call has returned; tokens of later logins are valid. API keys stay
+    /// valid, and cannot log their own user out.
     pub(crate) async fn revoke_tokens(
         &self,
         credential: &str,
@@ -100,7 +101,7 @@ impl Accounts {
                 store.revoke_tokens(id, writer, write).await
             })
             .await;
-        // A concurrent logout came first, or the user was deleted.
+        // The write finds no user if a concurrent logout came first or the user was deleted.
         self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)
             .await
     }

@@ -119,8 +119,8 @@ impl Accounts {
             self.cache
                 .key(username, hash, password, origin.client_key())
         });
-        // HTTP Basic has no second step, so users with a second factor are checked at the same cost
-        // and then refused.
+        // HTTP Basic has no second step, so users with a second factor are refused. Their passwords
+        // are checked first, at the same cost as those of other users, and never cached.
         let cacheable = active.filter(|stored| !stored.user.second_factor);
         let user = if let (Some(cache_key), Some(stored)) = (&cache_key, cacheable)
             && let Some(hit) = self.cache.get(cache_key, origin.deadline)

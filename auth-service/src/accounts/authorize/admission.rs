@@ -45,11 +45,11 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks an opaque token against its stored row, and its role against the requirement. Returns
-    /// the bearer.
+    /// Checks an opaque token against its stored row, and the bearer's role against the
+    /// requirement. Returns the bearer. A session in `idle` is refused.
     ///
-    /// It also stores the time of use of a valid token, and counts and records the checks of API
-    /// keys.
+    /// It also stores the time of use of a valid token. It counts each check of an API key, logs
+    /// the use of a valid key, and records the refusal of any other key.
     pub(super) fn admit_opaque_token(
         &self,
         presented: PresentedToken,
@@ -102,8 +102,9 @@ impl Accounts {
         self.admit_role(actor, requirement)
     }
 
-    /// Checks the actor's role against the requirement. A role that has no effect is replaced by
-    /// `user` and kept in `ineffective_role`.
+    /// Checks the actor's role against the requirement, and returns the actor. Fails if the
+    /// requirement names an unknown role. A role that has no effect is replaced by `user` and kept
+    /// in `ineffective_role`.
     fn admit_role(
         &self,
         mut actor: Actor,

@@ -25,7 +25,7 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) client_address: Option<IpAddr>,
 }
 
-/// A request whose credential was parsed and may be valid.
+/// A request with its parsed credential.
 struct ParsedRequest {
     request: AuthorizationRequest,
     credential: Credential,
@@ -40,7 +40,8 @@ struct BatchKeys {
     digests_in_cookies: Vec<String>,
 }
 
-/// The rows that were read for a batch.
+/// The rows that were read for a batch, and the sessions among them that were not used for too
+/// long.
 struct BatchRows {
     users: RowsByKey<i64, User>,
     tokens: RowsByKey<String, TokenBearer>,
@@ -99,8 +100,9 @@ impl Accounts {
         })
     }
 
-    /// Reads the users and the tokens of a batch. It also ends the idle sessions among them, and
-    /// restricts unrestricted sessions that came in cookies to cookies.
+    /// Reads the users and the tokens of a batch, and ends the idle sessions among the tokens. Some
+    /// sessions came in cookies, but are also valid as bearer tokens: a background task restricts
+    /// them to cookies.
     async fn read_batch(&self, keys: BatchKeys) -> Result<BatchRows, AccountError> {
         let (users, tokens) = tokio::try_join!(
             self.reads.users.get_all(keys.user_ids),

@@ -53,6 +53,7 @@ pub(super) enum CheckMode {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitExceeded {
     pub(crate) retry_after: Duration,
+    /// True for the first refusal of a window. Callers do not log further refusals.
     pub(crate) first_in_window: bool,
 }
 
@@ -77,7 +78,8 @@ impl Windows {
         self.full_until.is_some_and(|until| now < until)
     }
 
-    /// Returns the refusal of an attempt, if one of these windows is full.
+    /// Returns the refusal of an attempt if one of these windows is full. If several are full,
+    /// `retry_after` is the longest of their times.
     pub(super) fn refusal(
         &mut self,
         limits: &[WindowLimit],
@@ -138,9 +140,9 @@ impl Windows {
         }
     }
 
-    /// Removes windows if the map is full: first closed ones, then those with at most one attempt,
-    /// then all. It stops once at most half of [`MAX_WINDOWS`] are left, so that evictions are
-    /// rare.
+    /// Removes windows if the map is full: first those that are closed or count no attempt, then
+    /// those with at most one attempt, then all. It stops once at most half of [`MAX_WINDOWS`] are
+    /// left, so that evictions are rare.
     fn evict(&mut self, now: Instant) {
         if self.open.len() < MAX_WINDOWS {
             return;

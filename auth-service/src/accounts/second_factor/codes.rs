@@ -17,8 +17,9 @@ use std::{io, time::Duration};
 pub(super) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
-    /// Checks the code of a user with a second factor after the password, and records the sign-in.
-    /// Other users need no code; their sign-in was recorded with the password.
+    /// Checks the code of a user with a second factor after the password. Records the sign-in, or
+    /// the failure if the code is missing or wrong. Other users need no code; their sign-in was
+    /// recorded with the password.
     pub(crate) async fn check_second_factor(
         &self,
         user: &User,
@@ -75,8 +76,8 @@ impl Accounts {
         Err(self.refuse_wrong_code(user, method, reason))
     }
 
-    /// Uses up a code, and returns true if it is right. A wrong code is counted, even if it is
-    /// malformed.
+    /// Uses up a code, and returns true if it is right. Counts a wrong code, even if it is
+    /// malformed. Fails if too many codes were wrong before.
     async fn use_code(
         &self,
         user: &User,
@@ -136,8 +137,8 @@ impl Accounts {
             .await?)
     }
 
-    /// Counts a wrong code. Fails if concurrent requests have counted others, so that the limit is
-    /// now reached.
+    /// Counts a wrong code. Fails if the limit was already reached, because concurrent requests
+    /// have counted other wrong codes.
     pub(super) async fn count_wrong_code(
         &self,
         user: &User,
@@ -193,9 +194,9 @@ pub(super) fn match_one_time_code(
     let Some(time_step) = matching_step(&secret, *code, at, last_step) else {
         return Ok(None);
     };
-    // The secret is encrypted again only if its key is not the newest. Otherwise the stored value
-    // must stay the same, because the store accepts a concurrent code only if it finds the secret
-    // that was read for that code.
+    // If the newest key encrypted the secret, the stored text must stay the same, because the store
+    // accepts a concurrent code only if it finds the text that was read for that code. If an older
+    // key did, the secret is encrypted again with the newest key.
     let new_secret = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {
@@ -226,8 +227,8 @@ pub(super) fn check_wrong_codes(
 }
 
 /// Returns the error for a second factor that no key of this replica can decrypt. Each replica
-/// checks at its start that it has the keys of all stored second factors. So another replica has
-/// enrolled this user since, with a key that this replica lacks.
+/// checks at its start that it has the keys of all second factors that are on. So another replica
+/// has probably enrolled this user since, with a key that this replica lacks.
 fn missing_key() -> AccountError {
     AccountError::internal(io::Error::other(
         "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",

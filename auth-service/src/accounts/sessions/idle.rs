@@ -11,8 +11,8 @@ use std::ops::Range;
 /// A session that was not used for too long, and must be refused.
 pub(crate) struct IdleSession {
     pub(crate) id: i64,
-    /// The error for requests with this session if it could not be deleted; `None` if they are
-    /// refused because the session is no longer valid.
+    /// The error for requests with this session if the session could not be ended; `None` if they
+    /// are refused because the session is no longer valid.
     pub(crate) error: Option<StoreError>,
 }
 
@@ -27,8 +27,9 @@ impl Accounts {
     /// They are deleted so that a clock that is set back later does not make them valid again.
     ///
     /// Time during which uses could not be written does not count, because this replica cannot know
-    /// of later uses on other replicas then. The store may take only a short time, because a
-    /// decision, or a whole batch of them, waits for the result.
+    /// whether another replica has seen a use. Each access to the store is limited to a short time,
+    /// because a decision, or a whole batch of them, waits for the result. If the store fails, the
+    /// sessions that seem idle are returned with an error.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
@@ -57,8 +58,9 @@ impl Accounts {
         }
     }
 
-    /// Deletes those of the sessions that are idle even if the time during which uses could not be
-    /// written does not count. Returns them.
+    /// Deletes the sessions that are idle, not counting the time during which uses could not be
+    /// written. Returns the idle sessions; those that could not be deleted have an error. Fails if
+    /// the store does not return the usage pauses in time.
     async fn end_if_idle(
         &self,
         at: u64,

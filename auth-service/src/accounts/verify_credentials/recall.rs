@@ -13,7 +13,7 @@ use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContex
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 
-/// Limits how often guesses of a user's password are logged.
+/// Limits the warnings about guesses: one a minute for each user, and 10 a minute for all users.
 static GUESSED: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_mins(1));
 
 /// Credentials that may be answered without a hash.
@@ -25,14 +25,14 @@ struct RecallCheck {
 }
 
 impl Accounts {
-    /// Returns the users of those requests that need no hash. It runs one statement for passwords
-    /// and one for keys.
+    /// Returns the users of those requests that need no hash, in the order of the requests. It runs
+    /// one statement for passwords and one for keys.
     ///
     /// A request is answered here if [`Self::verify_credentials`] would answer it by a key, or from
     /// the cache without a line in the audit log. Nothing is refused: every other request gets
     /// `None`, and the caller sends it to `verify_credentials`. A password that is not cached
-    /// counts as a guess, and many guesses evict the cached entries of that name. A password in the
-    /// form of an API key does not count, because keys are never cached.
+    /// counts as a guess, and many guesses invalidate the cached entries of that name. A password
+    /// in the form of an API key does not count, because keys are never cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCredentials>>,
@@ -85,8 +85,8 @@ impl Accounts {
         RequestContext::with_client_address(credentials.origin.client_address, admit).await
     }
 
-    /// Prepares the check of these credentials; `None` if they are malformed, or if
-    /// `verify_credentials` would refuse them because of a limit.
+    /// Prepares the check of these credentials. Returns `None` if the username is malformed or a
+    /// limit is reached; neither matters for an API key.
     fn recall_check(&self, credentials: BasicCredentials) -> Option<RecallCheck> {
         let key_digest = credentials.key_digest();
         if key_digest.is_none() {
@@ -102,15 +102,17 @@ impl Accounts {
         })
     }
 
-    /// Returns the user of a password that is cached for this client. Counts and logs a guess if
-    /// there were too many.
+    /// Returns the user of a password that is cached for this client. Returns `None` if the
+    /// password is not cached, or if the user is disabled or has a second factor. If there were too
+    /// many guesses for this username, counts this one, and may log it.
     fn recall_password(
         &self,
         credentials: &BasicCredentials,
         stored: Option<&Credentials>,
     ) -> Option<AuthenticatedUser> {
         let active = stored.filter(|stored| !stored.user.disabled);
-        // The key is computed even for an unknown name, so that it costs as much as a known one.
+        // The key is computed even for an unknown name, so that the time does not reveal which
+        // names exist.
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let password = credentials.password.expose_secret();
         let client = credentials.origin.client_key();
@@ -131,8 +133,9 @@ impl Accounts {
     }
 }
 
-/// Counts a guess, and warns about the first one for a user. An unknown name is not logged, because
-/// the client may have sent a password instead.
+/// Counts a guess after too many others, and warns about it unless `GUESSED` suppresses the
+/// warning. An unknown name is not logged, because the client may have sent a password in its
+/// place.
 fn count_guess(user: Option<&User>) {
     metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
