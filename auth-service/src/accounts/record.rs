@@ -1,9 +1,10 @@
 //! Reads pages of the record of changes and sign-ins. Admins may read all entries, and other users
 //! the entries about themselves.
 //!
-//! A reader first waits until the rows committed before the request are sealed, and then for one of
-//! a few permits to read a page. A row that cannot be read is replaced by an entry that reports
-//! this. `maintenance` seals the record and removes old rows in the background.
+//! For the first page, a reader waits briefly until the rows committed before the request are
+//! sealed. For every page, the reader then waits for one of a few permits. A row that cannot be
+//! read is replaced by an entry that reports this. `maintenance` seals the record and removes old
+//! rows in the background.
 
 mod maintenance;
 
@@ -22,7 +23,8 @@ const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 /// The maximum time that a reader waits for a permit to read a page.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Limits how often each unreadable row is logged, because many such rows must not fill the log.
+/// Allows one line an hour about each unreadable row, and at most 10 lines an hour, because many
+/// such rows must not fill the log.
 static UNREADABLE: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::from_hours(1));
 
 /// The event of an entry that replaces an unreadable row.
@@ -34,6 +36,7 @@ pub(crate) struct AuditRequest {
     pub(crate) user_id: Option<i64>,
     pub(crate) actor_id: Option<i64>,
     pub(crate) event: String,
+    /// The `next_after` of the previous page; `None` for the first page.
     pub(crate) after: Option<i64>,
     pub(crate) size: i32,
     /// Restricts the page to entries about the actor.
@@ -45,7 +48,8 @@ pub(crate) struct AuditPage {
     pub(crate) rows: Vec<AuditRow>,
     /// The `after` of the request for the next page; `None` on the last page.
     pub(crate) next_after: Option<i64>,
-    /// True if the page includes every row that was committed before the request.
+    /// False if rows that were committed before the request may be missing, because they could not
+    /// be sealed in time.
     pub(crate) is_complete: bool,
 }
 
@@ -66,7 +70,9 @@ impl Accounts {
     /// Reads a page of the record, the newest entry first.
     ///
     /// The actor must be an admin, or request only entries about themselves. In the latter case,
-    /// the addresses of other users are removed.
+    /// the client address is removed from every entry that the actor did not cause.
+    ///
+    /// Fails with [`Reason::Overloaded`] if no permit to read a page is free in time.
     pub(crate) async fn list_audit(
         &self,
         credential: &str,
@@ -157,7 +163,7 @@ fn present(checked: CheckedRow) -> AuditRow {
     }
 }
 
-/// Logs that the row with this revision cannot be read, unless it was logged recently.
+/// Logs that the row with this revision cannot be read, unless `UNREADABLE` suppresses the line.
 pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
     if UNREADABLE.claim(revision) {
         let problem = problem.to_string();

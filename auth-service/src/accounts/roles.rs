@@ -6,7 +6,7 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use std::mem;
 
 impl Accounts {
-    /// Rejects a requirement that names an unknown role, because no user can have that role.
+    /// Rejects a requirement that names an unknown role, because no user can act with that role.
     pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
         if required.iter().all(|role| self.policy.roles.contains(role)) {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Limits searches for users. A search reads all users, so each admin may run only one at a time.
+//! Limits searches for users. A search can read all users, so each admin may run only one at a time
+//! on each replica.
 
 use super::error::AccountError;
 use parking_lot::Mutex;
@@ -15,7 +16,7 @@ pub(super) struct Searches {
     last: Mutex<HashMap<i64, Weak<()>>>,
 }
 
-/// Marks a search as running until this is dropped.
+/// A search of an admin, which counts as running until this value is dropped.
 pub(super) struct RunningSearch {
     _alive: Arc<()>,
 }

@@ -46,8 +46,8 @@ pub(crate) enum SeedError {
 
 impl Accounts {
     /// Creates the user `admin` with the role `admin`, unless that user exists. Several replicas
-    /// may do so at the same time. It also removes the file with the initial password if `admin`
-    /// has another one, and warns if no enabled user is an admin.
+    /// may do so at the same time. It also removes the file with the initial password if an
+    /// existing `admin` has another password, and warns if no enabled user is an admin.
     pub(crate) async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let found = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await;
         let exists = found.map_err(AccountError::from)?.value.is_some();
@@ -78,7 +78,8 @@ impl Accounts {
         Ok(())
     }
 
-    /// Creates the admin. Returns false if another process has created the admin first.
+    /// Creates the admin and returns true. Returns false if another process has created the admin
+    /// first.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let password = self
             .policy
@@ -110,7 +111,7 @@ impl Accounts {
     }
 
     /// Returns the password from the setting or from the file. If the file does not exist, creates
-    /// it with a generated password.
+    /// it with a generated password. Fails if there is neither a setting nor a file.
     fn read_or_generate(&self, password: &AdminPassword) -> Result<SecretString, SeedError> {
         match password {
             AdminPassword::Missing => {
@@ -134,10 +135,10 @@ impl Accounts {
 
     /// Removes the file with the initial password if `admin` has another password.
     ///
-    /// Another process may have set the password, or this one may have been killed before it
-    /// removed the file. The password is compared with the stored hash; `tokens_not_before` does
-    /// not show a new password, because a logout also moves it. A failure is only logged, and the
-    /// file stays.
+    /// Another process may have set the password, or a process may have been killed between setting
+    /// the password and removing the file. The password is compared with the stored hash;
+    /// `tokens_not_before` does not show a new password, because a logout also moves it. A failure
+    /// is only logged, and the file stays.
     async fn remove_outdated_password_file(&self) {
         match self.is_password_file_outdated().await {
             Ok(true) => self.initial_password.remove(),

@@ -1,8 +1,8 @@
 //! Records sign-ins and refusals, in the background.
 //!
-//! Each of these events is a line in the log. In a flood, not every refusal gets a row in the
-//! record. Refusals without a row are counted, and their number is recorded a minute after the
-//! first of them.
+//! Sign-ins and refusals get a line in the log, except for some refusals in a flood. In a flood,
+//! not every event gets a row in the record. Refusals without a row are counted, and their number
+//! is recorded a minute after the first of them.
 
 use super::service::Accounts;
 use crate::{
@@ -18,7 +18,8 @@ use tokio::time::{Instant, sleep_until};
 const COUNTING_TIME: Duration = Duration::from_mins(1);
 
 impl Accounts {
-    /// Records a sign-in with a correct password. `method` is the purpose of the password check.
+    /// Logs a sign-in with a correct password, and records it unless a flood has used up the rows.
+    /// `method` is the purpose of the password check.
     pub(super) fn record_login(&self, user: &User, method: &'static str) {
         let entry = audit::log_login(user, method);
         if self.sign_in_rows.admit_sign_in(&entry) {
@@ -26,8 +27,8 @@ impl Accounts {
         }
     }
 
-    /// Records that a password or a code was wrong or not checked. `user` is `None` if the name is
-    /// unknown.
+    /// Logs and records that a password or a code was wrong or not checked. `user` is `None` if the
+    /// name is unknown or its user was not read.
     pub(super) fn record_login_failure(
         &self,
         user: Option<&User>,
@@ -49,7 +50,7 @@ impl Accounts {
         self.record_if_admitted(refusal, admission);
     }
 
-    /// Records the refusal of a password link; `user` is `None` if no such link is stored.
+    /// Logs and records the refusal of a password link. `user` is `None` if no link was found.
     pub(super) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
         self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
@@ -89,7 +90,8 @@ impl Accounts {
         });
     }
 
-    /// Records the number of refusals without a row at once, before the store is closed.
+    /// Records at once how many refusals got no row. The server calls this before it closes the
+    /// store.
     pub(crate) fn record_refusal_count(&self) {
         record_refusal_count(&self.sign_in_rows, &*self.store);
     }

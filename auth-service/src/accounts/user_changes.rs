@@ -30,8 +30,8 @@ pub(crate) struct CreatedUser {
 }
 
 impl Accounts {
-    /// Registers a user with the role `user`. Fails if registration is closed, or the address has
-    /// registered too many users.
+    /// Registers a user with the role `user`. Fails if registration is closed, or if there were too
+    /// many attempts from the address.
     pub(crate) async fn register(
         &self,
         username: &str,

@@ -1,4 +1,4 @@
-//! Reads single users, pages of users, and the usernames of ids.
+//! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
 
 use super::{
     error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
@@ -59,8 +59,8 @@ impl Accounts {
         Ok(found.value.ok_or(Reason::UserNotFound)?)
     }
 
-    /// Lists users by ascending id; the actor must be an admin. Fails if another search of this
-    /// admin is running.
+    /// Lists users by ascending id; the actor must be an admin. A request with a search fails while
+    /// another search of this admin is running.
     pub(crate) async fn list_users(
         &self,
         credential: &str,

@@ -1,8 +1,8 @@
 //! Streams the changes of users to other services.
 //!
 //! `watch_users` checks the caller, and the position in the record from which the stream starts. It
-//! then starts a task, which sends items until the caller leaves, loses the right to watch, or the
-//! replica stops.
+//! then starts a task, which sends items until the caller leaves, the replica stops, or something
+//! fails, such as a check of the right to watch.
 //!
 //! - `access` checks the right to watch, repeatedly while a stream runs.
 //! - `items` defines the items of a stream and their receiver.
@@ -43,7 +43,8 @@ impl Accounts {
     }
 
     /// Streams the changes after the revision of `start`. Without a revision, it sends all users
-    /// first. Fails if the caller may not watch, or there are too many streams.
+    /// first. Fails if the caller may not watch, if there are too many streams or snapshots, or if
+    /// the record lacks the seal or the changes after the revision.
     pub(crate) async fn watch_users(
         &self,
         watcher: Watcher,

@@ -1,5 +1,7 @@
-//! Makes changes of users and of their credentials. Every change runs through `Write::run`, whether
-//! a user, an admin or an operator makes it.
+//! Makes changes of users and of their credentials. Almost every change by a user, an admin or an
+//! operator runs through `Write::run`. Exceptions are the creation of the first admin, some
+//! operator commands such as `user end-all`, and changes that are not recorded, such as the end of
+//! an idle session.
 //!
 //! The transaction of a change also records it, and the line in the log follows the commit.
 
@@ -24,7 +26,8 @@ impl Write {
         Self::new(change, Initiator::Actor(actor), Some(user_id))
     }
 
-    /// Describes a change that users make of themselves. The log then names the user only once.
+    /// Describes a change that users make to their own account. The log then names the user only
+    /// once.
     pub(super) fn by_owner(actor: &Actor, change: Change) -> Self {
         let session = actor.session_id();
         Self::new(change, Initiator::Owner { session }, Some(actor.user.id))
@@ -36,8 +39,8 @@ impl Write {
         Self::new(change, Initiator::Operator, user_id)
     }
 
-    /// Makes the change by calling `write`, whose transaction records it, and returns the result.
-    /// Then calls `log`, which writes the line in the log.
+    /// Calls `write`, whose transaction makes the change and records it. Then calls `log`, which
+    /// writes the line in the log, and returns the result of `write`.
     ///
     /// The work continues even if the caller is canceled, so that every committed change has its
     /// line. A change with an unknown outcome is logged, too.
@@ -69,7 +72,8 @@ impl Write {
     }
 }
 
-/// Revokes the tokens of a user a second time if a write was slow, and returns the user.
+/// Revokes the tokens of a user a second time if a write was slow, and returns the user. `began` is
+/// the time at which the write started.
 ///
 /// While the write was in progress, logins with the old credentials may have been issued tokens
 /// that are newer than the revocation. If the second revocation fails, such tokens may still be
@@ -105,7 +109,8 @@ pub(super) async fn revoke_again(
 
 impl Writer {
     /// Returns the writer of a change. With an id, an admin changes the user with that id. Without
-    /// one, users change themselves, and the write fails if they have changed since they were read.
+    /// an id, users change themselves, and the write fails if the actor's credential was revoked
+    /// since it was authorized.
     pub(super) fn by_actor(actor: &Actor, user_id: Option<i64>) -> Self {
         match user_id {
             Some(_) => Self::Admin(actor.user.id),
@@ -130,7 +135,8 @@ impl Accounts {
         write.run(&self.store, change, Write::log_user).await
     }
 
-    /// Converts the outcome of a write whose user may have changed after the decision.
+    /// Converts the outcome of a write whose user may have changed since the credential was
+    /// authorized.
     ///
     /// Two requests with one token may have run at the same time, and the first may have revoked
     /// the token. So if the write did not find its user, the credential is authorized again. A

@@ -26,8 +26,9 @@ static REMOVAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duratio
 static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 impl Accounts {
-    /// Starts the task that seals the record and removes rows that are older than this number of
-    /// days. The task stops when the store has been dropped.
+    /// Starts the task that seals the record, announces new changes to the streams, and removes
+    /// rows that are older than this number of days. The task stops when the store has been
+    /// dropped.
     pub(crate) fn maintain_record(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
         let newest_change = self.watches.newest_change.clone();
@@ -76,7 +77,8 @@ async fn seal_and_announce(
     Ok(has_more)
 }
 
-/// Sets the metric for the age of the oldest unsealed row, and logs a warning if sealing failed.
+/// Sets the metric for the age of the oldest unsealed row. If sealing failed, logs a warning, at
+/// most once a minute.
 async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
     if matches!(sealed, Ok(false)) {
         return metrics::set_oldest_unsealed(None);
@@ -106,8 +108,8 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes outdated counts of additions and old rows of the record. Both removals are tried, even
-/// if one of them fails or sealing has failed.
+/// Deletes additions that no longer count towards the limit of additions, and removes old rows of
+/// the record. Rows are removed even if the deletion fails. A failure is only logged.
 async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.claim(())

@@ -20,7 +20,7 @@ pub(crate) enum Watcher {
 
 impl Accounts {
     /// Checks that the watcher may watch, and returns the name under which the watcher's streams
-    /// are counted.
+    /// are counted. A trusted service needs no check.
     pub(super) async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
         match watcher {
             Watcher::Bearer(token) => {

@@ -12,7 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 
 #[derive(Debug)]
 pub(crate) enum WatchItem {
+    /// A change of a user, or a user in a snapshot.
     Change(UserChange),
+    /// The position of the stream: every change up to this revision was sent.
     Progress {
         revision: i64,
         seal: Option<SealReference>,
@@ -23,8 +25,8 @@ pub(crate) enum WatchItem {
 pub(crate) struct WatchItems {
     /// The items. An error among them is returned after the items before it.
     items: mpsc::Receiver<Result<WatchItem, AccountError>>,
-    /// Receives an error that ends the stream at once, before the waiting items; `None` after it
-    /// was received.
+    /// Receives an error of the stream's task, which overtakes the waiting items; `None` after the
+    /// task has ended.
     error: Option<oneshot::Receiver<AccountError>>,
 }
 
@@ -39,10 +41,11 @@ impl WatchItems {
         }
     }
 
-    /// Polls for the next item, or for the error that ends the stream; `None` if the replica stops.
+    /// Polls for the next item, or for the error that ends the stream. The result is `None` if the
+    /// replica stops, and after an error.
     ///
-    /// An error of the stream overtakes the waiting items, because a caller who may not watch any
-    /// more must get none of them.
+    /// An error of the stream's task overtakes the waiting items, because a caller who may not
+    /// watch any more must get none of them.
     pub(crate) fn poll_next(
         &mut self,
         context: &mut Context<'_>,

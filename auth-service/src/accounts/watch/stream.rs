@@ -1,7 +1,7 @@
 //! The task of one stream: it sends a snapshot of all users, and then their changes.
 //!
-//! Each read checks that the record is still the one with which the stream started, because another
-//! database may have replaced it.
+//! Each read of changes checks that the record is still the one with which the stream started,
+//! because another database may have replaced it.
 
 use super::{
     access::{WatchAccess, Watcher},
@@ -93,8 +93,8 @@ impl WatchStream {
         error
     }
 
-    /// Sends all users as of one moment, and then the revision of the last change that they
-    /// include. Returns that position.
+    /// Sends all users as of one moment, and then the position in the record at that moment.
+    /// Returns this position. Fails if the caller takes too long to receive the users.
     async fn send_snapshot(&mut self) -> Result<StreamPosition, AccountError> {
         let snapshot = self.accounts.store.snapshot();
         let mut snapshot = self.access.check_during(snapshot).await??;
@@ -122,8 +122,8 @@ impl WatchStream {
     /// Sends the changes after a position, as long as the watcher may watch and the record has the
     /// seals that the stream has seen.
     ///
-    /// A record without these seals is that of another database, which has replaced the one with
-    /// which the stream started.
+    /// A record without these seals belongs to another database, which has replaced the database
+    /// with which the stream started.
     async fn send_changes(
         &mut self,
         mut position: StreamPosition,
@@ -150,7 +150,8 @@ impl WatchStream {
     }
 
     /// Sends the changes of one read, and moves the position past them. Returns true if there were
-    /// any changes, because then there may be more.
+    /// any changes, because then there may be more. An unreadable change ends the stream after the
+    /// changes before it.
     async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
         let read = self
             .accounts
@@ -216,8 +217,8 @@ impl Accounts {
         Ok(found.is_some_and(|found| seal.refers_to(&found)))
     }
 
-    /// Reads the changes after a revision. Fails if the record lacks some of them, or the seal that
-    /// the stream has seen last.
+    /// Reads changes after a revision. Fails if the record lacks some of them, or the seal that the
+    /// stream has seen last.
     async fn read_changes(
         &self,
         revision: i64,
@@ -227,11 +228,12 @@ impl Accounts {
             return Err(Reason::Internal.into());
         };
         let store = &self.store;
-        // This seal is read before the changes, so that they include every change up to it.
+        // This seal is read before the changes. If no changes are found, every change up to this
+        // seal was already sent.
         let newest = store.seals().await?.newest;
         let changes = store.changes_after(revision).await?;
-        // These checks come after the reads, because they prove that no change was removed before
-        // it was read, and that all reads are of one record.
+        // These checks come after the reads. So they prove that no change was removed before it was
+        // read, and that all reads are of one record.
         let oldest = store.seals().await?.oldest;
         if oldest.revision > revision {
             return Err(Reason::SnapshotRequired.into());
