@@ -57,8 +57,8 @@ impl Program for Settings {
         ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
     }
 
-    /// Readiness depends on the store and not on auth-service. So during an outage of auth-service, callers get an
-    /// error that names the outage instead of a refused connection.
+    /// Serves posts until `shutdown`. Readiness depends on the store and not on auth-service. So during an outage of
+    /// auth-service, callers get an error that names the outage instead of a refused connection.
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();
         let database = self.database.url()?;

@@ -12,7 +12,8 @@ row! {
     pub(crate) struct Post {
         /// The id, which is at least 1. The database assigns it and never reuses it.
         pub(crate) id: i64,
-        /// The id of the author, which never changes; [`DELETED`] after the author was deleted.
+        /// The id of the author. It never changes, except to [`DELETED`] when the author is deleted and the post is
+        /// kept.
         pub(crate) author_id: i64,
         /// The title exactly as it was sent.
         pub(crate) title: String,

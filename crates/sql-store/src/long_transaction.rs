@@ -17,7 +17,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The time limit of each statement, and of the commit.
+/// The time limit of each statement of a [`LongTransaction`], and of its beginning and its commit.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 const UNANSWERED: &str = "the database did not answer the commit";

@@ -57,7 +57,8 @@ pub struct Statement {
     encoding: Result<(), EncodeError>,
 }
 
-/// The reason why a value cannot be bound. It is shared, so that a statement can run again.
+/// The reason why a value cannot be bound. Clones of a statement share it, because a statement is cloned to run
+/// again.
 type EncodeError = Arc<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Debug)]

@@ -83,7 +83,7 @@ impl FollowedWrite {
 
 /// A function that checks the rows that a transaction has locked.
 ///
-/// Its outer error rolls back the transaction. Its inner error is a refusal: the transaction ends without the
+/// The outer error rolls back the transaction. The inner error is a refusal: the transaction ends without the
 /// write, and the caller gets the refusal.
 type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
 

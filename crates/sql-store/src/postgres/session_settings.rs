@@ -6,7 +6,7 @@
 
 use sqlx::PgConnection;
 
-/// Sets each of these settings in this session if its default was changed.
+/// The SQL that sets each setting of its list in a session, if the default of that setting was changed.
 ///
 /// A server that is too old to know a setting is not asked to change it. Settings that the client sent when the
 /// session began stay, because they come from these programs or from the database URL.

@@ -1,4 +1,4 @@
-//! Tells the time of an open file, and keeps the row of its clock ahead of the time.
+//! Tells the time of an open file, and keeps `latest` in the row of its clock ahead of that time.
 
 use super::Pools;
 use crate::{
