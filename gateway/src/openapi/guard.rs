@@ -50,8 +50,8 @@ impl Guard {
     }
 }
 
-/// Returns a router of these routes, and documents that they need a bearer token. Their handlers check the token,
-/// because they extract `CurrentUser`, `ActingClient` or `PersonalToken`.
+/// Returns a router of these routes, and documents that they need a bearer token. The router itself checks no token: a
+/// [`Guard`] does, or the handlers, which extract `CurrentUser`, `ActingClient` or `PersonalToken`.
 pub(crate) fn document_token<S>(
     routes: impl IntoIterator<Item = UtoipaMethodRouter<S>>,
 ) -> OpenApiRouter<S>

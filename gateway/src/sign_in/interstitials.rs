@@ -54,8 +54,8 @@ pub(super) async fn refused(
     explain_denial(response, &state.sign_in, request, user.as_ref())
 }
 
-/// Returns the reason in `Rolegate-Reason`. Without that header, which a proxy may not repeat, the reason is that the
-/// user's role does not suffice.
+/// Returns the reason in `Rolegate-Reason`. If the header names no reason of a denial, or is missing because a proxy
+/// did not repeat it, the reason is that the user's role does not suffice.
 fn read_denial_reason(headers: &HeaderMap) -> Reason {
     let name = single_value(headers, HeaderName::from_static(REASON_HEADER));
     match name.and_then(Reason::from_name) {

@@ -146,7 +146,7 @@ async fn a_person_without_a_session_is_led_to_the_page_and_a_program_is_not() {
         assert_eq!(response.header("location"), PAGE);
         for mode in ["cors", "same-origin", "no-cors"] {
             let response = ask("/authorize", &[headers[0], ("sec-fetch-mode", mode)]).await;
-            // A script's page gets none either, because the dialog would interrupt it.
+            // The request of a script gets no `Basic` challenge either, because the dialog would interrupt its page.
             assert_denied_with(&response, 401, detail, 1);
             assert_eq!(response.header("location"), "");
         }

@@ -1,5 +1,5 @@
-// A plugin of Swagger UI: Authorize takes a username and a password, and POST /login turns them into
-// the bearer token. A token can be pasted as before.
+// A plugin of Swagger UI. Its dialog Authorize takes a username and a password, and exchanges them for
+// a bearer token at POST /login. People can still paste a token instead.
 function signIn({ React }) {
   const element = React.createElement;
 
@@ -9,13 +9,14 @@ function signIn({ React }) {
     return element("div", { key: name }, element("label", { htmlFor: id }, label), element("input", input));
   }
 
-  // HttpAuth is the form of one `http` security scheme.
+  // HttpAuth is the form of one `http` security scheme. This adds the fields of a login above it, unless
+  // the scheme is not `bearer` or a token is already set.
   const wrapHttpAuth = (HttpAuth) => (props) => {
     const { name, schema, authorized, onChange } = props;
     const credentials = React.useRef({});
     const username = React.useRef(null);
     const asks = schema.get("scheme") === "bearer" && !authorized?.getIn([name, "value"]);
-    // HttpAuth puts the focus on the token.
+    // HttpAuth puts the focus on the token, so this moves it to the username.
     React.useEffect(() => username.current?.focus(), [asks]);
     if (!asks) return element(HttpAuth, props);
     const change = ({ target }) => {
@@ -44,7 +45,8 @@ function signIn({ React }) {
     return body.access_token;
   }
 
-  // The button Authorize. `auths` has what was entered, by the name of the scheme.
+  // Wraps the action of the button Authorize. `auths` has the entered values by the name of the scheme.
+  // If a login fails, this shows the error and authorizes nothing.
   const wrapAuthorize = (authorize, { errActions }) => async (auths) => {
     const tokens = { ...auths };
     for (const [name, auth] of Object.entries(auths)) {

@@ -1,5 +1,5 @@
-// BaseLayout has no Explore bar. "none": by default, Swagger UI sends the document's URL to a
-// validator on the Internet.
+// BaseLayout has no Explore bar. The validator is "none", because Swagger UI would otherwise send the
+// URL of the document to a validator on the Internet.
 window.onload = () => {
   window.ui = SwaggerUIBundle({
     "url": "/openapi.json",

@@ -27,7 +27,7 @@ async fn page_has_a_strict_policy_and_its_files_below_sign_in() {
                 page.text
             );
         }
-        // A proxy may pass no other files.
+        // All files of the page are below `/sign-in/`, because a proxy may pass no others.
         let (own, all) = (
             page.text.matches("=\"/sign-in/").count(),
             page.text.matches("=\"/").count(),
