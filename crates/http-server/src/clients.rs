@@ -129,7 +129,7 @@ pub struct AddressLimit {
     exempt: CidrSet,
 }
 
-/// The error if an address already has the maximum number of connections.
+/// The error if an address already has `limit` connections, the maximum.
 #[derive(Debug)]
 pub(crate) struct AddressLimitReached {
     pub(crate) limit: u32,

@@ -56,7 +56,7 @@ impl Doctor {
         }
     }
 
-    /// Reports the certificate of a listener, as `serve` loads it.
+    /// Reports whether `serve` could load the certificate of a listener, or that the listener has no TLS.
     pub fn tls<T>(&mut self, step: &str, loaded: Result<Option<T>, SettingError>) {
         let text = |tls: Option<T>| match tls {
             Some(_) => "the certificate and its key are valid",

@@ -139,7 +139,8 @@ fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Teleme
         .map_err(|StartError { variable, problem }| SettingError::new(variable, problem))
 }
 
-/// Disables core dumps and sets limits of this process, before it has a secret in memory.
+/// Disables core dumps, registers the metrics of this process and sets its limits, before it reads files with secrets
+/// or receives requests.
 fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
     metrics::process::register(P::PROGRAM, version());

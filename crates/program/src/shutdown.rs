@@ -24,7 +24,7 @@ impl Shutdown {
         Self::default()
     }
 
-    /// Begins the shutdown: makes the server a lame duck for this time, then stops it.
+    /// Begins the shutdown: makes the server a lame duck for this time, then stops it. Does not wait for open requests.
     pub async fn begin(&self, lame_duck: Duration) {
         self.lame_duck.cancel();
         tokio::time::sleep(lame_duck).await;

@@ -106,7 +106,7 @@ async fn reserve_and_wait(reader: &str, waiting: &'static str) -> Arc<Reservatio
 
 #[tokio::test(start_paused = true)]
 async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
-    // The first one waits for the budget itself, the second one for the share of the reader.
+    // The first client waits for the budget itself. The second client is the reader, and waits for its own share.
     for waiting in ["192.0.2.2", "192.0.2.1"] {
         let (mut client, mut server, activity) = connection();
         let held = reserve_and_wait("192.0.2.1", waiting).await;
