@@ -34,7 +34,7 @@ pub(super) fn require_admin(
         }
     }
     let user = find(user_id).ok_or(WriteError::UserNotFound)?;
-    // An operator has no actor, and may remove even the last admin.
+    // A change by an operator has no actor, and may remove even the last admin.
     if actor.is_none() || admin_count == AdminCount::Kept || !user.is_active_admin() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Lists users in pages.
 //!
-//! The pages use keyset pagination on an index, so the last page costs as much as the first. The query contains only
-//! the filters in use, because conditions that are always true mislead query planners.
+//! The pages use keyset pagination on an index, so the last page costs as much as the first. The statement contains
+//! only the filters in use, because conditions that are always true mislead query planners.
 
 use super::{
     StoreError, UserFilter,
@@ -49,7 +49,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
     Ok(database.read(select).await?.pop())
 }
 
-/// Completes the statement `select`, which consists of `SELECT `, so that it reads a page of users. If `last` is given,
+/// Completes the statement `select`, which ends with `SELECT `, so that it reads a page of users. If `last` is given,
 /// the statement reads only users up to this id, with which a batch of a search ends.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
     let select = select

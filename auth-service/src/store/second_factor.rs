@@ -15,8 +15,8 @@ pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
 /// ends.
 const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
 /// The maximum number of wrong recovery codes in a window. After them, no recovery code is accepted until the window
-/// ends. A code of 128 bits cannot be guessed, so the limit only bounds the work for a caller and leaves room for
-/// typing errors.
+/// ends. A code of 128 bits cannot be guessed, so the limit only bounds the work that a caller can cause, and leaves
+/// room for typing errors.
 const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 /// The length of a window, in seconds from its first wrong code.
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;

@@ -12,8 +12,8 @@ use rolegate_sql_store::{Database, StoreError, row};
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
 
 row! {
-    /// The revisions of the oldest and the newest seal; `None` if there is no seal. All sealed rows are between these
-    /// two.
+    /// The revisions of the oldest and the newest seal; `None` if there is no seal. All sealed rows come after the
+    /// oldest seal, and the newest seal names the last of them.
     struct RevisionBounds {
         oldest: Option<i64>,
         newest: Option<i64>,

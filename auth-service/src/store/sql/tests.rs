@@ -278,7 +278,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     // The clock of the system has stepped back by an hour since the service started.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
     assert_eq!([opened(false).await, opened(true).await], [HOUR, HOUR]);
-    // The machine was booted again, and its clock is an hour behind the last time that was read.
+    // The machine was booted again, and its clock is two hours behind the latest time that the file has stored.
     set("UPDATE clock SET boot = 'x', zero = 0,
         latest = (unixepoch() + 7200) * 1000 RETURNING id")
     .await;

@@ -153,8 +153,9 @@ impl UsageWriter {
         self.kind == UsageKind::Token && self.process == Process::Service
     }
 
-    /// Writes the collected uses. In a service, the writer of tokens then also stores the time of this write, or begins
-    /// an outage if the write has failed. A failure is logged, and the uses are kept for the next write.
+    /// Writes the collected uses. In a service, the writer of token uses then also stores the time of this write, or
+    /// begins an outage if the write has failed. After a failure, keeps the uses for the next write. A failure is
+    /// logged at most once a minute for each kind of use.
     pub(super) async fn write(&self, database: &Database) {
         let uses = self.uses();
         let mut result = Ok(());

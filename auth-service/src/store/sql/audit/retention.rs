@@ -185,8 +185,8 @@ impl SqlStore {
         Ok(self.database.execute(update).await? > 0)
     }
 
-    /// Reads a page of the oldest rows, records the removal of those that are old enough, and removes them. Returns
-    /// whether there may be more rows to remove.
+    /// Reads a page of the oldest rows, and removes those that are old enough, up to a seal. Records the removal first.
+    /// Returns whether there may be more rows to remove.
     async fn remove_page(&self, cutoff: i64, now: i64, days: u32) -> Result<bool, StoreError> {
         let rows = self.aged_rows(now).await?;
         let removable = &rows[..count_removable(&rows, cutoff)];

@@ -23,7 +23,7 @@ pub(in crate::store) struct SealedBatch {
 
 impl SealedBatch {
     /// Makes the batch of the rows that a statement has taken with [`push_returning_taken`]. Returns `None` if no rows
-    /// were taken, if the record has no seal, or if [`Self::behind`] returns `None`.
+    /// were taken, if the record has no seal, or if [`Self::behind`] cannot make the batch.
     pub(super) fn of_taken(taken: &[AuditRow]) -> Option<Self> {
         let last = parse_last_seal(&taken.first()?.commitments)?;
         let first_revision = last.revision + 1;

@@ -24,8 +24,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The size to which batches grow while the database is fast: the maximum number of events that a batch writes, and of
-/// the rows that are not of an import. [`TAKE_NEXT`] takes other rows in addition.
+/// The batch size while the database is fast. It limits the events that a batch writes, and the rows outside of imports
+/// that it seals. [`TAKE_NEXT`] takes other rows in addition.
 pub(super) const MAX_BATCH: usize = 1000;
 /// The maximum duration of a batch after which the next one may be larger.
 const FAST_BATCH: Duration = Duration::from_secs(1);

@@ -53,7 +53,7 @@ async fn is_good(opened: &Opened) -> bool {
     found.expect("read").value.is_some()
 }
 
-/// Runs a statement that lets time pass for the pending sign-ins.
+/// Runs a statement that changes the pending sign-ins as if time had passed.
 async fn wait(opened: &Opened, sql: &'static str) {
     opened.execute(sql).await;
 }
