@@ -9,7 +9,7 @@
 //!   `write` names the initiator of such a change and makes its entries. The store inserts the rows of these
 //!   entries in the transaction of the change.
 //! - `sign_ins` makes the entries of sign-ins, uses of API keys and refusals, which strangers can cause in any
-//!   number, and limits their lines in the log. `sign_in_rows` decides which of them get a row. These rows are
+//!   number, and limits their lines in the log. `sign_in_rows` decides which of these events get a row. These rows are
 //!   written in the background.
 //! - `former_username` keeps the old name of a renamed user so that it can be erased without breaking the
 //!   seals.

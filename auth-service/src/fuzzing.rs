@@ -1,4 +1,5 @@
-//! Opens private parsers of this crate to the fuzz targets in `fuzz/`. The module is compiled only for them.
+//! Opens private parsers of this crate to the fuzz targets in `fuzz/`. The module is compiled only for these
+//! targets.
 
 use crate::{
     commands::user::user_line::{LineReader, UserLine},

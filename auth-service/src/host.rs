@@ -31,7 +31,7 @@ use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
-/// The methods whose messages may be long, because they carry many requests.
+/// The methods whose messages may be long, because each message carries many requests.
 const BATCH_METHODS: [&str; 2] = [
     "/rolegate.auth.v1.AuthService/BatchAuthorize",
     "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
@@ -78,7 +78,8 @@ impl AuthService {
     /// do not fit the stored users. Binds no socket.
     #[must_use]
     pub fn open(config: Config) -> Pin<Box<dyn Future<Output = Result<Self, Failure>>>> {
-        // The future is boxed, so that crates which call this do not compile the service again.
+        // The future is boxed, so that crates that call this function do not compile the service
+        // again.
         Box::pin(Self::start(config))
     }
 
@@ -196,8 +197,8 @@ async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure
 }
 
 /// Makes a failed login for an unknown name take as long as one for a known name, even after the
-/// bcrypt cost was lowered. It reads the highest stored cost from the database. If that fails, the
-/// hasher learns higher costs when users log in.
+/// bcrypt cost was lowered. It reads the highest stored cost from the database. If this read fails,
+/// it logs a warning, and the hasher learns higher costs when users log in.
 async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
         Ok(Some(cost)) => hasher.raise_failed_check_cost(cost),

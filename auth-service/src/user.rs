@@ -16,8 +16,9 @@ pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 
 /// The number of seconds by which a revocation sets `tokens_not_before` ahead of the clock.
 ///
-/// The resulting time is later than that of every token issued so far, even in the current second,
-/// or before a failover by a server with a clock that was ahead.
+/// The resulting time is later than that of every token that was dated by the clock, even in the
+/// current second. Before a failover, the clock of another server may have been ahead. `revocation`
+/// in the store has the rules for an old `tokens_not_before` that is later still.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
 
 /// A stored user, without the password hash and other secrets.
