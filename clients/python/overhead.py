@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROUNDS, SECONDS, CONNECTIONS = 7, 3, 64
-#: The thresholds of the garbage collector, in objects: that of README.md, and the default of this Python.
+#: The thresholds of the garbage collector, in objects: the one that README.md recommends, and the default of Python.
 THRESHOLDS = 10_000, gc.get_threshold()[0]
 SERVICE = """
 import gc

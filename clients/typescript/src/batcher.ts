@@ -25,7 +25,7 @@ interface Member<Request, Answer> {
 /** Batches requests. Each request has its own deadline of `timeout` milliseconds. */
 export class Batcher<Request, Answer> {
   #waiting: Member<Request, Answer>[] = [];
-  /** The number of calls in flight, and the number of those that are younger than the stall timeout. */
+  /** The number of calls in flight, and the number of these calls that are younger than the stall timeout. */
   #inFlight = 0;
   #progressing = 0;
 

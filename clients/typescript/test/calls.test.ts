@@ -281,7 +281,7 @@ test("client has every call and every reason of the contract", () => {
   const contract = readFileSync(variable("CONTRACT"), "utf8");
   const calls = [...contract.matchAll(/rpc (\w)(\w+)/g)].map(([, a, b]) => `${a?.toLowerCase()}${b}`);
   assert(calls.length > 10);
-  // Only gateways need this call, which saves them other calls.
+  // Clients leave out this call, because only gateways need it, to check many credentials at once.
   const offered = calls.filter((call) => call !== "batchVerifyCredentials");
   for (const name of offered.map((call) => call.replace("batchGetUsers", "getUsernames"))) {
     assert(name in AuthClient.prototype, name);

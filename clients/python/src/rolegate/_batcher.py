@@ -40,7 +40,7 @@ class Batcher(Generic[Request, Answer]):
         #: Every unanswered request, the oldest first. All of them share one timer.
         self._deadlines: Deque[Tuple[float, asyncio.Future[Answer]]] = deque()
         self._has_timer = False
-        #: The number of calls in flight, and the number of those that are younger than the stall timeout.
+        #: The number of calls in flight, and the number of these calls that are younger than the stall timeout.
         self._in_flight = self._progressing = 0
         #: True if the loop is about to call `_send_next`.
         self._is_due = False

@@ -127,7 +127,7 @@ def _address(text: Any) -> Optional[Address]:
 
 
 def _is(own: Any, peer: Address, port: Any) -> bool:
-    """Returns whether the address and the port that the server reports are those of its socket."""
+    """Returns whether the address and the port that the server reports match ``own``, the peer of its socket."""
     is_tcp = isinstance(own, tuple) and len(own) >= 2
     return is_tcp and _address(own[0]) == peer and port in (None, own[1], str(own[1]))
 
@@ -135,8 +135,9 @@ def _is(own: Any, peer: Address, port: Any) -> bool:
 def _may_be_rewritten(peer: Address, port: Any, headers: Sequence[Tuple[str, str]]) -> bool:
     """Returns whether a server or middleware may have taken the address of the peer from a header.
 
-    Servers that do so set no port, port 0, or the port in the header. Any client of such a server could send the
-    address of a proxy in the header. An address that is also in such a header is therefore not trusted.
+    A server that takes the address from a header sets no port, port 0, or the port in the header. Any client of such
+    a server could send the address of a proxy in the header. An address that is also in such a header is therefore
+    not trusted.
     """
     if port is not None and str(port) in ("", "0"):
         return True
