@@ -149,8 +149,8 @@ impl Tokens {
     /// Verifies the signature and parses the claims. Returns `None` for a token that is too long, malformed or
     /// forged, or that requires a critical extension.
     ///
-    /// The caller then reads the user, and checks the rest with [`VerifiedToken`] and the time at which the
-    /// user was read.
+    /// The caller then reads the user, and asks [`VerifiedToken`] whether the token was valid when the user was
+    /// read, and whether it was revoked.
     pub(crate) fn verify(&self, token: &str) -> Option<VerifiedToken> {
         if token.len() > MAX_TOKEN_LEN {
             return None;

@@ -1,4 +1,4 @@
-//! Refuses common passwords: those that the file of `PASSWORD_BLOCKLIST_FILE` lists. The file can be reloaded.
+//! Refuses the common passwords that the file of `PASSWORD_BLOCKLIST_FILE` lists. The file can be reloaded.
 //!
 //! Each line is a password, which is compared exactly, or the SHA-1 digest of one in 40 hex digits. A digest
 //! may be followed by `:COUNT`, as in public lists of leaked passwords.
@@ -206,8 +206,8 @@ fn digest_password(password: &[u8]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
-/// Returns the hex digits of a line that has nothing else, or only a colon and a decimal count after them.
-/// Returns `None` for any other line.
+/// Returns the hex digits of a line that has only hex digits, with or without a colon and a decimal count at its
+/// end. Returns `None` for any other line.
 fn hex_digits(line: &[u8]) -> Option<&str> {
     let text = str::from_utf8(line).ok()?;
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));

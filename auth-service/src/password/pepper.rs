@@ -8,7 +8,7 @@
 //! bcrypt too, and the peppers after it are only accepted.
 //!
 //! WordPress since 6.8 writes hashes as `$wp$2y$…`. They are bcrypt of base64(HMAC-SHA-384) of the trimmed
-//! password, with a public key.
+//! password. The key of this HMAC is a fixed text and no secret.
 
 use super::validation::Password;
 use crate::secret_list;

@@ -1,6 +1,6 @@
 //! Names the reasons why a hash may not be imported.
 
-/// The reason why a hash may not be imported or cannot be checked. The text never quotes the hash.
+/// The reason why a hash may not be imported or cannot be checked. The message never quotes the hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HashRejection {
     #[error(

@@ -15,7 +15,7 @@ const MAX_PRESENTED_BYTES: usize = 1024;
 #[derive(Clone)]
 pub(crate) struct Password(SecretString);
 
-/// The rule that a password breaks. The client sees the text, which never quotes the password.
+/// The rule that a password breaks. The client sees the message, which never quotes the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PasswordError {
     /// The password has fewer bytes than the setting `PASSWORD_MIN_LENGTH`.

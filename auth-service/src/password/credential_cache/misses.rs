@@ -17,7 +17,7 @@ use std::{
 /// The number of slots in the table. A slot takes 16 bytes.
 const SLOTS: usize = 16 * 1024;
 /// The number of misses in a window at which the entries of the name are invalidated. Each later miss in the
-/// window invalidates them again.
+/// window invalidates the entries again.
 pub(super) const MAX_MISSES: u32 = 100;
 /// The length in seconds of a window in which misses are counted. A window begins with its first miss.
 const WINDOW_SECONDS: u32 = 60;

@@ -147,8 +147,8 @@ async fn a_check_that_waits_until_it_cannot_end_in_time_does_not_run() {
     checks.running(2).await;
     let began = Instant::now();
     let deadline = began + Duration::from_secs(30);
-    // The check takes 29.9 of 30 seconds on its thread. It is admitted, because a lane that is free would run
-    // it at once.
+    // The check would take 29.9 of the 30 seconds on its thread. No thread is free, so the check stops waiting
+    // after a tenth of a second.
     let work = 14_950;
     let pending = checks.0.admit(&terms(1, BOB, deadline)).expect("admitted");
     let terms = terms(work, BOB, deadline);

@@ -118,7 +118,7 @@ impl Pbkdf2 {
         Some(format!("{prefix}{iterations}${salt}${digest}"))
     }
 
-    /// Returns how many outputs of the pseudorandom function make up the digest. Each of them takes all
+    /// Returns how many outputs of the pseudorandom function make up the digest. Each output takes all
     /// iterations.
     pub(super) fn blocks(&self) -> u64 {
         self.digest.len().div_ceil(self.prf.block_bytes) as u64
