@@ -43,7 +43,7 @@ pub const MAX_TOKEN_LEN: usize = 4 * 1024;
 /// The prefix of every API key. No access token begins with it.
 pub const API_KEY_PREFIX: &str = "rgk_";
 
-/// The prefix of the token of every session, except those for the cookie of a domain.
+/// The prefix of the token of every session that is not for the cookie of a whole domain.
 pub const SESSION_PREFIX: &str = "rgs_";
 
 /// The prefix of the token of a session for the cookie of a whole domain. Such a token is not accepted as a

@@ -6,8 +6,8 @@
 //! below, and give every call a deadline.
 //!
 //! A role decision goes through `decisions.rs`, where concurrent decisions share a call and never use a stale
-//! role. `credential_checks.rs` and `usernames.rs` do the same for HTTP Basic and for lookups of names. All
-//! of them send over the channels in `connections.rs`, which balance calls over all replicas. Retries,
+//! role. `credential_checks.rs` lets checks of HTTP Basic share calls, and `usernames.rs` does so for lookups of
+//! names. All calls use the channels in `connections.rs`, which spread the calls over all replicas. Retries,
 //! deadlines and TLS are in `rolegate-grpc-client`. This crate decides nothing by itself and caches no users.
 //!
 //! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`] and

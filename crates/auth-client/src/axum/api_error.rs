@@ -28,7 +28,7 @@ pub struct ApiError {
 }
 
 /// The names of the required roles, separated by commas, such as `author,admin`. One of these roles would have
-/// been enough. They are in the extensions of a response, for the log.
+/// been enough. A response carries this value in its extensions, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredRoles(pub Cow<'static, str>);
 
