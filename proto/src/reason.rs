@@ -138,11 +138,11 @@ reasons! {
     SessionNotFound = "SESSION_NOT_FOUND", NotFound, 404, Some("Session not found.");
     /// The request is invalid. This is a bug in the calling program, not an error of that program's client.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
-    /// The record of changes lacks the changes after the given revision. Only streams fail with it, so it
+    /// The record of changes lacks the changes after the given revision. Only streams fail for this reason, so it
     /// never reaches HTTP.
     SnapshotRequired = "SNAPSHOT_REQUIRED", OutOfRange, 500, Some("Internal server error.");
-    /// The record of changes lacks the seal that the caller has seen. Only streams fail with it, so it never
-    /// reaches HTTP.
+    /// The record of changes lacks the seal that the caller has seen. Only streams fail for this reason, so it
+    /// never reaches HTTP.
     HistoryUnknown = "HISTORY_UNKNOWN", FailedPrecondition, 500, Some("Internal server error.");
     /// Registration is disabled.
     RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied, 403,

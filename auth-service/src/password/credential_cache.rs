@@ -208,8 +208,8 @@ impl CredentialCache {
     /// Runs a check, or waits for the same check in progress. If the caller that runs it fails or is cancelled,
     /// a waiting caller runs its own check.
     ///
-    /// Keys contain the username: if checks of unknown usernames shared their work, the duration would reveal
-    /// that they are unknown.
+    /// A key contains the username. If checks of different unknown usernames shared a run, their duration would
+    /// reveal that these users do not exist.
     ///
     /// moka's `try_get_with` is not used. Its waiters share the error of the caller that runs the check, such
     /// as a passed deadline or the rate limit of another client, and panic after 200 cancelled runners.

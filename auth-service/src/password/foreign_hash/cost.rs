@@ -12,7 +12,7 @@ use password_hash::phc::PasswordHash;
 
 /// The number of bcrypt iterations that all lanes of one thread do in a second.
 const ITERATIONS_PER_SECOND: u64 = 65_536;
-/// The maximum work of a check, in bcrypt iterations. It takes ten seconds.
+/// The maximum work of a check, in bcrypt iterations. A thread of the assumed machine does it in ten seconds.
 const MAX_WORK: u64 = 10 * ITERATIONS_PER_SECOND;
 /// The maximum memory of a check, in KiB: 256 MiB.
 const MAX_MEMORY_KIB: u64 = 256 * 1024;
