@@ -1,9 +1,9 @@
 //! Sends calls about one key to one replica, by rendezvous hashing (Thaler and Ravishankar, 1998).
 //!
-//! Each replica has a weight for each key, and a call goes to the replica with the highest weight. If a
-//! replica is lost, only its own keys move, each to the replica with the next highest weight. All clients
-//! must agree, so the functions are fixed: FNV-1a, finished by `SplitMix64`. Neither is secret, so a client
-//! that chooses its keys can choose the replica.
+//! Each replica has a weight for each key, and a call goes to the replica with the highest weight. If a replica
+//! is lost, only its own keys move, each to the replica with the next highest weight. All clients must agree,
+//! so the functions are fixed: FNV-1a, finished by `SplitMix64`. Neither function is secret, so a client that
+//! chooses its keys can choose the replica.
 
 use fnv::FnvHasher;
 use std::{

@@ -1,10 +1,9 @@
 //! Sends each call to a replica of a service.
 //!
-//! The replicas are those behind a DNS name, which is resolved at intervals, so that replicas may come and go.
-//! A call goes to the serving replica with the fewest calls in flight, or to the replica of its key
-//! ([`crate::affinity`]). A read-only call that is not answered in time is sent once more, to another replica,
-//! if the budget of such calls ([`crate::hedge`]) allows it. If no replica is reachable, a call fails after
-//! about two seconds.
+//! A DNS name leads to the replicas. It is resolved at intervals, so that replicas may come and go. A call goes
+//! to the serving replica with the fewest calls in flight, or to the replica of its key ([`crate::affinity`]).
+//! A read-only call that is not answered in time is sent once more, to another replica, if the budget of such
+//! calls ([`crate::hedge`]) allows it. If no replica is reachable, a call fails after about two seconds.
 
 use crate::{
     affinity::Affinity,
@@ -54,7 +53,7 @@ struct Shared {
     picker: Picker,
     hedging: HedgePolicy,
     origin: Uri,
-    /// The task that keeps the set of replicas current. It ends when this field is dropped.
+    /// The task that keeps the set of replicas current. The task ends when this field is dropped.
     _watcher: JoinSet<()>,
 }
 
@@ -111,8 +110,8 @@ impl BalancedChannel {
     }
 
     /// Returns this channel for calls about `key`, such as a username. The calls of all clients about one key
-    /// go to the same replica. If that replica is lost, they all go to the next one in the order of replicas
-    /// that the key determines.
+    /// go to the same replica. The key determines an order of the replicas, and if the first one is lost, all
+    /// these calls go to the next one.
     #[must_use]
     pub fn for_key(&self, key: &str) -> Self {
         Self {
@@ -150,7 +149,7 @@ impl BalancedChannel {
     /// choice for calls until it does.
     async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
         // The load of a replica is the number of clones of its `calls`. This clone counts the call twice until
-        // the response arrives. That happens at every replica, so the loads stay comparable.
+        // the response arrives. Calls to every replica are counted in this way, so the loads stay comparable.
         let in_flight = Arc::clone(&replica.calls);
         let mut response = pin!(self.send_to(replica, request));
         if let Ok(response) = timeout(SLOW_CALL_TIMEOUT, &mut response).await {

@@ -3,8 +3,9 @@
 //! A connection never reconnects. When it breaks, its calls fail at once and [`crate::replica_monitor`] opens
 //! another one. On a channel that reconnects by itself, calls would wait until their deadlines.
 //!
-//! This file uses `h2` directly. A client of hyper passes each request to a task of the connection, and its
-//! body to another one. Headers and message are then two writes, and the replica wakes up twice for a call.
+//! This file uses `h2` directly. The client of hyper passes the head of each request to the task of the
+//! connection, and the body to another task. Headers and message are then two writes, and the replica wakes up
+//! twice for a call.
 
 use bytes::Bytes;
 use h2::{
@@ -35,11 +36,11 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// The flow-control window of each stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
-/// The flow-control window of a connection, in bytes. It is larger than that of a stream, so that responses
-/// that are read slowly do not hold up other calls.
+/// The flow-control window of a connection, in bytes. It is larger than the window of a stream, so that
+/// responses that are read slowly do not hold up other calls.
 const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
 /// The maximum number of streams until the replica announces a limit of its own. RFC 9113, section 6.5.2,
-/// recommends that limits are not lower than this.
+/// recommends that limits are not lower than 100.
 const INITIAL_MAX_STREAMS: usize = 100;
 /// The maximum size of the headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 16 * 1024;

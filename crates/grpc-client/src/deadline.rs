@@ -1,4 +1,5 @@
-//! Enforces the deadlines of calls on the side of the client, and repeats calls within them.
+//! Enforces the deadlines of calls on the side of the client, and repeats calls that change nothing before
+//! their deadlines.
 
 use crate::{CallError, hedge::ReadOnly};
 use std::time::Duration;
@@ -60,8 +61,9 @@ async fn call_within<C: Clone, M, A>(
     }
 }
 
-/// Returns the timeout that the service receives. It is rounded up, so that calls with the rest of a deadline
-/// send few distinct values, which HPACK can index. A timeout of less than a second stays exact.
+/// Returns the timeout that the service receives. It is rounded up, so that calls with different times left
+/// until their deadlines send few distinct values, which HPACK can index. A timeout of less than a second stays
+/// exact.
 fn announced_timeout(timeout: Duration) -> Duration {
     if timeout < Duration::from_secs(1) {
         return timeout;

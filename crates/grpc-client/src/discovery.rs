@@ -153,7 +153,7 @@ impl Discover for DnsTarget {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
-        // Without this, small messages would wait for the acknowledgement of earlier ones.
+        // Without this option, small messages would wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true)?;
         Ok(match &self.tls {
             Some(tls) => Box::new(tls.connect(&self.url.host, stream).await?),

@@ -17,8 +17,8 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
 /// the next one, for each search domain. With a shorter timeout, no answer might ever arrive.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Keeps `set` current until this future is dropped. It resolves the name at intervals, starts a monitor for
-/// each new address, and removes the replicas of addresses that are no longer returned.
+/// Keeps `set` current until this future is dropped. The function resolves the name at intervals, starts a
+/// monitor for each new address, and removes the replicas of addresses that are no longer returned.
 pub(crate) async fn watch(
     service: ServiceInfo,
     discovery: Arc<dyn Discover>,
@@ -39,7 +39,8 @@ pub(crate) async fn watch(
         };
         set.change(|entries| {
             monitors.retain(|&address, monitor| {
-                // A monitor ends only if it panics. It is removed here, and the loop below starts another one.
+                // A monitor ends only if it panics. The ended monitor is removed here, and the loop below
+                // starts another one.
                 let is_running = monitor.try_join_next().is_none();
                 let is_current = is_running && addresses.contains(&address);
                 if !is_current {

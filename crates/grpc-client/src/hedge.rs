@@ -30,13 +30,13 @@ const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnly;
 
-/// Decides when the calls of a channel are hedged. Concurrent updates may overwrite each other. This makes
-/// the estimate less exact, but needs no lock.
+/// Decides when the calls of a channel are hedged. Concurrent updates may overwrite each other, which makes the
+/// estimate less exact but needs no lock.
 #[derive(Debug)]
 pub(crate) struct HedgePolicy {
     /// The running 99th percentile of the time that a call takes, in nanoseconds.
     p99: AtomicU64,
-    /// The budget in calls. Each call adds one, and a hedge takes [`CALLS_PER_HEDGE`].
+    /// The budget in calls. Each call adds one, up to [`MAX_BUDGET`], and a hedge takes [`CALLS_PER_HEDGE`].
     budget: AtomicU32,
 }
 

@@ -1,5 +1,5 @@
-//! Picks the replica for a call: the one of its key ([`crate::affinity`]), or the one with the fewest calls
-//! in flight.
+//! Picks the replica for a call: the replica of its key ([`crate::affinity`]), or the replica with the fewest
+//! calls in flight.
 
 use crate::{
     affinity::Affinity,
@@ -51,8 +51,9 @@ impl Picker {
         }
     }
 
-    /// Waits for the first health status of new replicas. If none of them is up, waits for one more attempt to
-    /// connect, so that a replica that just came back is found. Fails with UNAVAILABLE if there still is none.
+    /// Waits until the first attempts to connect to new replicas have ended, at most [`HEALTH_TIMEOUT`]. If
+    /// none of them is up, waits for one more attempt to connect, so that a replica that just came back is
+    /// found. Fails with UNAVAILABLE if there still is none.
     async fn wait_for_replica(&self, affinity: Option<Affinity>) -> Result<Pick, Status> {
         let mut available = self.set.available.subscribe();
         // The wait has a limit, because replicas that appear one after the other can keep the set pending.

@@ -53,7 +53,7 @@ pub(crate) struct HealthyConnection {
     pub(crate) health: HealthWatch,
 }
 
-/// The latest health status, and the stream of further ones.
+/// The latest health status, and the stream of further statuses.
 pub(crate) struct HealthWatch {
     pub(crate) status: HealthCheckResponse,
     updates: Streaming<HealthCheckResponse>,
@@ -98,8 +98,8 @@ impl ReplicaMonitor {
                     }
                     self.follow_health(&connection, health).await;
                     // Either the replica is stopping, or the connection broke, and only a new connection shows
-                    // which. It takes milliseconds, and calls without another replica wait for it instead of
-                    // failing on this one. Calls in flight may still complete.
+                    // which. A new connection takes milliseconds, and calls without another replica wait for it
+                    // instead of failing on the old one. Calls in flight may still complete.
                     self.report(ReplicaState::Down);
                     down_since = Instant::now();
                     if started.elapsed() > MAX_BACKOFF {

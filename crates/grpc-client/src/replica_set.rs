@@ -1,4 +1,4 @@
-//! Holds the known replicas, and which of them may be called.
+//! Holds the known replicas with their states, and the lists of replicas that calls may go to.
 
 use crate::{affinity::Affinity, connection::Connection};
 use parking_lot::Mutex;

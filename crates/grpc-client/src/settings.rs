@@ -12,7 +12,7 @@ use std::{path::PathBuf, sync::Arc};
 pub struct ClientTlsFiles {
     /// The name of the setting with the service's URL, such as `AUTH_SERVICE_URL`.
     pub url_setting: &'static str,
-    /// The prefix of the names of settings, such as `AUTH_CLIENT_TLS`.
+    /// The prefix of the three settings of files, such as `AUTH_CLIENT_TLS`.
     pub prefix: &'static str,
     /// The PEM file with the CAs that may issue the service's certificate.
     pub ca_bundle: Option<PathBuf>,
