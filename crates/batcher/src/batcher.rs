@@ -1,4 +1,4 @@
-//! The handle to which callers submit requests, and the tasks that send them in batches.
+//! The handle to which callers submit requests, and the tasks that send the requests in batches.
 
 use crate::queue::{Batch, Limits, MAX_WAITING, PendingRequest, Queue};
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -23,7 +23,7 @@ pub struct Batcher<R, A> {
     dispatcher: Arc<Dispatcher<R, A>>,
 }
 
-/// Starts the tasks that send batches, and holds the requests that wait for one.
+/// Starts the tasks that send batches, and holds the requests that wait for a batch.
 struct Dispatcher<R, A> {
     send: Box<dyn Fn(Vec<R>) -> BoxFuture<'static, Vec<A>> + Send + Sync>,
     /// The lock does not poison. This is safe, because no panic while it is held could leave the queue half
@@ -35,8 +35,8 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     /// Creates a batcher that sends its batches with `send`.
     ///
     /// `send` receives a batch, never an empty one, and returns the answers in the order of the requests. For a
-    /// batch of one request, it runs in the span of that request. Otherwise it runs in a new span, which is a
-    /// child of the first traced request and linked to the others.
+    /// batch of one request, `send` runs in the span of that request. Otherwise it runs in a new span, which is
+    /// a child of the first traced request and linked to the others.
     pub fn new<F>(limits: Limits, send: impl Fn(Vec<R>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Vec<A>> + Send + 'static,
@@ -127,7 +127,7 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
                 .unwrap_or_default();
             let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // This fails if the caller was cancelled, and then nobody needs the answer.
+                // Sending fails if the caller was cancelled, and then nobody needs the answer.
                 let _ = reply.send(answer);
             }
             // Callers that were just answered often submit again at once. Yielding lets them do so before the

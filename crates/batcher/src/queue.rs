@@ -6,8 +6,8 @@ use tracing::{Span, info_span};
 
 /// The maximum number of requests that wait for a batch.
 ///
-/// It is higher than the number of connections that a replica can have open. Each waiting request takes a few
-/// hundred bytes.
+/// The limit is higher than the number of connections that a replica can have open. Each waiting request takes
+/// a few hundred bytes.
 pub(crate) const MAX_WAITING: usize = 32_768;
 
 /// Limits the size of batches, and the number of batches in flight.
@@ -61,8 +61,8 @@ impl<R, A> Queue<R, A> {
         }
     }
 
-    /// Returns whether one more worker may start. Beyond `max_in_flight`, it may start only while all batches
-    /// are stalled.
+    /// Returns whether one more worker may start. Beyond `max_in_flight`, a worker may start only while all
+    /// batches are stalled.
     pub(crate) fn has_capacity(&self) -> bool {
         let all_stalled = self.sent.len() == self.workers && !self.any_progressing();
         self.workers < self.limits.max_in_flight.max(1)

@@ -1,4 +1,4 @@
-//! The public API, which starts the worker threads and turns passwords into jobs for them.
+//! The public API, which starts the worker threads and turns passwords into jobs for these threads.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -152,8 +152,8 @@ impl Engine {
     /// Checks whether a job would be admitted now that does the work of a failed verification, if new hashes
     /// have this `cost`. The check takes microseconds, and an error counts as a refused job.
     ///
-    /// Callers use it to avoid other work, such as a query, for a job that would be refused. `Ok` reserves
-    /// nothing: the job itself may still be refused.
+    /// Callers use this check to avoid other work, such as a query, for a job that would be refused. `Ok`
+    /// reserves nothing: the job itself may still be refused.
     pub async fn check_admission(
         &self,
         cost: Cost,
@@ -196,7 +196,7 @@ impl Engine {
 
     /// Checks a password against a stored hash (`$2a$`, `$2b$`, `$2x$` or `$2y$`).
     ///
-    /// Callers pass `None` for a user who does not exist, so that timing does not reveal it: the engine does
+    /// Callers pass `None` for a user who does not exist, so that timing does not reveal this: the engine does
     /// the same work and reports a mismatch. A malformed hash takes the same work, too. A failed verification
     /// does the work of the highest cost among `current`, the hashes that this engine has verified, and
     /// [`Self::note_stored_cost`]. Stored costs above 16 count as 16, except for the hash itself.

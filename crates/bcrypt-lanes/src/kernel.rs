@@ -1,8 +1,8 @@
 //! The hot loop: advances N independent Blowfish states, interleaved on one core.
 //!
-//! `EksBlowfish` is one long chain of dependent loads: a round takes about eleven cycles, and the core
-//! spends most of them waiting for the first-level cache. Independent chains fill that time. There is no
-//! SIMD: the gain comes from out-of-order execution.
+//! `EksBlowfish` is one long chain of dependent loads: a round takes about eleven cycles, and the
+//! core spends most of these cycles waiting for the first-level cache. Independent chains fill that
+//! time. There is no SIMD: the gain comes from out-of-order execution.
 #![expect(
     clippy::inline_always,
     reason = "each width must compile to one function with the halves of all lanes in registers"
@@ -17,7 +17,8 @@ pub(crate) const MAX_LANES: usize = 8;
 
 /// A Blowfish state (4 KiB) and the two keys that are mixed into it alternately.
 ///
-/// The lanes of a worker are adjacent in one array, so that each is at a constant offset from one base register.
+/// The lanes of a worker are adjacent in one array, so that each lane is at a constant offset from one base
+/// register.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Lane {
     pub(crate) boxes: [[u32; 256]; 4],
@@ -169,7 +170,8 @@ fn scramble(boxes: &[[u32; 256]; 4], half: u32) -> u32 {
     (a.wrapping_add(b) ^ c).wrapping_add(d)
 }
 
-/// Keeps the compiler from moving loads of one lane after those of the next. It compiles to no instruction.
+/// Keeps the compiler from moving loads of one lane after the loads of the next lane. The function
+/// compiles to no instruction.
 ///
 /// Otherwise, LLVM interleaves the lanes until it runs out of registers, which costs 10 %. If AVX2
 /// or AVX-512 is enabled, LLVM uses gather instructions, which costs 60 %.

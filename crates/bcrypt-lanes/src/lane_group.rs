@@ -1,4 +1,5 @@
-//! The lanes of one worker: puts jobs into them, advances them together, and completes the finished ones.
+//! The lanes of one worker. A [`LaneGroup`] puts jobs into free lanes, advances the busy lanes together, and
+//! completes finished jobs.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::{Stats, Timed};
 /// Lanes and the jobs in them.
 ///
 /// Busy lanes come first, so that they are one slice for the kernel. When a job is removed, the last busy lane
-/// moves into its slot, which copies 4 KiB.
+/// moves into the free slot, which copies 4 KiB.
 pub(crate) struct LaneGroup {
     lanes: Box<[Lane]>,
     running: Vec<RunningJob>,
@@ -87,8 +88,8 @@ impl LaneGroup {
         iterations
     }
 
-    /// Removes finished, canceled and expired jobs, and completes them. Returns how many jobs ended in each of
-    /// these ways.
+    /// Removes and completes the jobs that are finished, canceled or expired. Returns how many jobs ended in
+    /// each of these ways.
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {

@@ -80,7 +80,7 @@ impl Scheduler {
         }
         let (refused_job, error) = match self.find_position(job.admission_request(), now) {
             Ok(position) => {
-                // If the queue is full, either another client's job or this one does not fit.
+                // If the queue is full, either another client's job or the given one does not fit.
                 let Some(without_place) = self.queue.push(job, position) else {
                     return;
                 };

@@ -52,9 +52,9 @@ impl Throughput {
 
     /// Records that a thread computed `iterations` on each of `width` lanes in `elapsed`.
     ///
-    /// Only slices in which all lanes were busy, perhaps with the extra one, feed the average. A slice with
-    /// fewer busy lanes gives a lower bound for all lanes together, so that an estimate that is far too low
-    /// recovers without a queue.
+    /// Only slices in which all lanes were busy, perhaps with the extra lane of a newcomer, feed the average. A
+    /// slice with fewer busy lanes gives a lower bound for all lanes together, so that an estimate that is far
+    /// too low recovers without a queue.
     pub(crate) fn record(&mut self, width: usize, iterations: u32, elapsed: Duration) {
         if elapsed.is_zero() || width == 0 {
             return;
@@ -70,7 +70,7 @@ impl Throughput {
         }
     }
 
-    /// Returns the iterations per second of one lane while all are busy.
+    /// Returns the iterations per second of one lane while all lanes are busy.
     fn per_second(&self) -> f64 {
         self.per_second.max(1.0)
     }

@@ -22,7 +22,8 @@ use crate::{Settings, Stats, kernel};
 /// much shorter time than this many attempts take.
 const STATS_ATTEMPTS: usize = 10_000;
 
-/// The state that the engine shares with its worker threads: the scheduler, and how they notify each other.
+/// The state that the engine shares with its worker threads: the scheduler, and the means by which engine and
+/// workers notify each other.
 pub(crate) struct WorkerPool {
     scheduler: Mutex<Scheduler>,
     /// Notified after every unlock of the scheduler.

@@ -32,7 +32,7 @@ pub enum MalformedHead {
     /// The body has a content coding of HTTP, in addition to the encoding of gRPC messages.
     #[error("content-encoding is not supported")]
     ContentEncoding,
-    /// The encoding is given twice. tonic itself refuses a single one that it does not know.
+    /// The encoding is given twice. tonic itself refuses a single encoding that it does not know.
     #[error("grpc-encoding must be given at most once")]
     GrpcEncoding,
     /// The timeout is malformed or given twice.

@@ -111,7 +111,7 @@ fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
 }
 
 fn new_request_id() -> HeaderValue {
-    // This never fails, because an id consists of characters that a header may have.
+    // The conversion never fails, because an id consists of characters that a header may have.
     HeaderValue::from_str(RequestId::new_random().as_str()).unwrap_or(HeaderValue::from_static("-"))
 }
 

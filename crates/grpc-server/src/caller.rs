@@ -48,7 +48,7 @@ pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
 }
 
 /// Returns the first of these DNS names that is in the verified certificate of the caller. A caller in this
-/// process has a fixed name of its own. Any other caller has none.
+/// process has a fixed name of its own. Returns `None` for any other caller.
 pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String> {
     match extensions.get()? {
         Peer::InProcess => Some("in this process".to_owned()),

@@ -148,7 +148,7 @@ pub(crate) fn accept(
                 tokio::spawn(async move {
                     if let Some(ready) = accepted.handshake(deadline).await {
                         let connection = Connection::over_tcp(ready, address, deadline);
-                        // This fails if the server has stopped.
+                        // Sending fails if the server has stopped.
                         let _ = sender.send(Ok(connection)).await;
                     }
                 });

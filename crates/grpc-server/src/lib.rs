@@ -1,14 +1,14 @@
 //! Hosts a gRPC service, with health, reflection, limits and telemetry.
 //!
-//! A [`GrpcServer`] (`server.rs`) serves one service and closes its store at the end. `connection` accepts
-//! TCP connections and streams within the process. The layer in `call_layer` is around every call. It refuses
-//! a malformed head ([`call_head`]), identifies the caller (`caller`), limits messages that arrive slowly
-//! (`unfinished_messages`), and adds metrics, a span and the request context. Then the call reaches the
+//! A [`GrpcServer`] (`server.rs`) serves one service and closes its store at the end. `connection` accepts TCP
+//! connections and streams within the process. The layer in `call_layer` is around every call. The layer
+//! refuses a malformed head ([`call_head`]), identifies the caller (`caller`), limits messages that arrive
+//! slowly (`unfinished_messages`), and adds metrics, a span and the request context. Then the call reaches the
 //! handler of the service, which reads its actor by [`actor`] and answers errors by [`error_status`].
 //! `readiness_monitor` makes readiness and health follow the store.
 //!
-//! - [`ServiceProgram`] (`program`) runs such a service as a program of its own, and [`HostSettings`] are its
-//!   flags.
+//! - [`ServiceProgram`] (`program`) runs such a service as a program of its own. [`HostSettings`] are the flags
+//!   of that program.
 //! - [`message_limits`] gives some methods a higher limit for messages.
 //!
 //! This crate knows no service and makes no decision about permissions. It only says whether a caller is

@@ -1,5 +1,5 @@
 //! Limits the size of request messages. tonic has one limit for each service, so this module routes methods
-//! with long messages to a second instance of their service, which has a higher limit.
+//! with long messages to a second instance of the service, which has a higher limit.
 
 use axum::{body::Body as AxumBody, response::IntoResponse};
 use http::Request;

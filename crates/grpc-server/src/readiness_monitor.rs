@@ -21,7 +21,8 @@ impl ReadinessMonitor<'_> {
     /// the shutdown for the callers that leave last.
     pub(crate) async fn run(self, shutdown: &Shutdown, drained: &Shutdown) {
         tokio::select! {
-            // This also ends a ping that the store has not answered, which would otherwise delay the shutdown.
+            // The shutdown also ends a ping that the store has not answered, which would otherwise delay the
+            // shutdown.
             () = shutdown.lame_duck() => {}
             () = self.follow_store() => {}
         }

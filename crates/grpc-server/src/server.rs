@@ -73,8 +73,8 @@ impl GrpcServer {
     /// Creates a server for the service `name` of these `descriptors`, with health and reflection. Its health
     /// is `NOT_SERVING` until [`Self::serve`] has reached the store.
     ///
-    /// It accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers in
-    /// this process and callers with a verified certificate are always trusted.
+    /// The server accepts request ids, client addresses and traces from callers in the networks `trusted`.
+    /// Callers in this process and callers with a verified certificate are always trusted.
     pub async fn new(
         service: Routes,
         name: &'static str,
@@ -226,9 +226,9 @@ fn limited_server() -> Server {
         // The limit of HTTP/2 is higher than the limit of metadata, because HTTP/2 answers headers over its own
         // limit with 431, which gRPC clients treat as UNKNOWN.
         .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
-        // This closes connections that open and reset streams to cause load (CVE-2023-44487).
+        // This limit closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
-        // This closes connections that make this server reset many streams to cause load (CVE-2025-8671). tonic
-        // itself sets no such limit.
+        // This limit closes connections that make this server reset many streams to cause load (CVE-2025-8671).
+        // tonic itself sets no such limit.
         .http2_max_local_error_reset_streams(Some(64))
 }

@@ -9,8 +9,8 @@
 //! - [`request_context`] holds the request that a task works on, so that its log lines carry the request id.
 //! - [`event_log`] counts events that would otherwise repeat a log line, and logs the counts once a second.
 //! - [`log_limiter`] allows a line to be repeated only after a period, separately for each key.
-//! - [`metrics`] registers metrics and writes them in Prometheus' text format. They are scraped, so nothing has
-//!   to be started.
+//! - [`metrics`] registers metrics and writes them in Prometheus' text format. Metrics are scraped, so nothing
+//!   has to be started.
 //!
 //! The record of changes in the database is not here: auth-service writes it.
 

@@ -1,4 +1,4 @@
-//! Limits log lines that a client or an outage could repeat: one line for each key and period.
+//! Limits log lines that a client or an outage could repeat, usually to one line for each key and period.
 
 use parking_lot::Mutex;
 use std::{

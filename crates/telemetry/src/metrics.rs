@@ -75,8 +75,7 @@ pub fn set_count(gauge: &IntGauge, count: usize) {
     gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
 }
 
-/// Advances a counter to a total that is counted elsewhere, such as by the kernel. It never decreases the
-/// counter.
+/// Advances a counter to a total that is counted elsewhere, such as by the kernel. Never decreases the counter.
 pub fn advance_to(counter: &IntCounter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
