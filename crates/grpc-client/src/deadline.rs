@@ -1,5 +1,4 @@
-//! Enforces the deadlines of calls on the side of the client, and repeats calls that change nothing before
-//! their deadlines.
+//! Enforces the deadlines of calls on the side of the client, and repeats failed calls that change nothing.
 
 use crate::{CallError, hedge::ReadOnly};
 use std::time::Duration;

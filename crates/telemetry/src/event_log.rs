@@ -120,7 +120,7 @@ mod tests {
         }};
     }
 
-    /// Waits this many seconds, until their lines are logged.
+    /// Waits this many seconds, and until the lines of these seconds are logged.
     async fn seconds(seconds: u64) {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         tokio::task::yield_now().await;

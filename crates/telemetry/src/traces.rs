@@ -1,8 +1,8 @@
 //! Exports spans to an OpenTelemetry collector, and reads the trace context that other programs send.
 //!
 //! `environment.rs` decides from the settings whether spans are exported and where to; `endpoint.rs` parses the
-//! URL of the collector. Only spans with the field `otel.kind` are exported, and logs ignore spans. Without a
-//! collector such spans are disabled, and creating one costs only the check of a flag.
+//! URL of the collector. Of the spans of `tracing`, only those with the field `otel.kind` are exported. Logs
+//! ignore spans. Without a collector such spans are disabled, and creating one costs only the check of a flag.
 
 mod endpoint;
 mod environment;

@@ -92,7 +92,7 @@ fn a_worker_takes_no_more_jobs_than_it_has_lanes() {
 #[test]
 fn a_job_that_would_miss_its_deadline_is_refused_with_the_overrun() {
     let (mut scheduler, now, _callers) = busy_board(1000);
-    // The running jobs take one second and this one takes another. A fifth of the time is reserved.
+    // The running jobs take one second, and this job takes another second. A fifth of the time is reserved.
     let mut in_time = submit(&mut scheduler, 8, 1000, now, SECOND * 26 / 10);
     assert_eq!(answer(&mut in_time), None);
     // This job also waits a quarter of a second for the queued one.

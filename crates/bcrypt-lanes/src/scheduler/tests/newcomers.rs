@@ -31,7 +31,7 @@ fn clients_with_few_jobs_wait_for_each_other() {
 #[test]
 fn no_newcomer_passes_jobs_that_need_their_time() {
     let (mut scheduler, now, _callers) = busy_board(10);
-    // The running jobs take a second, and this one a quarter of a second.
+    // The running jobs take a second, and this job takes a quarter of a second.
     let _caller = submit(&mut scheduler, 1, 1000, now, 3 * SECOND);
     let _newcomer = submit(&mut scheduler, 5, 16, now, 60 * SECOND);
     assert!(
