@@ -1,4 +1,4 @@
-//! Exposes the parsers of this crate to the targets in `fuzz/`. It is compiled only for them.
+//! Exposes the parsers of this crate to the targets in `fuzz/`. It is compiled only for these targets.
 
 use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
 use crate::{

@@ -14,7 +14,8 @@ use rolegate_telemetry::metrics;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// The maximum number of connections of monitors and orchestrators. The reserve of file descriptors includes them.
+/// The maximum number of connections of monitors and orchestrators. The reserve of file descriptors includes these
+/// connections.
 const MAX_CONNECTIONS: usize = 8;
 
 /// A running admin server.

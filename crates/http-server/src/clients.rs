@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The minimum number of clients at which the table of [`ClientSlots`] removes those that hold no slot.
+/// The minimum number of clients at which the table of [`ClientSlots`] removes clients without a slot.
 const MIN_CLIENTS: usize = 1024;
 
 /// The maximum number of logins that one client may have in progress, at the gateway and at auth-service.
@@ -87,7 +87,7 @@ pub struct ClientSlots {
 #[derive(Debug, Default)]
 struct Clients {
     slots: HashMap<IpAddr, Arc<Semaphore>>,
-    /// The number of clients at which the table next removes those that hold no slot.
+    /// The number of clients at which the table next removes clients without a slot.
     limit: usize,
 }
 

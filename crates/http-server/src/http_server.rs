@@ -35,8 +35,8 @@ const TICK_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_HEAD: usize = 16 * 1024;
 
 /// The maximum time between two requests on one connection. It is longer than the 60 s for which load balancers
-/// commonly keep idle connections. So it is the balancer that closes them, and it never sends a request into a closed
-/// one.
+/// commonly keep idle connections. So the balancer closes idle connections itself, and never sends a request into one
+/// that this server has closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Binds `address` for at most 10,000 connections of clients, or fewer if the limit of open files requires it. Errors

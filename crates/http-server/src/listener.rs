@@ -127,8 +127,8 @@ pub struct ReadyConnection {
 impl Listener {
     /// Binds `address`. Errors name the setting `variable`.
     ///
-    /// One connection beyond `max_connections` is accepted, and waits until the listener has room. Further ones wait in
-    /// the backlog of the kernel.
+    /// One connection beyond `max_connections` is accepted, and waits until the listener has room. Further connections
+    /// wait in the backlog of the kernel.
     pub async fn bind(
         variable: &str,
         address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Bounds the memory that all requests take together, and gives one client at most half of it.
+//! Bounds the memory that all requests reserve together, and gives one client at most half of it.
 //!
 //! A request that needs much memory reserves it first, and waits while too little is free. A response holds its
 //! reservation until its bytes are written, because they stay in memory while the client does not read them.
@@ -22,8 +22,8 @@ use tokio::{
 
 const KIB: usize = 1024;
 
-/// The maximum number of requests that may wait for memory. Further ones are refused at once, because waiting requests
-/// take memory too.
+/// The maximum number of requests that may wait for memory. Further requests are refused at once, because waiting
+/// requests take memory too.
 const MAX_WAITING: u32 = 1024;
 
 static RESERVED: LazyLock<IntGaugeVec> = LazyLock::new(|| {

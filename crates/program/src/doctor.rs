@@ -42,7 +42,7 @@ impl Doctor {
         print_line("note", step, text);
     }
 
-    /// Prints why a step has failed: the error and its sources.
+    /// Prints why a step has failed, with the error and its sources, and counts the failure.
     pub fn fail(&mut self, step: &str, problem: impl Into<Failure>) {
         self.failed += 1;
         print_line("FAILED", step, error_chain(&*problem.into()));

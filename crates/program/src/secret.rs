@@ -1,4 +1,4 @@
-//! Reads secrets from a variable (`NAME`) or from a file (`NAME_FILE`), and creates generated ones.
+//! Reads secrets from a variable (`NAME`) or from a file (`NAME_FILE`), and generates secrets into files.
 
 use crate::settings::SettingError;
 use rolegate_grpc_tls::explain_read_error;

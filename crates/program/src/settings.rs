@@ -69,9 +69,9 @@ impl SettingError {
 
     /// Marks the error as [transient](Self::transient) if its cause may pass by itself.
     ///
-    /// Such causes are a port that another connection holds, and an address that the host does not have yet. A full or
-    /// failing disk and a lack of file descriptors are others. A file that is missing, forbidden or of the wrong kind
-    /// is not transient. Neither is an error that the operating system did not report.
+    /// Such causes are a port that another connection holds, and an address that the host does not have yet. So are a
+    /// full or failing disk, and a lack of file descriptors. A file that is missing, forbidden or of the wrong kind is
+    /// not transient. Neither is an error that the operating system did not report.
     #[must_use]
     pub fn transient_if_retryable(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{

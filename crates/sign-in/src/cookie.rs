@@ -32,7 +32,7 @@ pub enum CookieError {
     /// The cookie occurs twice where only one may be read ([`Cookie::find`]), or the request has more than
     /// [`MAX_CANDIDATES`] candidates.
     ///
-    /// Another host may have set some of them, and the request does not say which.
+    /// Another host may have set some of the cookies, and the request does not say which.
     TooMany,
     /// The cookie came with a request that may change something and that another site may have caused.
     CrossSite,

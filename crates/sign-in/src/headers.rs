@@ -23,7 +23,7 @@ pub struct AmbiguousScheme;
 /// any case. Returns `None` without the header.
 ///
 /// Several proxies may have made the header a list, in one line or in several. All entries must agree, because it
-/// depends on the proxies which of them is the client's.
+/// depends on the proxies which entry is the client's scheme.
 pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, AmbiguousScheme> {
     let mut found = None;
     for line in headers.get_all(X_FORWARDED_PROTO) {

@@ -1,4 +1,4 @@
-//! Reads origins (RFC 6454), and tells which of them are safe for passwords.
+//! Reads origins (RFC 6454), and tells which origins are safe for passwords.
 
 use crate::headers::{forwarded_scheme, single_value};
 use http::{HeaderMap, header::HOST};

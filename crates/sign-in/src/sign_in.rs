@@ -36,7 +36,7 @@ pub struct SignIn {
 pub enum RedirectReason {
     /// The request has no valid credential.
     NotAuthenticated,
-    /// The browser presented more than one valid session, so none of them counts.
+    /// The browser presented more than one valid session, so no session counts.
     TwoSessions,
 }
 

@@ -9,8 +9,8 @@ use serde::de::{DeserializeOwned, value::Error, value::MapDeserializer};
 /// The id that stands for an integer beyond the range of ids. Ids start at 1, so no row has it.
 const NO_SUCH_ID: i64 = 0;
 
-/// The ids in the path of an endpoint, as a struct with a field for each of them. The extractor rejects with 400 the
-/// first id in the path that is not an integer, even if the struct has no field for it.
+/// The ids in the path of an endpoint, as a struct with a field for each id. The extractor rejects with 400 the first
+/// id in the path that is not an integer, even if the struct has no field for it.
 pub(crate) struct PathIds<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PathIds<T> {

@@ -28,7 +28,7 @@ use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
-/// The maximum number of characters of a malformed list of roles that are logged.
+/// The maximum number of characters that are logged of a list with unknown role names.
 const MAX_LOGGED_CHARS: usize = 200;
 
 /// Limits how often a list with unknown role names is logged: each list once a minute, and at most ten lists.
@@ -46,7 +46,8 @@ pub(crate) struct AuthorizeQuery {
 }
 
 impl AuthorizeQuery {
-    /// Parses the query. Fails if a parameter is unknown, because a misspelled name must not admit every user.
+    /// Parses the query. Fails if a parameter is repeated or invalid, and also if it is unknown, because a misspelled
+    /// name must not admit every user.
     pub(crate) fn read(query: &QueryParams) -> Result<Self, ApiError> {
         query.expect_only(&["roles", "redirect_status", "credentials"])?;
         let redirect_status = match query.one_of("redirect_status", ["303", "401"])? {

@@ -71,7 +71,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-/// Returns the value of the field `return` of a form as HTML, or an empty text if there is no address.
+/// Returns the return address as HTML, for the field `return` of a form. Returns an empty text if there is no address.
 pub(super) fn escaped_location(back: Option<&ReturnAddress>) -> String {
     match back {
         Some(back) => escape(&back.location),

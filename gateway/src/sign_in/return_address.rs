@@ -20,7 +20,7 @@ pub(crate) struct ReturnAddress {
 pub(crate) enum ReturnAddressError {
     /// The address is empty or too long, or browsers may take it for another one.
     Malformed,
-    /// The address is neither at the page's own origin nor at one of the others.
+    /// The address is neither at the page's own origin nor at an origin in `RETURN_ORIGINS`.
     OriginNotAllowed(Origin),
 }
 

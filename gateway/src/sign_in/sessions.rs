@@ -5,7 +5,7 @@ use rolegate_auth_client::{CallContext, CallError, Requirement, User};
 use rolegate_sign_in::cookie::MAX_CANDIDATES;
 use secrecy::SecretString;
 
-/// Says whether to end the other session as well, if one sign-in created both.
+/// Says whether the session that the same sign-in created for the other cookie ends as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairedSession {
     Ends,
@@ -39,7 +39,8 @@ impl SignInState {
         found
     }
 
-    /// Ends the sessions that were found in cookies, and, if requested, those that the same sign-ins created.
+    /// Ends the sessions that were found in cookies, and with [`PairedSession::Ends`] also those that the same sign-ins
+    /// created.
     pub(super) async fn end_sessions(
         &self,
         sessions: &[SecretString],

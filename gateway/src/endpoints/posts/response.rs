@@ -57,7 +57,7 @@ impl PostResponse {
     }
 }
 
-/// Returns an upper bound for the size of a text in JSON, in bytes. A control character takes six (`\u0001`).
+/// Returns an upper bound for the size of a text in JSON, in bytes. A control character takes six bytes (`\u0001`).
 fn escaped_size(text: &str) -> usize {
     let size =
         |byte: u8| 1 + 5 * usize::from(byte < b' ') + usize::from(byte == b'"' || byte == b'\\');
