@@ -69,7 +69,7 @@ impl DataDir {
         let folder = File::open(&self.path).ok()?;
         let is_served = matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
         let _ = folder.unlock();
-        // The lock is shared, so that each further process finds a lock and warns, as long as one of the others runs.
+        // The lock is shared, so that a third process still finds a lock and warns after the first process has ended.
         let _ = folder.try_lock_shared();
         if is_served {
             tracing::warn!(

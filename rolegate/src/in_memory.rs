@@ -13,7 +13,7 @@ use tokio::{
 /// The maximum number of bytes in flight in each direction, about the size of a socket's buffers.
 const BUFFER_SIZE: usize = 256 * 1024;
 
-/// The clients within this process, and the connections that the servers accept from them.
+/// The clients within this process, and the connections that the servers accept from these clients.
 pub(crate) struct Connections {
     /// The client of auth-service. The gateway and posts-service share it, so that their calls share batches.
     pub(crate) auth_client: AuthClient,

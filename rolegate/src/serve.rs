@@ -35,7 +35,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let password_file = AdminPasswordFile::before_start(&settings, &data_dir);
     let config = auth_config(&settings, &data_dir, databases.users.clone())?;
 
-    // `/livez` must answer while the databases are being opened, because a program that waits for them is alive.
+    // `/livez` must answer while the databases are being opened, because a program that waits for its databases is
+    // alive.
     let readiness = Readiness::new(&shutdown);
     let admin_server = AdminServer::start(settings.ops_listen_addr, readiness.clone()).await?;
     let connections = Connections::new(settings.posts);

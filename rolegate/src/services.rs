@@ -1,4 +1,4 @@
-//! Opens the services one after the other, and serves them and the gateway together.
+//! Opens the services one after the other, and serves them together with the gateway.
 
 use crate::{
     databases::Databases, in_memory::Connections, listeners::Listeners, settings::Settings,

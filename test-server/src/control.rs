@@ -79,8 +79,8 @@ async fn apply(state: &ControlState, body: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Signs in as the user `admin`, and returns a client. The token is new, because a moved clock may have expired earlier
-/// ones.
+/// Signs in as the user `admin`, and returns a client. Each call gets a new token, because the clock may have been
+/// moved beyond the expiry of an earlier one.
 pub(crate) async fn admin(
     auth: &AuthClient,
     password: &SecretString,

@@ -110,7 +110,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     };
     let serve_control = async {
         create_users(&mut state, new_users).await?;
-        // The notice is printed after the users were created, so that a test that has read the notice finds them.
+        // The notice is printed after the users were created, so that a test that has read the notice finds the users.
         notice.print(LogFormat::Json);
         http_server::serve(control, router(state), shutdown.clone()).await;
         Ok(())

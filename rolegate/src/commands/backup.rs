@@ -48,7 +48,7 @@ impl Backup {
         if let Some(posts) = &databases.posts {
             require_schema(posts, &posts::inspect(posts).await?.schema)?;
         }
-        // The posts are copied first, so that the copy of the users has the authors of all of them.
+        // The posts are copied first, so that the copy of the users has the authors of all copied posts.
         let posts = match posts {
             Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await?),
             None => None,
