@@ -4,7 +4,7 @@ import shutil
 
 from deployment import PASSWORD
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -68,7 +68,13 @@ class Page:
     def all(self, selector):
         """Returns the matching elements that are displayed."""
         found = self.browser.find_elements(By.CSS_SELECTOR, selector)
-        return [element for element in found if element.is_displayed()]
+        try:
+            return [element for element in found if element.is_displayed()]
+        except WebDriverException as error:
+            # While one page replaces another, chromedriver also reports a stale element in these words.
+            if "does not belong to the document" in str(error):
+                raise StaleElementReferenceException(error.msg) from error
+            raise
 
     def find(self, selector, text=None):
         """Waits for a displayed element with this text in its text, value or label, and returns it."""
