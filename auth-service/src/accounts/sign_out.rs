@@ -74,14 +74,13 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Logs a user out: ends the session that was presented, or else every session and access
-    /// token. Returns the user.
+    /// Logs a user out, and returns the user.
     ///
-    /// With a session, it ends only that session and the other session of the same sign-in. With an
-    /// access token, or for an admin who gives the id of a user, it revokes every access token and
-    /// ends every session of the user. Tokens that were issued before this call are refused on
-    /// every replica once the call has returned; tokens of later logins are valid. API keys stay
-    /// valid, and cannot log their own user out.
+    /// If `user_id` is `None` and the credential is a session, this ends only that session and the
+    /// other session of the same sign-in. Otherwise it revokes every access token and ends every
+    /// session of the user; only an admin may give a `user_id`. Tokens that were issued before this
+    /// call are refused on every replica once the call has returned; tokens of later logins are
+    /// valid. API keys stay valid, and cannot log their own user out.
     pub(crate) async fn revoke_tokens(
         &self,
         credential: &str,

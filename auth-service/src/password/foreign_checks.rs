@@ -149,7 +149,8 @@ impl ForeignChecks {
         let mut work_by_client = self.work_by_client.lock();
         let own = work_by_client.get(&terms.client).copied().unwrap_or(0);
         let before = terms.estimate(work_by_client.values().sum::<u64>() + own);
-        // The lanes take half of each core, so everything takes twice as long.
+        // While the bcrypt lanes are busy, they take half of each core. So these checks take twice as long as
+        // estimated.
         let done = (before + terms.estimate(terms.work) * self.threads) * 2;
         let due = terms.deadline.saturating_duration_since(Instant::now()) / 5 * 4;
         let overrun = done.saturating_sub(due);

@@ -75,7 +75,7 @@ pub struct UserFilter {
     pub role: Option<Role>,
     /// True selects disabled users, and false selects enabled users; `None` selects both.
     pub disabled: Option<bool>,
-    /// A text that the usernames contain, taken literally except for upper and lower case; empty selects all users.
+    /// The text that a username must contain, taken literally but case-insensitive; empty selects all users.
     pub search: String,
 }
 

@@ -13,8 +13,9 @@ pub struct User {
     /// The role that was stored when auth-service answered. In decisions, it is `user` if the stored role
     /// grants nothing.
     pub role: Role,
-    /// A stored role that grants nothing; `None` except in decisions. Either auth-service does not have this
-    /// role, or the role is `admin` and the user lacks the second factor that admins need.
+    /// The user's stored role, if this is the answer to a role decision and the role grants nothing; otherwise
+    /// `None`. A role grants nothing if auth-service does not have it, or if it is `admin` and the user lacks the
+    /// second factor that admins need.
     pub unknown_role: Option<Role>,
     /// True if every credential of the user is refused.
     pub disabled: bool,

@@ -59,7 +59,7 @@ impl ClientTls {
     }
 
     /// Performs the handshake and returns the encrypted stream. The certificate of the server must be valid for
-    /// `host`, which is a DNS name or an IP address without brackets. Fails also if the server does not speak
+    /// `host`, which is a DNS name or an IP address without brackets. Also fails if the server does not speak
     /// HTTP/2.
     pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,

@@ -29,7 +29,8 @@ pub fn log(peer: IpAddr, problem: &str) {
     }
 }
 
-/// Logs why a TLS handshake failed. A client that just left, such as a port scan, is logged only at level `debug`.
+/// Logs why a TLS handshake failed. If the connection failed without an error of TLS, for example because a port
+/// scanner closed it, the line has the level `debug`.
 pub fn log_handshake_error(peer: SocketAddr, error: &io::Error) {
     if let Some(problem) = tls_problem(error) {
         log(peer.ip(), &problem);

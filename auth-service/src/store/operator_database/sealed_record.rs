@@ -44,7 +44,7 @@ pub(crate) struct RecordedRemoval {
     pub(crate) next_at: Option<i64>,
 }
 
-/// The rule that retention applied to a removal, as the record states it.
+/// The retention rule by which rows were removed, as the record states it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.

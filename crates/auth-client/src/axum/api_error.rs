@@ -139,7 +139,8 @@ impl From<CallError> for ApiError {
 }
 
 impl ApiError {
-    /// Returns the refusal of a service, or of its client, that caused this error; `None` for any other cause.
+    /// Returns the refusal that caused this error, from the service or from the gRPC client itself; `None` for any
+    /// other cause.
     fn refusal(&self) -> Option<&ServiceError> {
         match self.cause.as_deref() {
             Some(CallError::Refused(refusal)) => Some(refusal),

@@ -27,7 +27,8 @@ const TEST_SERVER_PATH: &str = "ROLEGATE_TEST_SERVER";
 const EMPTY_IS_UNSET: &[&str] = &[
     // The default listens only on the loopback interface.
     "OPS_LISTEN_ADDR",
-    // The defaults serve, trust, allow or share nothing.
+    // The defaults grant no further access: no further service, trusted peer, role, domain or origin. The sign-in
+    // page keeps its standard address and texts.
     "POSTS_SERVICE_URL",
     "TRUSTED_PROXIES",
     "EXTRA_ROLES",

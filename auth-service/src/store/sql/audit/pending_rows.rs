@@ -67,7 +67,8 @@ impl<'e> From<&'e Entry> for PendingRow<'e> {
     }
 }
 
-/// Builds the statement that inserts unsealed rows and returns their ids. `start` is an empty statement.
+/// Builds the statement that inserts unsealed rows and returns their ids. `start` is an empty statement of the
+/// database, which determines the SQL dialect.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     insert(start, entries, " state").push(" RETURNING id")
 }
