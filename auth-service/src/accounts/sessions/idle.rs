@@ -24,7 +24,8 @@ struct LastUse {
 
 impl Accounts {
     /// Deletes those of these sessions that have been idle for longer than the limit, and returns
-    /// them. Other kinds of tokens are ignored. The sessions are deleted so that a clock that is set back later does not make them valid again.
+    /// them. Other kinds of tokens are ignored. The sessions are deleted so that a clock that is set
+    /// back later does not make them valid again.
     ///
     /// Time during which uses could not be written does not count, because this replica cannot know
     /// whether another replica has seen a use. Each access to the store is limited to a short time,
