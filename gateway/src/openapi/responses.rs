@@ -83,7 +83,8 @@ error_response! {
 error_response! {
     /// The error for an API key at endpoints that admit any user, but only with an access token or session.
     PersonalTokenRequired = 403,
-    "The caller presented an API key. Use an access token or a session.",
+    "The caller presented an API key. With an access token or a session, any `user`, `author` or \
+     `admin` is admitted.",
     ["Insufficient privileges."]
 }
 
