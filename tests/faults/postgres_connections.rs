@@ -185,8 +185,11 @@ async fn settings_of_the_database_for_its_sessions_fail_no_change() {
         let admin = &admin;
         changes.push(async move { admin.put(&path, &json!({ "role": role })).await });
     }
-    for response in join_all(changes).await {
-        response.expect(200);
+    // The changes wait for each other, so a busy machine could not finish all of them before their deadlines.
+    while !changes.is_empty() {
+        for response in join_all(changes.drain(..36)).await {
+            response.expect(200);
+        }
     }
     // Deleting a user also deletes everything that belongs to the user, by foreign keys.
     let ann = users.remove(0);
