@@ -1,6 +1,7 @@
 //! `docs/architecture.md` against the sources: the functions of its walk and the files of its lists exist.
 
-use std::{fs, path::Path};
+use crate::repository::{path, read};
+use std::fs;
 
 /// A line of the walk: a function, and the file in which it stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ struct Step {
 
 #[test]
 fn each_function_of_the_walk_stands_where_the_walk_says() {
-    let document = read("docs/architecture.md").expect("the document");
+    let document = read("docs/architecture.md");
     let steps = steps(&document);
     let requests = document.matches("| # | Function |").count();
     assert_eq!(
@@ -25,10 +26,10 @@ fn each_function_of_the_walk_stands_where_the_walk_says() {
 
 #[test]
 fn each_listed_file_exists() {
-    let document = read("docs/architecture.md").expect("the document");
+    let document = read("docs/architecture.md");
     let files = listed_files(&document);
     assert!(files.len() > 50 * 3, "{} files", files.len());
-    let missing: Vec<_> = files.iter().filter(|file| read(file).is_none()).collect();
+    let missing: Vec<_> = files.iter().filter(|file| !path(file).is_file()).collect();
     assert!(
         missing.is_empty(),
         "tests/long/request-files writes the lists anew: {missing:#?}"
@@ -64,11 +65,6 @@ fn a_list_continues_on_further_lines() {
     assert_eq!(listed_files(list), expected);
 }
 
-fn read(file: &str) -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    fs::read_to_string(root.join(file)).ok()
-}
-
 /// Reads the lines of all tables of the walk: a number, a function, a file and what the function decides.
 fn steps(document: &str) -> Vec<Step> {
     document.lines().filter_map(step).collect()
@@ -93,7 +89,7 @@ fn code(cell: &str) -> Option<String> {
 }
 
 fn exists(step: &Step) -> bool {
-    let Some(source) = read(&step.file) else {
+    let Ok(source) = fs::read_to_string(path(&step.file)) else {
         return false;
     };
     let definition = format!("fn {}", step.function);

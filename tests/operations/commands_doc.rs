@@ -1,18 +1,15 @@
 //! Compares the commands in `docs/commands.md` with those in `--help` of the programs.
 
+use crate::repository::read;
 use e2e::{Process, Program};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The commands of a program, each with the names of its groups, such as `user create`.
 pub(crate) type Commands = BTreeSet<String>;
 
 #[tokio::test]
 async fn reference_lists_exactly_the_commands_in_help() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md");
-    let document = std::fs::read_to_string(document).expect("the document");
+    let document = read("docs/commands.md");
     let (_, block) = document.split_once("```sh\n").expect("the commands");
     let (block, _) = block.split_once("```").expect("their end");
     let (auth, rolegate) = (

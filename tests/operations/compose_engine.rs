@@ -1,15 +1,10 @@
 //! Checks what docker-compose.yml, the Dockerfile and deploy/haproxy.cfg tell the container engine: restarts, bounded
 //! logs and networks.
 
+use crate::repository::read;
 use serde_json::{Value, json};
-use std::{fs, path::Path};
 
 const SERVICES: [&str; 4] = ["auth-service", "posts-service", "gateway", "balancer"];
-
-fn read(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 fn compose() -> Value {
     serde_saphyr::from_str(&read("docker-compose.yml")).expect("it is YAML")

@@ -1,12 +1,12 @@
 //! Checks the properties of docker-compose.yml that need no container engine.
 
+use crate::repository::read;
 use e2e::{Process, Program};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 pub(crate) fn compose() -> Value {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = std::fs::read_to_string(root.join("docker-compose.yml")).expect("it is there");
+    let text = read("docker-compose.yml");
     serde_saphyr::from_str(&text).expect("it is YAML")
 }
 
@@ -179,8 +179,7 @@ fn every_secret_file_is_in_a_mounted_folder() {
 
 #[test]
 fn secret_volumes_belong_to_the_user_of_the_image() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let dockerfile = std::fs::read_to_string(root.join("Dockerfile")).expect("it is there");
+    let dockerfile = read("Dockerfile");
     assert!(dockerfile.contains("USER 65532:65532"));
     for folder in ["/secrets", "/database-secrets"] {
         let line = format!("COPY --from=build --chown=65532:65532 /folder {folder}\n");
@@ -209,8 +208,7 @@ fn containers_are_confined_and_have_time_to_stop() {
 
 #[test]
 fn every_frontend_of_the_balancer_limits_the_connections_of_a_source() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = std::fs::read_to_string(root.join("deploy/haproxy.cfg")).expect("it is there");
+    let text = read("deploy/haproxy.cfg");
     let frontends: Vec<_> = text.split("\nfrontend ").skip(1).collect();
     assert_eq!(frontends.len(), 2);
     for frontend in frontends {

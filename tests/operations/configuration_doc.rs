@@ -1,5 +1,6 @@
 //! Compares `docs/configuration.md` with `--help` of every program, and its lists of variables with the sources.
 
+use crate::repository::{path, read};
 use e2e::{Process, Program};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,8 +20,7 @@ const PROGRAMS: [Program; 4] = [
 #[tokio::test]
 async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
     let folder = tempfile::tempdir().expect("a folder");
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
-    let document = std::fs::read_to_string(document).expect("the document");
+    let document = read("docs/configuration.md");
     for program in PROGRAMS {
         let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
         let (documented, real) = (
@@ -64,9 +64,7 @@ async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
 #[tokio::test]
 async fn the_names_with_the_prefix_are_the_settings_of_all_programs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let names = root.join("crates/program/src/command_line/settings.txt");
-    let names = std::fs::read_to_string(names).expect("the names");
+    let names = read("crates/program/src/command_line/settings.txt");
     let mut real = BTreeSet::from(["NEW_PASSWORD_FILE", "TOKIO_WORKER_THREADS"].map(str::to_owned));
     for program in PROGRAMS {
         let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
@@ -97,7 +95,7 @@ fn is_variable(name: &str) -> bool {
 
 /// Returns the variables that stand as string literals in those product files that read the environment themselves.
 fn names_in_sources() -> BTreeSet<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = path("");
     let mut folders: Vec<_> = ["auth-service", "gateway", "posts-service", "rolegate"]
         .map(|program| root.join(program).join("src"))
         .into();
@@ -134,8 +132,7 @@ fn names_in_sources() -> BTreeSet<String> {
 
 #[test]
 fn usual_variables_are_listed_as_read_if_and_only_if_a_source_reads_them() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
-    let document = std::fs::read_to_string(document).expect("the document");
+    let document = read("docs/configuration.md");
     let (read, not_read) = (
         names_under(&document, "Read"),
         names_under(&document, "Not read"),
@@ -238,10 +235,11 @@ fn settings(help: &str) -> Vec<Setting> {
 
 #[test]
 fn the_guide_shows_the_configuration_that_the_failover_tests_use() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
-    let document = read("../docs/scaling-and-availability.md");
-    for file in ["long/patroni/patroni.yml", "long/patroni/haproxy.cfg"] {
+    let document = read("docs/scaling-and-availability.md");
+    for file in [
+        "tests/long/patroni/patroni.yml",
+        "tests/long/patroni/haproxy.cfg",
+    ] {
         assert!(
             document.contains(read(file).trim_end()),
             "docs/scaling-and-availability.md differs from {file}"
@@ -251,7 +249,7 @@ fn the_guide_shows_the_configuration_that_the_failover_tests_use() {
 
 #[test]
 fn each_proxy_has_a_page_that_links_its_configuration() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = path("");
     let entries = |path: &Path| -> Vec<_> {
         let entries = std::fs::read_dir(path).expect("a folder");
         entries

@@ -1,10 +1,7 @@
 //! `CONTRIBUTING.md` against the sources: each path in its text exists.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::repository::{path, read};
+use std::{ffi::OsStr, path::Path};
 
 /// The extensions by which a name without a folder is recognized as the name of a file.
 const EXTENSIONS: [&str; 9] = [
@@ -13,7 +10,7 @@ const EXTENSIONS: [&str; 9] = [
 
 #[test]
 fn each_path_exists() {
-    let document = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the document");
+    let document = read("CONTRIBUTING.md");
     let paths = paths(&document);
     assert!(paths.len() > 50, "{} paths", paths.len());
     let missing = missing(&paths);
@@ -37,13 +34,8 @@ fn a_path_that_is_false_or_shortened_is_found_missing() {
     assert_eq!(paths.len(), expected.len() + 3);
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 fn missing<'a>(paths: &[&'a str]) -> Vec<&'a str> {
-    let root = root();
-    let is_missing = |path: &&str| !root.join(path).exists();
+    let is_missing = |name: &&str| !path(name).exists();
     paths.iter().copied().filter(is_missing).collect()
 }
 

@@ -1,17 +1,20 @@
 //! Compares `deploy/kubernetes` with `docker-compose.yml`: both have the same programs, settings, order and
 //! confinement.
 
-use crate::compose_file::{compose, program};
+use crate::{
+    compose_file::{compose, program},
+    repository::path,
+};
 use e2e::Process;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/kubernetes/base")
+    path("deploy/kubernetes/base")
 }
 
 fn documents(file: &str) -> Vec<Value> {

@@ -32,6 +32,7 @@ mod pepper;
 mod pooler;
 mod posts_doctor;
 mod released_programs;
+mod repository;
 mod rolegate_commands;
 mod rotate_secrets;
 mod secret_files_doc;

@@ -1,11 +1,6 @@
 //! Checks that the commands in the documents write secrets, keys and databases only where git ignores them.
 
-use std::{fs, path::Path};
-
-fn read(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
+use crate::repository::read;
 
 /// Returns the shell examples of a document.
 fn examples(document: &str) -> Vec<String> {

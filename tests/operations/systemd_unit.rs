@@ -1,15 +1,11 @@
 //! Checks `deploy/systemd/rolegate@.service`, the units of the backup, and what the documents say about them.
 
+use crate::repository::read;
 use e2e::{Process, Program};
-use std::{collections::BTreeMap, fs, io::Write as _, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, io::Write as _, process::Command};
 
 /// The worst exposure that we accept, as `systemd-analyze security` counts it, times ten.
 const MAX_EXPOSURE: &str = "--threshold=20";
-
-fn read(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 fn unit() -> String {
     read("deploy/systemd/rolegate@.service")
