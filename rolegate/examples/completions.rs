@@ -33,6 +33,13 @@ fn write_program<P: Program>(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::write_completions;
     use std::{fs, path::Path, process::Command};
+    use tempfile::TempDir;
+
+    fn written() -> TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        write_completions(folder.path()).expect("written");
+        folder
+    }
 
     fn text(folder: &Path, file: &str) -> String {
         fs::read_to_string(folder.join(file)).expect("a file of this name")
@@ -40,8 +47,7 @@ mod tests {
 
     #[test]
     fn each_program_has_completions_for_each_shell() {
-        let folder = tempfile::tempdir().expect("a folder");
-        write_completions(folder.path()).expect("written");
+        let folder = written();
         let mut files: Vec<String> = fs::read_dir(folder.path())
             .expect("a folder")
             .map(|file| {
@@ -73,8 +79,7 @@ mod tests {
 
     #[test]
     fn they_know_nested_commands_and_settings() {
-        let folder = tempfile::tempdir().expect("a folder");
-        write_completions(folder.path()).expect("written");
+        let folder = written();
         for file in ["rolegate.bash", "rolegate.fish", "_rolegate"] {
             let completions = text(folder.path(), file);
             for word in ["password-link", "bearer-listen-addr", "doctor"] {
@@ -86,8 +91,7 @@ mod tests {
 
     #[test]
     fn bash_can_read_them() {
-        let folder = tempfile::tempdir().expect("a folder");
-        write_completions(folder.path()).expect("written");
+        let folder = written();
         let script = folder.path().join("rolegate.bash");
         let status = Command::new("bash").arg("-n").arg(script).status();
         assert!(status.expect("bash runs").success());
