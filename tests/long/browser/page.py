@@ -62,19 +62,22 @@ class Page:
         return self.browser.execute_script(text, *arguments)
 
     def wait(self, condition, problem):
-        wait = WebDriverWait(self.browser, DEADLINE, 0.05, [StaleElementReferenceException])
-        return wait.until(lambda _: condition(), problem)
+        def holds(_):
+            try:
+                return condition()
+            except WebDriverException as error:
+                # While one page replaces another, chromedriver also reports a stale element in these words.
+                is_stale = isinstance(error, StaleElementReferenceException)
+                if is_stale or "does not belong to the document" in str(error):
+                    return None
+                raise
+
+        return WebDriverWait(self.browser, DEADLINE, 0.05).until(holds, problem)
 
     def all(self, selector):
         """Returns the matching elements that are displayed."""
         found = self.browser.find_elements(By.CSS_SELECTOR, selector)
-        try:
-            return [element for element in found if element.is_displayed()]
-        except WebDriverException as error:
-            # While one page replaces another, chromedriver also reports a stale element in these words.
-            if "does not belong to the document" in str(error):
-                raise StaleElementReferenceException(error.msg) from error
-            raise
+        return [element for element in found if element.is_displayed()]
 
     def find(self, selector, text=None):
         """Waits for a displayed element with this text in its text, value or label, and returns it."""
