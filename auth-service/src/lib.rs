@@ -34,6 +34,7 @@ pub mod accounts;
 mod actor;
 mod audit;
 mod call_origin;
+mod change;
 pub mod commands;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -42,6 +43,7 @@ pub mod host;
 mod metrics;
 pub mod opaque_token;
 mod password;
+mod principal;
 mod roles;
 mod second_factor;
 pub mod secret_generation;

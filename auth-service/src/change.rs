@@ -1,0 +1,169 @@
+//! Defines the changes of users and of their tokens: what is changed, of whom, and to which values.
+//!
+//! A use case builds a change and passes it on with the [`Principal`](crate::principal::Principal) who makes it. The
+//! store derives the statements from both, and `audit` the entries of the log and the record.
+
+use crate::{
+    audit::FormerUsername,
+    opaque_token::{NewToken, TokenKind},
+};
+use rolegate_proto::Role;
+use secrecy::SecretString;
+
+/// A user to insert. The database assigns the id.
+#[derive(Clone, Debug)]
+pub(crate) struct NewUser {
+    /// The username, which is already validated.
+    pub(crate) username: String,
+    /// The bcrypt hash of the password.
+    pub(crate) password_hash: SecretString,
+    /// The role of the user from the beginning.
+    pub(crate) role: Role,
+    /// The link by which the user sets the first password; `None` to make no link.
+    pub(crate) link: Option<NewPasswordLink>,
+}
+
+/// A password link to insert, with its user or for an existing one.
+#[derive(Clone, Debug)]
+pub(crate) struct NewPasswordLink {
+    /// The digest of the token in the link. The token itself is not stored.
+    pub(crate) digest: String,
+    /// When the link expires, in Unix seconds.
+    pub(crate) expires_at: u64,
+}
+
+/// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
+/// user.
+#[derive(Clone, Debug)]
+pub(crate) struct Rename {
+    /// The name of the user when they were read.
+    pub(crate) from: FormerUsername,
+    /// The new name, which is already validated.
+    pub(crate) to: String,
+    /// The `tokens_not_before` of the user when they were read.
+    pub(crate) tokens_not_before: u64,
+    /// Also disables the user if true, and enables the user if false; `None` keeps the stored value.
+    pub(crate) disabled: Option<bool>,
+}
+
+/// A change of one user.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// Creates a user. Fails with `UsernameTaken` if another user has the name.
+    CreateUser(NewUser),
+    SetRole {
+        user_id: i64,
+        /// The role before the change. Two concurrent changes may both record the role that was there before either
+        /// of them.
+        from: Role,
+        to: Role,
+    },
+    /// Renames a user. A new name revokes access tokens, because they contain the old name, whereas sessions and API
+    /// keys stay valid.
+    Rename { user_id: i64, rename: Rename },
+    /// Disables or enables a user. Disabling also revokes the user's tokens and ends the sessions, as
+    /// [`Self::RevokeTokens`] by an admin does.
+    SetDisabled { user_id: i64, disabled: bool },
+    /// Revokes the access tokens of a user, and deletes the user's sessions except the one by which the owner acts.
+    ///
+    /// `tokens_not_before` becomes a time shortly after the present. If it is not earlier than that already, it grows
+    /// by one. A value so late that no token can have been issued at it is an exception:
+    ///
+    /// - An admin leaves such a value as it is, and the operator lowers it.
+    /// - A user's own logout always increases the value. A second logout by the same token then fails, so only the
+    ///   first of them can move the user's next login into the future.
+    RevokeTokens { user_id: i64 },
+    /// Revokes the access tokens of a user a second time, after a write that was slow. Fails with `UserNotFound` if
+    /// `tokens_not_before` has changed since that write, whoever makes the change.
+    RevokeTokensAgain {
+        user_id: i64,
+        tokens_not_before: u64,
+    },
+    /// Deletes a user with the API keys and sessions. The database never assigns the id again.
+    DeleteUser { user_id: i64 },
+    /// Stores the hash of a new password, revokes the access tokens, and deletes the password link and the sessions
+    /// except the one by which the owner acts. `tokens_not_before` always grows, because it also identifies the
+    /// version of the password.
+    SetPassword { user_id: i64, hash: SecretString },
+    /// Creates a password link, which replaces an earlier link of the user.
+    CreatePasswordLink { user_id: i64, link: NewPasswordLink },
+    /// Stores the encrypted secret of a second factor and the digests of its recovery codes. Logins do not require a
+    /// code yet. Replaces an enrollment that was not finished.
+    BeginSecondFactor {
+        user_id: i64,
+        secret: String,
+        recovery_codes: Vec<String>,
+    },
+    /// Turns on the second factor with this secret, and revokes the user's tokens and sessions except the session by
+    /// which the owner acts. `step` is the time step of the code that was presented.
+    TurnOnSecondFactor {
+        user_id: i64,
+        secret: String,
+        step: i64,
+    },
+    /// Turns off the second factor. Fails with `SecondFactorOff` if it is not on.
+    TurnOffSecondFactor { user_id: i64 },
+}
+
+/// A change of the API keys or sessions of users.
+#[derive(Clone, Debug)]
+pub(crate) enum TokenChange {
+    /// Inserts tokens of one kind and user, all of them or none.
+    ///
+    /// A user has at most [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys; another one fails with
+    /// `ApiKeyLimit`. A user has at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions; another one
+    /// ends the session that has been idle longest. Unless the operator inserts the tokens, the additions of the user
+    /// in a minute are limited.
+    Create(Vec<NewToken>),
+    /// Deletes tokens of a user.
+    Delete {
+        kind: TokenKind,
+        user_id: i64,
+        selection: TokenSelection,
+    },
+    /// Deletes the sessions with these digests, whichever users they belong to, and the other sessions that `extent`
+    /// selects.
+    EndSessions {
+        digests: Vec<String>,
+        extent: SessionEnd,
+    },
+}
+
+/// Selects the sessions that end when the session in a cookie ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    Alone,
+    /// If the sign-in created two sessions, the other one ends as well.
+    WithPairs,
+}
+
+/// Selects tokens of one kind and user. Two sessions that one sign-in created are a pair. They have the same `pair_id`,
+/// and are always selected together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TokenSelection {
+    /// Selects the token with this id.
+    One(i64),
+    All,
+    /// Selects all tokens but the one with this id.
+    AllBut(i64),
+}
+
+impl Change {
+    /// Returns the id of the changed user; `None` for a new user.
+    pub(crate) fn user_id(&self) -> Option<i64> {
+        match self {
+            Self::CreateUser(_) => None,
+            Self::SetRole { user_id, .. }
+            | Self::Rename { user_id, .. }
+            | Self::SetDisabled { user_id, .. }
+            | Self::RevokeTokens { user_id }
+            | Self::RevokeTokensAgain { user_id, .. }
+            | Self::DeleteUser { user_id }
+            | Self::SetPassword { user_id, .. }
+            | Self::CreatePasswordLink { user_id, .. }
+            | Self::BeginSecondFactor { user_id, .. }
+            | Self::TurnOnSecondFactor { user_id, .. }
+            | Self::TurnOffSecondFactor { user_id } => Some(*user_id),
+        }
+    }
+}
