@@ -17,19 +17,19 @@
 //! Neither log nor record contains secrets or unknown usernames, because users type passwords into the wrong
 //! field. The SQL of the record is in `store`, and the use cases decide when an event happens.
 
-mod change;
 mod entry;
+mod events;
 mod former_username;
+mod requested;
 mod sign_in_rows;
 mod sign_ins;
-mod write;
 
-pub(crate) use change::{AUDIT_ERASED, Change, EVENTS, USER_RENAMED};
 pub(crate) use entry::{Details, EndedCredentials, Entry, Removal, UserState};
+pub(crate) use events::{AUDIT_ERASED, EVENTS, USER_RENAMED};
 pub(crate) use former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
+pub(crate) use requested::{BulkChange, RecoveryCodeUse, Requested};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{
     api_key_refusal, is_key_refusal_due, log_access_denial, log_api_key_use, log_cross_site_denial,
     log_login, log_login_failure, log_password_link_refusal, unrecorded_refusals,
 };
-pub(crate) use write::{Initiator, Write};

@@ -147,6 +147,12 @@ impl Entry {
         }
     }
 
+    /// Names the owner of the account as the actor in the line of the log, too.
+    pub(super) fn name_actor(&mut self, owner: &User) {
+        self.by_owner = false;
+        self.actor = Some(EntryActor::from(owner));
+    }
+
     /// Returns how many refusals this entry of a sign-in or refusal stands for: 0 for a successful sign-in,
     /// otherwise 1 or the count of a summary.
     pub(crate) fn refusals(&self) -> u64 {
@@ -200,6 +206,14 @@ impl Entry {
 }
 
 impl Details {
+    /// Creates the details of an event that has the role of its user.
+    pub(super) fn of_role(role: Role) -> Self {
+        Self {
+            role: Some(role),
+            ..Self::default()
+        }
+    }
+
     /// Returns the value of the column `details`: a JSON object without nulls and with sorted fields. The seal
     /// of a row covers this text, so the same details must always give the same bytes.
     pub(crate) fn to_json(&self) -> String {

@@ -1,0 +1,60 @@
+//! Names the events of the record.
+
+/// The event of a renaming. Its entry has two usernames, the old one and the new one.
+pub(crate) const USER_RENAMED: &str = "user_renamed";
+
+/// The event of an erasure: the usernames and addresses of a deleted user were removed from the record.
+pub(crate) const AUDIT_ERASED: &str = "audit_erased";
+
+/// All events that a row of the record can have. The command `audit list` refuses any other name as a filter.
+pub(crate) const EVENTS: [&str; 32] = [
+    "registered",
+    "user_created",
+    "user_imported",
+    "role_changed",
+    "password_changed",
+    "password_set",
+    "password_link_created",
+    "password_set_by_link",
+    "second_factor_begun",
+    "second_factor_enabled",
+    "second_factor_disabled",
+    "second_factor_removed",
+    "recovery_code_used",
+    USER_RENAMED,
+    "user_disabled",
+    "user_enabled",
+    "user_deleted",
+    "tokens_revoked",
+    "api_key_created",
+    "api_key_deleted",
+    "session_created",
+    "session_ended",
+    "login_ok",
+    "login_failed",
+    "api_key_refused",
+    "password_link_refused",
+    "refusals_not_recorded",
+    AUDIT_ERASED,
+    "audit_pruned",
+    "audit_begins",
+    "all_ended",
+    "restored",
+];
+
+/// The events of changes that are sent to the services that follow the changes of users. They keep a user's name, role
+/// and state, so only changes of these are sent.
+const PUBLISHED: [&str; 8] = [
+    "registered",
+    "user_created",
+    "user_imported",
+    "role_changed",
+    USER_RENAMED,
+    "user_disabled",
+    "user_enabled",
+    "user_deleted",
+];
+
+pub(super) fn is_published(event: &str) -> bool {
+    PUBLISHED.contains(&event)
+}
