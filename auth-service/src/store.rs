@@ -11,9 +11,8 @@
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
 //!   `TokenStore` in `opaque_tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
 //!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
-//! - `writer` describes who makes a change, and the condition under which the change is allowed. `admin_check` checks
-//!   the admin who makes a change, and refuses a change that would leave no active admin. `additions` limits how much
-//!   is added to a user in a minute. `write_error` lists the reasons why a write fails.
+//! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
+//!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
 //! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` lists users in pages,
 //!   and `tables` lists the migrations of the schema.
 //! - `audit_row` defines a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of
@@ -24,13 +23,13 @@
 //!   facts that `doctor` reports.
 
 pub(crate) mod additions;
-mod admin_check;
 mod audit_row;
 mod audit_store;
 mod batched_reads;
 mod checked_row;
 mod inspection;
 mod list_query;
+mod locked_rows;
 mod opaque_tokens;
 mod operator_database;
 pub(crate) mod seal;
@@ -44,7 +43,6 @@ mod usage_pause;
 mod user_change;
 mod user_store;
 mod write_error;
-mod writer;
 
 pub(crate) use audit_row::AuditRow;
 pub(crate) use audit_store::{AuditFilter, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
@@ -52,7 +50,7 @@ pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
-pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, UsageKind};
+pub(crate) use opaque_tokens::{TokenStore, UsageKind};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
@@ -70,9 +68,8 @@ pub(crate) use sql::{open, open_beside};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{NAME, UserStore};
-pub use user_store::{NewPasswordLink, NewUser, Rename, RoleUsage, UserFilter, UserUpdate};
+pub use user_store::{RoleUsage, UserFilter};
 pub use write_error::WriteError;
-pub use writer::Writer;
 
 #[cfg(test)]
 #[cfg(not(simulation))]

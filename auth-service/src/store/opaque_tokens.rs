@@ -1,32 +1,14 @@
 //! The trait for opaque tokens, which are API keys and sessions.
 
-use super::{StoreError, UsagePause, WriteError, Writer};
+use super::{StoreError, UsagePause, WriteError};
 use crate::{
-    audit::Write,
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    audit::Requested,
+    change::TokenChange,
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
-use std::ops::Range;
-
-/// Selects the sessions that end when the session in a cookie ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SessionEnd {
-    Alone,
-    /// If the sign-in created two sessions, the other one ends as well.
-    WithPairs,
-}
-
-/// Selects tokens of one kind and user. Two sessions that one sign-in created are a pair. They have the same `pair_id`,
-/// and are always selected together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum TokenSelection {
-    /// Selects the token with this id.
-    One(i64),
-    All,
-    /// Selects all tokens but the one with this id.
-    AllBut(i64),
-}
+use std::{ops::Range, sync::Arc};
 
 /// The kind of credential that was used. The store keeps the time of the last use of each token and of each user's
 /// password.
@@ -41,31 +23,14 @@ pub(crate) enum UsageKind {
 /// The contract of a database of API keys and sessions, each of which belongs to one user.
 #[async_trait]
 pub(crate) trait TokenStore: Store {
-    /// Inserts a token if the condition of `writer` holds.
+    /// Makes a change of tokens under the condition of its principal, and records it. Returns the changed tokens by
+    /// ascending id.
     ///
     /// Without the condition, a stolen token could create another token after the logout that was meant to revoke it,
-    /// and an old password could create a session. A user has at most
-    /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys; another one fails with [`WriteError::ApiKeyLimit`].
-    /// A user has at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions; another one ends the session
-    /// that has been idle longest. Unless the operator inserts the token, the user can have at most
-    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) additions in a minute.
-    async fn insert_token(
+    /// and an old password could create a session.
+    async fn change_tokens(
         &self,
-        token: NewToken,
-        writer: Writer,
-        write: Write,
-    ) -> Result<OpaqueToken, WriteError> {
-        let inserted = self.insert_tokens(vec![token], writer, write).await?;
-        inserted.into_iter().next().ok_or(WriteError::ApiKeyLimit)
-    }
-
-    /// Inserts several tokens of one kind and user under the conditions of [`Self::insert_token`]. Inserts all of them
-    /// or none, and returns them in the given order.
-    async fn insert_tokens(
-        &self,
-        tokens: Vec<NewToken>,
-        writer: Writer,
-        write: Write,
+        request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
     /// Reads the tokens with these digests at one moment, each with its user. Returns them in any order, and omits
@@ -84,26 +49,6 @@ pub(crate) trait TokenStore: Store {
 
     /// Restricts these sessions to cookies. From then on, the API does not accept them as bearer tokens.
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;
-
-    /// Deletes tokens of a user and returns them by ascending id. `actor` is the admin who deletes tokens of another
-    /// user, and must still be an admin. Without an actor, the user or the operator deletes the tokens.
-    async fn delete_tokens(
-        &self,
-        kind: TokenKind,
-        actor: Option<i64>,
-        user_id: i64,
-        selection: TokenSelection,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError>;
-
-    /// Deletes the sessions with these digests, whichever users they belong to, and the other sessions that `extent`
-    /// selects. Deletes all of them in one statement, and returns them by ascending id.
-    async fn end_sessions_by_digest(
-        &self,
-        digests: &[String],
-        extent: SessionEnd,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError>;
 
     /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside `active_range`.
     ///

@@ -1,9 +1,13 @@
 //! The trait for second factors, password links and pending sign-ins.
 
 use super::{StoreError, WriteError};
-use crate::{audit::Write, user::User};
+use crate::{
+    audit::{RecoveryCodeUse, Requested},
+    user::User,
+};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
+use std::sync::Arc;
 
 /// The time for which a password link is valid, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
@@ -151,16 +155,6 @@ pub(crate) trait SecondFactorStore: Store {
     /// revoked, and when the second factor is turned off or enrolled again.
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
 
-    /// Inserts a password link of a user with this digest, in place of an earlier one. `actor` must be an admin;
-    /// without an actor, the operator makes the link. Returns the time at which the link expires, in Unix seconds.
-    async fn insert_password_link(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        digest: String,
-        write: Write,
-    ) -> Result<u64, WriteError>;
-
     /// Returns the link with this digest, even if it has expired or its user is disabled; `None` if there is no such
     /// link.
     async fn password_link(
@@ -173,44 +167,6 @@ pub(crate) trait SecondFactorStore: Store {
         &self,
         user_id: i64,
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
-
-    /// Begins the enrollment of a second factor: stores a secret and the digests of recovery codes, in place of earlier
-    /// ones.
-    ///
-    /// Fails if the second factor is already on, or if the tokens of the user were revoked since `user` was read. Each
-    /// enrollment is an addition: a user can have at most [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a
-    /// minute.
-    async fn begin_second_factor(
-        &self,
-        user: &User,
-        secret: String,
-        recovery_codes: Vec<String>,
-        write: Write,
-    ) -> Result<User, WriteError>;
-
-    /// Turns the second factor on after a code of the time step `step` was verified. Also revokes the user's access
-    /// tokens and ends the sessions.
-    ///
-    /// Fails if the second factor is already on, if the tokens of the user were revoked since `user` was read, or if
-    /// the stored secret is no longer `secret`. `session` is the session with which the user acts: it must not have
-    /// ended, and it stays valid.
-    async fn turn_on_second_factor(
-        &self,
-        user: &User,
-        session: Option<i64>,
-        secret: String,
-        step: i64,
-        write: Write,
-    ) -> Result<User, WriteError>;
-
-    /// Turns the second factor off, and deletes it and the recovery codes. Fails with [`WriteError::SecondFactorOff`]
-    /// if it is not on. `actor` must be an admin; without an actor, the user or the operator acts.
-    async fn turn_off_second_factor(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        write: Write,
-    ) -> Result<User, WriteError>;
 
     /// Stores that a one-time code was used, replaces the secret by `new_secret`, and returns whether the code is
     /// accepted.
@@ -228,10 +184,9 @@ pub(crate) trait SecondFactorStore: Store {
     /// left, or after too many wrong recovery codes for this purpose.
     async fn use_recovery_code(
         &self,
-        user: &User,
         purpose: CodePurpose,
         digest: String,
-        write: Write,
+        request: Arc<Requested<RecoveryCodeUse>>,
     ) -> Result<bool, StoreError>;
 
     /// Counts a wrong code towards this limit. Returns false, and counts nothing, if the limit was already reached or

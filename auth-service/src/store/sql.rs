@@ -13,6 +13,7 @@
 
 mod additions;
 pub(super) mod audit;
+mod changes;
 pub(super) mod encoding;
 mod locked_writes;
 mod opaque_tokens;

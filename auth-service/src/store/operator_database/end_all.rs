@@ -6,7 +6,7 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::{EndedCredentials, Write},
+    audit::{BulkChange, EndedCredentials, Requested},
     store::{
         audit_row::AuditRow,
         seal::{REVISION_GAP, SELECT_SEALS, Seal},
@@ -84,7 +84,7 @@ impl OperatorDatabase {
         &self,
         api_keys: ApiKeys,
         replaced: HighWaterMarks,
-        write: &Write,
+        request: &Requested<BulkChange>,
     ) -> Result<EndOfAll, StoreError> {
         let mut transaction = self.database.begin().await?;
         lock_tables(&mut transaction).await?;
@@ -104,7 +104,7 @@ impl OperatorDatabase {
         // The gap depends on the time, because two restores of one backup must not assign the same revisions.
         let gap = REVISION_GAP + unix_millis() % REVISION_GAP;
         let revision = last.revision.max(replaced.revision) + gap;
-        record(&mut transaction, &last, revision, write, ended).await?;
+        record(&mut transaction, &last, revision, request, ended).await?;
         transaction.commit().await?;
         Ok(EndOfAll {
             ended,
@@ -246,10 +246,10 @@ async fn record(
     transaction: &mut LongTransaction,
     last: &Seal,
     revision: i64,
-    write: &Write,
+    request: &Requested<BulkChange>,
     ended: EndedCredentials,
 ) -> Result<(), StoreError> {
-    let insert = insert_pending(transaction.statement(""), &[write.entry_for_end(ended)]);
+    let insert = insert_pending(transaction.statement(""), &[request.entry_for_end(ended)]);
     let ids: Vec<i64> = transaction.fetch(insert).await?;
     let take = take_pending(transaction.statement(""), &ids);
     let taken: Vec<AuditRow> = transaction.fetch(take).await?;

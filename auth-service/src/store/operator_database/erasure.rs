@@ -3,7 +3,7 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::Write,
+    audit::{BulkChange, Requested},
     store::{
         audit_row::{AUDIT_COLUMNS, AuditRow},
         checked_row::CheckedRow,
@@ -80,7 +80,7 @@ impl OperatorDatabase {
     pub(crate) async fn begin_erasure(
         &self,
         user_id: i64,
-        write: &Write,
+        request: &Requested<BulkChange>,
     ) -> Result<Erasure, StoreError> {
         let conditions = vec![ABOUT_OTHERS, ABOUT_USER];
         let mut counted = 0;
@@ -89,7 +89,7 @@ impl OperatorDatabase {
             counted += count_rows(&mut snapshot, condition, user_id).await?;
         }
         drop(snapshot);
-        let entry = write.entry_for_erasure(user_id, counted);
+        let entry = request.entry_for_erasure(user_id, counted);
         let record = insert_pending(self.database.statement(""), &[entry]);
         self.database.execute(record).await?;
         Ok(Erasure {

@@ -2,7 +2,8 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::{Change, Entry, Write},
+    audit::{BulkChange, Entry, Requested},
+    principal::Principal,
     store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
     user::User,
 };
@@ -110,10 +111,10 @@ impl Import {
     }
 
     async fn record(&mut self, inserted: &[User]) -> Result<(), StoreError> {
-        let write = Write::by_operator(Change::UserImported, None);
+        let request = Requested::new(Principal::Operator, BulkChange::Import);
         let entries: Vec<Entry> = inserted
             .iter()
-            .map(|user| write.entry_for_user(user))
+            .map(|user| request.entry_for_import(user))
             .collect();
         let record = insert_pending(self.transaction.statement(""), &entries);
         self.transaction.execute(record).await?;

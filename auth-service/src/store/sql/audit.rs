@@ -13,7 +13,8 @@ pub(in crate::store) mod sealing;
 
 use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::{
-    audit::{Entry, Write},
+    audit::{Entry, Requested},
+    change::TokenChange,
     opaque_token::OpaqueToken,
     store::{
         audit_row::AUDIT_COLUMNS,
@@ -30,7 +31,7 @@ use futures_util::stream::{StreamExt as _, try_unfold};
 use pending_rows::insert_pending;
 use rolegate_sql_store::{FollowUp, Statement, StoreError, TableRow, Timed};
 use sealing::MAX_BATCH;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// The maximum number of changes of users that [`AuditStore::changes_after`] returns.
 const MAX_CHANGES: i64 = 500;
@@ -55,21 +56,15 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 }
 
 impl SqlStore {
-    /// Returns a follow-up of a write, which runs these statements and records the change of each user whom the write
-    /// returns.
-    pub(super) fn record_users(&self, write: Write, statements: Vec<Statement>) -> FollowUp<User> {
-        self.record(move |user| write.entries_for_user(user), statements)
-    }
-
     /// Returns a follow-up of a write, which runs these statements and records the change of each token that the write
     /// returns.
     pub(super) fn record_tokens(
         &self,
-        write: Write,
+        request: Arc<Requested<TokenChange>>,
         statements: Vec<Statement>,
     ) -> FollowUp<OpaqueToken> {
         self.record(
-            move |token| vec![write.entry_for_token(token, None)],
+            move |token| vec![request.entry_for_token(token, None)],
             statements,
         )
     }

@@ -4,7 +4,7 @@ use super::{sql_store::SqlStore, user_rows::SELECT_USERS};
 use crate::{
     store::{
         WriteError,
-        admin_check::{AdminCount, require_admin},
+        locked_rows::{AdminCount, require_admin},
     },
     user::User,
 };

@@ -17,17 +17,15 @@ use super::{
     user_rows::{SELECT_USERS, USER_COLUMNS},
 };
 use crate::{
-    audit::Write,
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{
-        SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
-        Writer, admin_check::AdminCount,
-    },
+    audit::Requested,
+    change::{SessionEnd, TokenChange, TokenSelection},
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    store::{StoreError, TokenStore, UsageKind, UsagePause, WriteError, locked_rows::AdminCount},
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 /// Returns the condition that selects the tokens of this kind that belong to the user `$1`.
 fn belong_to_user(kind: TokenKind) -> &'static str {
@@ -44,13 +42,26 @@ fn sort_by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
 
 #[async_trait]
 impl TokenStore for SqlStore {
-    async fn insert_tokens(
+    async fn change_tokens(
         &self,
-        tokens: Vec<NewToken>,
-        writer: Writer,
-        write: Write,
+        request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        self.insert_all_tokens(tokens, writer, write).await
+        let changed = match &request.change {
+            TokenChange::Create(tokens) => self.insert_tokens(&request, tokens).await?,
+            TokenChange::Delete {
+                kind,
+                user_id,
+                selection,
+            } => {
+                self.delete_tokens(&request, *kind, *user_id, *selection)
+                    .await?
+            }
+            TokenChange::EndSessions { digests, extent } => {
+                self.end_sessions_by_digest(&request, digests, *extent)
+                    .await?
+            }
+        };
+        Ok(sort_by_id(changed))
     }
 
     async fn tokens_by_digest(
@@ -104,83 +115,6 @@ impl TokenStore for SqlStore {
         restricted.await.map(drop)
     }
 
-    async fn delete_tokens(
-        &self,
-        kind: TokenKind,
-        actor: Option<i64>,
-        user_id: i64,
-        selection: TokenSelection,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let delete = self
-            .database
-            .statement("DELETE FROM api_key WHERE ")
-            .push(belong_to_user(kind))
-            .bind(user_id);
-        let delete = match selection {
-            TokenSelection::One(id) => delete
-                .push(
-                    " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
-                    WHERE id = $2 AND session_user_id = $1))",
-                )
-                .bind(id),
-            TokenSelection::All => delete,
-            TokenSelection::AllBut(id) => delete
-                .push(
-                    " AND id <> $2
-                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)",
-                )
-                .bind(id),
-        };
-        let delete = delete.push(RETURNING_TOKEN);
-        let record = self.record_tokens(write, Vec::new());
-        let deleted = if actor.is_some() {
-            self.write_as_admin(actor, user_id, AdminCount::Kept, delete, record)
-                .await?
-        } else {
-            // The user's row is locked first. So a change that the user has begun with one of these tokens either
-            // commits before the token is deleted, or fails.
-            self.write_locked(user_id, delete, record).await?
-        };
-        Ok(sort_by_id(deleted))
-    }
-
-    async fn end_sessions_by_digest(
-        &self,
-        digests: &[String],
-        extent: SessionEnd,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        // The rows of the users are locked first. So a change that a user has begun with one of these sessions either
-        // commits before the session is deleted, or fails.
-        let lock = self
-            .database
-            .statement(SELECT_USERS)
-            .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
-            .push_any(digests)
-            .push(") ORDER BY id");
-        let mut delete = self
-            .database
-            .statement(
-                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND id IN (
-                    SELECT id FROM api_key WHERE digest",
-            )
-            .push_any(digests);
-        if extent == SessionEnd::WithPairs {
-            delete = delete
-                .push(
-                    " UNION SELECT pair.id FROM api_key AS one JOIN api_key AS pair
-                        ON pair.session_user_id = one.session_user_id AND pair.pair_id = one.pair_id
-                    WHERE one.digest",
-                )
-                .push_any(digests);
-        }
-        let delete = delete.push(")").push(RETURNING_TOKEN);
-        let record = self.record_tokens(write, Vec::new());
-        let ended = self.database.write_locked(lock, delete, record).await?;
-        Ok(sort_by_id(ended))
-    }
-
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
@@ -214,6 +148,81 @@ impl TokenStore for SqlStore {
 }
 
 impl SqlStore {
+    async fn delete_tokens(
+        &self,
+        request: &Arc<Requested<TokenChange>>,
+        kind: TokenKind,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let delete = self
+            .database
+            .statement("DELETE FROM api_key WHERE ")
+            .push(belong_to_user(kind))
+            .bind(user_id);
+        let delete = match selection {
+            TokenSelection::One(id) => delete
+                .push(
+                    " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
+                    WHERE id = $2 AND session_user_id = $1))",
+                )
+                .bind(id),
+            TokenSelection::All => delete,
+            TokenSelection::AllBut(id) => delete
+                .push(
+                    " AND id <> $2
+                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)",
+                )
+                .bind(id),
+        };
+        let delete = delete.push(RETURNING_TOKEN);
+        let record = self.record_tokens(Arc::clone(request), Vec::new());
+        let admin_id = request.by.admin_id();
+        if admin_id.is_some() {
+            self.write_as_admin(admin_id, user_id, AdminCount::Kept, delete, record)
+                .await
+        } else {
+            // The user's row is locked first. So a change that the user has begun with one of these tokens either
+            // commits before the token is deleted, or fails.
+            self.write_locked(user_id, delete, record).await
+        }
+    }
+
+    async fn end_sessions_by_digest(
+        &self,
+        request: &Arc<Requested<TokenChange>>,
+        digests: &[String],
+        extent: SessionEnd,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        // The rows of the users are locked first. So a change that a user has begun with one of these sessions either
+        // commits before the session is deleted, or fails.
+        let lock = self
+            .database
+            .statement(SELECT_USERS)
+            .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
+            .push_any(digests)
+            .push(") ORDER BY id");
+        let mut delete = self
+            .database
+            .statement(
+                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND id IN (
+                    SELECT id FROM api_key WHERE digest",
+            )
+            .push_any(digests);
+        if extent == SessionEnd::WithPairs {
+            delete = delete
+                .push(
+                    " UNION SELECT pair.id FROM api_key AS one JOIN api_key AS pair
+                        ON pair.session_user_id = one.session_user_id AND pair.pair_id = one.pair_id
+                    WHERE one.digest",
+                )
+                .push_any(digests);
+        }
+        let delete = delete.push(")").push(RETURNING_TOKEN);
+        let record = self.record_tokens(Arc::clone(request), Vec::new());
+        Ok(self.database.write_locked(lock, delete, record).await?)
+    }
+
     /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside of the range.
     async fn delete_sessions_not_used(
         &self,

@@ -1,7 +1,7 @@
 //! Statements that insert, replace and delete password links.
 
 use super::{encoding::encode_seconds, sql_store::SqlStore};
-use crate::store::NewPasswordLink;
+use crate::change::NewPasswordLink;
 use rolegate_sql_store::Statement;
 
 const INSERT_OF_NEW_USER: &str = r#"INSERT INTO password_link (user_id, digest, expires_at)

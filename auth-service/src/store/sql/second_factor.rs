@@ -5,21 +5,18 @@ mod code_limits;
 mod rows;
 
 use super::{
-    additions::{push_has_room, recent_additions},
     encoding::encode_seconds,
     pending_sign_ins::{END_PENDING, INSERT_PENDING, push_from_pending_sign_in},
-    revocation::{GROW, push_revocation_times},
     sql_store::SqlStore,
-    user_rows::{RETURNING_USER, USER_COLUMNS, changed_user},
+    user_rows::USER_COLUMNS,
 };
 use crate::{
-    audit::Write,
+    audit::{RecoveryCodeUse, Requested},
     store::{
-        NewPasswordLink, StoreError, UserStore as _, WriteError,
-        admin_check::AdminCount,
+        StoreError, WriteError,
         second_factor::{
-            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
-            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PENDING_SIGN_IN_SECONDS,
+            SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
         },
         tables::SECOND_FACTOR_KEY_IDS,
     },
@@ -29,31 +26,7 @@ use async_trait::async_trait;
 use code_limits::{LimitColumns, push_is_accepting};
 use rolegate_sql_store::{FollowUp, Statement, Timed};
 use rows::SELECT_SECOND_FACTOR;
-use serde::Serialize;
-
-/// Locks the row of a user without changing a value, so that other statements can follow in the transaction. More
-/// conditions and a `RETURNING` are appended.
-const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
-
-/// The condition that the user is unchanged since the read: the second factor was not turned on, and the tokens were
-/// not revoked.
-const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
-
-const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
-            ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
-
-const TURN_OFF: &str = r#"UPDATE "user" SET second_factor = FALSE,
-            password = CASE WHEN password LIKE 'otp:%' THEN substr(password, 5) ELSE password END
-            WHERE id = $1 AND second_factor"#;
-
-const DELETE_SECOND_FACTOR: &str = "DELETE FROM second_factor WHERE user_id = $1";
-const DELETE_RECOVERY_CODES: &str = "DELETE FROM recovery_code WHERE user_id = $1";
-
-/// A recovery code, as a row to insert.
-#[derive(Serialize)]
-struct NewRecoveryCode {
-    digest: String,
-}
+use std::sync::Arc;
 
 /// Continues a statement with a `FROM` that provides the time of the database as `now`, and with `WHERE`.
 fn push_from_clock(statement: Statement) -> Statement {
@@ -99,29 +72,6 @@ impl SecondFactorStore for SqlStore {
             .await
     }
 
-    async fn insert_password_link(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        digest: String,
-        write: Write,
-    ) -> Result<u64, WriteError> {
-        let now = self.users_by_id(&[user_id]).await?.at;
-        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
-        let link = NewPasswordLink { digest, expires_at };
-        let touch = self
-            .database
-            .statement(TOUCH)
-            .push(RETURNING_USER)
-            .bind(user_id);
-        let follow_up = self.record_users(write, vec![self.replace_link(user_id, link)]);
-        changed_user(
-            self.write_as_admin(actor, user_id, AdminCount::Kept, touch, follow_up)
-                .await?,
-        )?;
-        Ok(expires_at)
-    }
-
     async fn password_link(
         &self,
         digest: &str,
@@ -141,104 +91,6 @@ impl SecondFactorStore for SqlStore {
     ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError> {
         let select = self.database.statement(SELECT_SECOND_FACTOR).bind(user_id);
         self.read_one(select).await
-    }
-
-    async fn begin_second_factor(
-        &self,
-        user: &User,
-        secret: String,
-        recovery_codes: Vec<String>,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let codes: Vec<NewRecoveryCode> = recovery_codes
-            .into_iter()
-            .map(|digest| NewRecoveryCode { digest })
-            .collect();
-        let insert_secret = self.database.statement(BEGIN).bind(user.id).bind(secret);
-        let delete_codes = self.database.statement(DELETE_RECOVERY_CODES).bind(user.id);
-        let insert_codes = self
-            .database
-            .statement("INSERT INTO recovery_code (user_id, digest) SELECT $1, digest")
-            .bind(user.id)
-            .push_rows(&[("digest", "text")], &codes);
-        let then = vec![
-            insert_secret,
-            delete_codes,
-            insert_codes,
-            self.count_addition(user.id),
-        ];
-        let touch = self
-            .database
-            .statement(TOUCH)
-            .push(UNCHANGED)
-            .bind(user.id)
-            .bind(encode_seconds(user.tokens_not_before))
-            .push(" AND ");
-        let touch = push_has_room(touch, user.id, 1).push(RETURNING_USER);
-        let follow_up = self.record_users(write, then);
-        if let Some(user) = self.write_locked(user.id, touch, follow_up).await?.pop() {
-            return Ok(user);
-        }
-        recent_additions(&self.database, user.id).await?.check(1)?;
-        Err(WriteError::UserNotFound)
-    }
-
-    async fn turn_on_second_factor(
-        &self,
-        user: &User,
-        session: Option<i64>,
-        secret: String,
-        step: i64,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let set = self
-            .database
-            .statement(r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#)
-            .push(GROW)
-            .bind(user.id)
-            .bind(encode_seconds(user.tokens_not_before))
-            .bind(session);
-        // The condition on the secret refuses the update if another enrollment has replaced the secret since the code
-        // was checked.
-        let update = push_revocation_times(set)
-            .push(" WHERE id = $1")
-            .push(UNCHANGED)
-            .push(
-                " AND ($3 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $3))
-            AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ",
-            )
-            .push_bind(secret)
-            .push(")")
-            .push(RETURNING_USER);
-        let use_step = self
-            .database
-            .statement("UPDATE second_factor SET last_step = $2 WHERE user_id = $1")
-            .bind(user.id)
-            .bind(step);
-        let mut then = vec![use_step, self.count_addition(user.id)];
-        then.extend(self.end_sessions(user.id, session));
-        let follow_up = self.record_users(write, then);
-        changed_user(self.write_locked(user.id, update, follow_up).await?)
-    }
-
-    async fn turn_off_second_factor(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let update = self
-            .database
-            .statement(TURN_OFF)
-            .push(RETURNING_USER)
-            .bind(user_id);
-        let delete = |sql| self.database.statement(sql).bind(user_id);
-        let then = vec![delete(DELETE_SECOND_FACTOR), delete(DELETE_RECOVERY_CODES)];
-        let follow_up = self.record_users(write, then);
-        self.write_as_admin(actor, user_id, AdminCount::Kept, update, follow_up)
-            .await?
-            .pop()
-            .ok_or(WriteError::SecondFactorOff)
     }
 
     async fn use_one_time_code(
@@ -263,11 +115,11 @@ impl SecondFactorStore for SqlStore {
 
     async fn use_recovery_code(
         &self,
-        user: &User,
         purpose: CodePurpose,
         digest: String,
-        write: Write,
+        request: Arc<Requested<RecoveryCodeUse>>,
     ) -> Result<bool, StoreError> {
+        let user_id = request.change.0.id;
         let found = self
             .database
             .statement(
@@ -277,13 +129,12 @@ impl SecondFactorStore for SqlStore {
             .push(" FROM second_factor, (SELECT ")
             .push_now()
             .push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ")
-            .bind(user.id)
+            .bind(user_id)
             .bind(digest);
         let delete =
             push_is_accepting(found, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
-        let then = vec![self.count_addition(user.id)];
-        let user = user.clone();
-        let record = self.record(move |_: &i64| vec![write.entry_for_user(&user)], then);
+        let then = vec![self.count_addition(user_id)];
+        let record = self.record(move |_: &i64| vec![request.entry_for_use()], then);
         let deleted = self.database.write_with(delete, record).await?;
         Ok(!deleted.is_empty())
     }

@@ -1,10 +1,7 @@
 //! Defines the columns of a user for statements, and decodes users from rows.
 
 use super::encoding::{decode_optional_seconds, decode_seconds};
-use crate::{
-    store::WriteError,
-    user::{Credentials, User},
-};
+use crate::user::{Credentials, User};
 use rolegate_sql_store::{Row, TableRow};
 
 /// The columns of a user, in the order in which they are decoded. Other columns of a statement come after them.
@@ -51,10 +48,4 @@ impl TableRow for Credentials {
             password_hash: hash.into(),
         })
     }
-}
-
-/// Returns the user whom a write has changed. Fails if the write returned no row, because then the user does not exist,
-/// or a condition of the write did not hold.
-pub(super) fn changed_user(mut rows: Vec<User>) -> Result<User, WriteError> {
-    rows.pop().ok_or(WriteError::UserNotFound)
 }

@@ -1,14 +1,14 @@
-//! Inserts opaque tokens, if the condition of the writer holds and the limits allow them.
+//! Inserts opaque tokens, if the condition of the principal holds and the limits allow them.
 
-use super::{
-    rows::{RETURNING_TOKEN, last_use},
-    sort_by_id,
-};
+use super::rows::{RETURNING_TOKEN, last_use};
 use crate::{
-    audit::Write,
+    audit::Requested,
+    change::TokenChange,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
+    principal::Principal,
     store::{
-        WriteError, Writer,
+        WriteError,
+        locked_rows::check_new_token,
         sql::{
             additions::{push_has_room, recent_additions},
             encoding::{encode_count, encode_seconds},
@@ -25,6 +25,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::Statement;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The columns of a new token, with their types in PostgreSQL.
 const NEW_COLUMNS: [(&str, &str); 14] = [
@@ -62,8 +63,8 @@ const MAKE_ROOM: &str = concat!(
 );
 
 /// New tokens, all of one kind and one user.
-struct NewTokens {
-    tokens: Vec<NewToken>,
+struct NewTokens<'t> {
+    tokens: &'t [NewToken],
     user_id: i64,
     kind: TokenKind,
     /// The time at which the tokens were created, in Unix seconds.
@@ -71,12 +72,11 @@ struct NewTokens {
 }
 
 impl SqlStore {
-    /// Inserts all of these tokens or none, and returns them by ascending id.
-    pub(super) async fn insert_all_tokens(
+    /// Inserts all of these tokens or none, and returns them.
+    pub(super) async fn insert_tokens(
         &self,
-        tokens: Vec<NewToken>,
-        writer: Writer,
-        write: Write,
+        request: &Arc<Requested<TokenChange>>,
+        tokens: &[NewToken],
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let Some(first) = tokens.first().map(|token| &token.stored) else {
             return Ok(Vec::new());
@@ -87,32 +87,33 @@ impl SqlStore {
             created_at: first.created_at,
             tokens,
         };
+        let by = &request.by;
         let user_id = new.user_id;
         let lock = self
             .database
             .statement(SELECT_CREDENTIALS)
             .push(" WHERE id IN ($1, $2) ORDER BY id")
             .bind(user_id)
-            .bind(writer.admin_id().unwrap_or(user_id));
-        let insert = self.insert_if_allowed(&new, &writer);
-        let follow_up = self.record_tokens(write, self.statements_after_insert(&new, &writer));
-        let session_id = writer.session_id();
-        let is_limited = is_limited(&writer);
-        let check = move |locked: &[Credentials]| writer.check_new_token(locked, user_id);
+            .bind(by.admin_id().unwrap_or(user_id));
+        let insert = self.insert_if_allowed(&new, by);
+        let then = self.statements_after_insert(&new, by);
+        let follow_up = self.record_tokens(Arc::clone(request), then);
+        let checked = Arc::clone(request);
+        let check = move |locked: &[Credentials]| check_new_token(&checked.by, locked, user_id);
         let inserted = self
             .database
             .write_if(lock, check, insert, follow_up)
             .await?;
         if !inserted.is_empty() {
-            return Ok(sort_by_id(inserted));
+            return Ok(inserted);
         }
         // Nothing was inserted, so one of the conditions did not hold. The reads below find out which one.
-        if let Some(session_id) = session_id {
+        if let Some(session_id) = by.session_id() {
             self.require_session(session_id).await?;
         }
-        if is_limited {
+        if is_limited(by) {
             let additions = recent_additions(&self.database, user_id).await?;
-            additions.check(new.tokens.len())?;
+            additions.check(tokens.len())?;
         }
         Err(match new.kind {
             TokenKind::ApiKey => WriteError::ApiKeyLimit,
@@ -120,11 +121,11 @@ impl SqlStore {
         })
     }
 
-    /// Returns the statement that inserts the tokens if the limits allow them and the condition of the writer holds.
+    /// Returns the statement that inserts the tokens if the limits allow them and the condition of the principal holds.
     ///
     /// It runs after the lock and as a separate statement, so that it counts the tokens that earlier transactions have
     /// committed.
-    fn insert_if_allowed(&self, new: &NewTokens, writer: &Writer) -> Statement {
+    fn insert_if_allowed(&self, new: &NewTokens<'_>, by: &Principal) -> Statement {
         let rows: Vec<Value> = new.tokens.iter().map(new_row).collect();
         let key_user_id = match new.kind {
             TokenKind::ApiKey => Some(new.user_id),
@@ -138,19 +139,19 @@ impl SqlStore {
             .push_bind(key_user_id)
             .push(") < ")
             .push_bind(encode_count(MAX_API_KEYS));
-        if let Some(session_id) = writer.session_id() {
+        if let Some(session_id) = by.session_id() {
             insert = insert
                 .push(" AND EXISTS (SELECT 1 FROM api_key WHERE id = ")
                 .push_bind(session_id)
                 .push(")");
         }
-        if let Writer::PendingSignIn { digest, .. } = writer {
+        if let Principal::PendingSignIn { digest, .. } = by {
             insert = push_from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
                 .push(" AND id = ")
                 .push_bind(new.user_id)
                 .push(")");
         }
-        if is_limited(writer) {
+        if is_limited(by) {
             insert = push_has_room(insert.push(" AND "), new.user_id, new.tokens.len());
         }
         insert.push(RETURNING_TOKEN)
@@ -158,12 +159,12 @@ impl SqlStore {
 
     /// Returns the statements that follow the insert. They count the tokens as additions, delete the pending sign-in
     /// that was completed, and delete old sessions beyond the limit.
-    fn statements_after_insert(&self, new: &NewTokens, writer: &Writer) -> Vec<Statement> {
+    fn statements_after_insert(&self, new: &NewTokens<'_>, by: &Principal) -> Vec<Statement> {
         let mut statements = Vec::new();
-        for _ in &new.tokens {
+        for _ in new.tokens {
             statements.push(self.count_addition(new.user_id));
         }
-        if let Writer::PendingSignIn { digest, .. } = writer {
+        if let Principal::PendingSignIn { digest, .. } = by {
             let end = self
                 .database
                 .statement("DELETE FROM pending_sign_in WHERE digest = $1")
@@ -196,9 +197,9 @@ impl SqlStore {
     }
 }
 
-/// Returns whether the limit of additions in a minute applies to the writer.
-fn is_limited(writer: &Writer) -> bool {
-    !matches!(writer, Writer::Operator)
+/// Returns whether the limit of additions in a minute applies to the principal.
+fn is_limited(by: &Principal) -> bool {
+    !matches!(by, Principal::Operator)
 }
 
 /// Returns a token as a row with the columns [`NEW_COLUMNS`].

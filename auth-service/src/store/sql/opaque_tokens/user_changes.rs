@@ -1,9 +1,9 @@
 //! Statements that end the sessions of a user or keep them valid, and that rename the creator of API keys. They run in
 //! the transaction that changes the user.
 
-use crate::store::{
-    Rename,
-    sql::{encoding::encode_seconds, sql_store::SqlStore},
+use crate::{
+    change::Rename,
+    store::sql::{encoding::encode_seconds, sql_store::SqlStore},
 };
 use rolegate_sql_store::Statement;
 
@@ -68,7 +68,7 @@ impl SqlStore {
         self.database
             .statement(RENAME_KEY_CREATOR)
             .bind(user_id)
-            .bind(rename.from.as_str())
+            .bind(&*rename.from.name)
             .bind(rename.to.as_str())
     }
 }

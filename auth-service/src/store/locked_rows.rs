@@ -1,8 +1,13 @@
-//! Checks the admin who makes a change, and refuses a change that would leave no active admin.
+//! Checks conditions of a change by the rows that its transaction has locked: whether an admin makes it, whether an
+//! active admin remains, and whether a token may be inserted.
 
 use super::write_error::WriteError;
-use crate::user::User;
+use crate::{
+    principal::Principal,
+    user::{Credentials, User},
+};
 use rolegate_proto::Role;
+use secrecy::ExposeSecret as _;
 
 /// The effect of a write on the number of active admins, who are the admins that are not disabled. At least one of them
 /// must remain.
@@ -46,4 +51,40 @@ pub(super) fn require_admin(
     } else {
         Err(WriteError::LastAdmin)
     }
+}
+
+/// Checks the condition of the principal before a token of this user is inserted. `locked` contains the row of the
+/// user, and that of an admin who makes the change.
+pub(super) fn check_new_token(
+    by: &Principal,
+    locked: &[Credentials],
+    user_id: i64,
+) -> Result<(), WriteError> {
+    let row = locked
+        .iter()
+        .find(|row| row.user.id == user_id)
+        .ok_or(WriteError::UserNotFound)?;
+    if let Some(admin_id) = by.admin_id() {
+        let users: Vec<User> = locked.iter().map(|row| row.user.clone()).collect();
+        require_admin(&users, Some(admin_id), user_id, AdminCount::Kept)?;
+        // Admins cannot make keys for other admins.
+        return if row.user.role == Role::ADMIN {
+            Err(WriteError::UserIsAdmin)
+        } else {
+            Ok(())
+        };
+    }
+    let has_changed = by
+        .expected_tokens_not_before()
+        .is_some_and(|expected| expected != row.user.tokens_not_before);
+    let has_new_password = match by {
+        Principal::Login { password_hash, .. } => {
+            password_hash.expose_secret() != row.password_hash.expose_secret()
+        }
+        _ => false,
+    };
+    if has_changed || has_new_password || row.user.disabled {
+        return Err(WriteError::UserNotFound);
+    }
+    Ok(())
 }

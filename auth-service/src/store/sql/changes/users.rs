@@ -1,0 +1,107 @@
+//! Plans that create, rename, disable and delete users, and change their roles.
+
+use super::plan::{Guard, Plan};
+use crate::{
+    change::{NewUser, Rename},
+    principal::Principal,
+    store::{
+        WriteError,
+        locked_rows::AdminCount,
+        sql::{
+            encoding::encode_seconds,
+            revocation::{REVOKE, push_revocation_times},
+            sql_store::SqlStore,
+        },
+    },
+};
+use rolegate_proto::Role;
+use secrecy::ExposeSecret as _;
+
+pub(super) const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
+
+impl SqlStore {
+    pub(super) fn create_user(&self, by: &Principal, new: &NewUser) -> Plan {
+        let guard = by.admin_id().map_or(Guard::Nothing, Guard::Creator);
+        let insert = self
+            .database
+            .statement(
+                r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#,
+            )
+            .push_now()
+            .push(") ON CONFLICT (username) DO NOTHING")
+            .bind(&*new.username)
+            .bind(new.password_hash.expose_secret())
+            .bind(new.role.as_str());
+        let link = new.link.clone();
+        let link = link.map(|link| self.insert_link_of_new_user(&new.username, link));
+        Plan {
+            nothing_changed: WriteError::UsernameTaken,
+            ..Plan::new(guard, insert).then(link)
+        }
+    }
+
+    pub(super) fn set_role(&self, user_id: i64, role: Role) -> Plan {
+        let admin_count = if role == Role::ADMIN {
+            AdminCount::Kept
+        } else {
+            AdminCount::Lowered
+        };
+        let update = self.database.statement(SET_ROLE);
+        let update = update.bind(user_id).bind(role.as_str());
+        Plan::new(Guard::Admins(user_id, admin_count), update)
+    }
+
+    pub(super) fn update_user(
+        &self,
+        user_id: i64,
+        rename: Option<&Rename>,
+        disabled: Option<bool>,
+    ) -> Plan {
+        let ends_access = disabled == Some(true);
+        let mut update = self
+            .database
+            .statement(r#"UPDATE "user" SET disabled = coalesce($2, disabled)"#)
+            .bind(user_id)
+            .bind(disabled);
+        if let Some(rename) = rename {
+            update = update.push(", username = ").push_bind(&*rename.to);
+        }
+        if ends_access || rename.is_some() {
+            update = push_revocation_times(update.push(", ").push(REVOKE));
+        }
+        update = update.push(" WHERE id = $1");
+        if let Some(rename) = rename {
+            update = update
+                .push(" AND username = ")
+                .push_bind(&*rename.from.name)
+                .push(" AND tokens_not_before = ")
+                .push_bind(encode_seconds(rename.tokens_not_before));
+        }
+        let admin_count = if ends_access {
+            AdminCount::Lowered
+        } else {
+            AdminCount::Kept
+        };
+        let mut plan = Plan::new(Guard::Admins(user_id, admin_count), update);
+        if ends_access {
+            plan = plan
+                .then(self.end_sessions(user_id, None))
+                .then([self.end_link(user_id)]);
+        }
+        if let Some(rename) = rename {
+            plan = plan.then([
+                self.continue_sessions(user_id, rename.tokens_not_before),
+                self.rename_key_creator(user_id, rename),
+            ]);
+        }
+        plan
+    }
+
+    pub(super) fn delete_user(&self, user_id: i64) -> Plan {
+        let delete = self
+            .database
+            .statement(r#"DELETE FROM "user" WHERE id = $1"#)
+            .bind(user_id);
+        Plan::new(Guard::Admins(user_id, AdminCount::Lowered), delete)
+    }
+}
