@@ -2,8 +2,8 @@
 //! with `AccountError`, except for `seed`.
 //!
 //! Each request calls a method of `Accounts`. The method authorizes the actor, checks the
-//! arguments, and reads or writes through the trait `UserStore`. A change runs as an
-//! `audit::Write`, whose transaction also records it.
+//! arguments, and reads through the trait `UserStore`. It passes a change and its `Principal` to
+//! `Changes`, which makes and records the change.
 //!
 //! - `service` defines `Accounts`, the state that all use cases share; `error` defines their error.
 //! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a
@@ -16,13 +16,14 @@
 //!   `opaque_tokens` contain the use cases about users, their passwords and other credentials.
 //!   `username` contains the rules for usernames. `paging` cuts lists into pages, and `searches`
 //!   limits searches for users.
-//! - `write` makes the changes, and logs each of them after its commit.
+//! - `changes` makes the changes, and logs each of them after its commit.
 //! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read the
 //!   record, seals it and removes old rows. `watch` sends the changes of users to other services.
 //! - `seed` creates the first admin; `initial_password` reads and removes the file with the
 //!   generated password.
 
 mod authorize;
+mod changes;
 mod credentials;
 mod error;
 mod initial_password;
@@ -51,22 +52,21 @@ mod username;
 mod users;
 mod verify_credentials;
 mod watch;
-mod write;
 
 pub(crate) use authorize::{AuthorizationRequest, TokenSource};
+pub(crate) use changes::Changes;
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use opaque_tokens::{ApiKeyRequest, TokensToDelete, check_key_expiry, check_name};
-pub(crate) use password_links::{PasswordLink, UserWithLink};
-pub(crate) use passwords::set_password;
+pub(crate) use password_links::{GeneratedLink, PasswordLink, UserWithLink};
 pub(crate) use record::{AuditPage, AuditRequest};
 pub(crate) use requirement::Requirement;
 pub use seed::AdminPassword;
-pub(crate) use seed::{ADMIN_USERNAME, SeedError};
+pub(crate) use seed::SeedError;
 pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use session_creation::{SessionOutcome, SessionRequest, SessionUse};
 pub(crate) use user_update::{UserUpdateRequest, rename};
-pub(crate) use username::check_new_username;
+pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub(crate) use users::{UserPage, UserPageRequest};
 pub(crate) use verify_credentials::{AuthenticatedUser, BasicCredentials};
 pub(crate) use watch::{WatchItem, WatchItems, WatchStart, Watcher};

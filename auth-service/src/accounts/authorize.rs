@@ -13,6 +13,7 @@ use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
     opaque_token::{self, TokenKind},
+    store::WriteError,
     token::VerifiedToken,
 };
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
@@ -124,6 +125,27 @@ impl Accounts {
 
     pub(super) async fn authorize_admin(&self, credential: &str) -> Result<Actor, AccountError> {
         self.authorize(credential, &Requirement::admin()).await
+    }
+
+    /// Converts the outcome of a write whose user may have changed since the credential was
+    /// authorized.
+    ///
+    /// Two requests with one token may have run at the same time, and the first may have revoked
+    /// the token. So if the write did not find its user, the credential is authorized again. A
+    /// revoked credential then causes its own error; if it is still valid, the error is
+    /// `otherwise`.
+    pub(super) async fn reauthorize_if_changed<T>(
+        &self,
+        outcome: Result<T, WriteError>,
+        credential: &str,
+        requirement: &Requirement,
+        otherwise: Reason,
+    ) -> Result<T, AccountError> {
+        if matches!(outcome, Err(WriteError::UserNotFound)) {
+            self.authorize(credential, requirement).await?;
+            return Err(otherwise.into());
+        }
+        Ok(outcome?)
     }
 
     /// Detects the kind of a credential. Verifies the signature of an access token, and computes

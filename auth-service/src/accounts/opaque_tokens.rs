@@ -5,10 +5,10 @@
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{Change, Write},
-    metrics,
+    change::{TokenChange, TokenSelection},
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{END_OF_9999, TokenSelection, WriteError, Writer},
+    principal::Principal,
+    store::{END_OF_9999, WriteError},
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX};
@@ -74,21 +74,12 @@ impl Accounts {
         }
         let new = self.generate_api_key(request, &actor, &user)?;
         let key = new.token.clone();
-        let writer = Writer::by_actor(&actor, user_id);
-        let write = match user_id {
-            Some(id) => Write::by_actor(actor, Change::ApiKeyCreated, id),
-            None => Write::by_owner(&actor, Change::ApiKeyCreated),
-        };
-        let inserted = write
-            .run(
-                &self.store,
-                move |store, write| async move { store.insert_token(new, writer, write).await },
-                move |write, key| {
-                    write.entry_for_token(key, Some(&user.username)).log();
-                    metrics::API_KEYS_CREATED.inc();
-                },
-            )
-            .await;
+        let by = Principal::acting_on(user_id, actor);
+        let inserted = self
+            .changes
+            .apply_to_tokens(by, TokenChange::Create(vec![new]), Some(user.username))
+            .await
+            .and_then(|keys| keys.into_iter().next().ok_or(WriteError::ApiKeyLimit));
         let otherwise = match user_id {
             Some(_) => Reason::UserNotFound,
             None => Reason::TokenInvalid,
@@ -206,21 +197,13 @@ impl Accounts {
             (TokensToDelete::All, TokenKind::Session, Some(own)) => TokenSelection::AllBut(own),
             (TokensToDelete::All, ..) => TokenSelection::All,
         };
-        let admin = user_id.map(|_| actor.user.id);
-        let id = user_id.unwrap_or(actor.user.id);
-        let change = match kind {
-            TokenKind::ApiKey => Change::ApiKeyDeleted,
-            TokenKind::Session => Change::SessionEnded,
+        let change = TokenChange::Delete {
+            kind,
+            user_id: user_id.unwrap_or(actor.user.id),
+            selection,
         };
-        Ok(Write::by_actor(actor, change, id)
-            .run(
-                &self.store,
-                move |store, write| async move {
-                    store.delete_tokens(kind, admin, id, selection, write).await
-                },
-                |write, tokens: &Vec<OpaqueToken>| write.log_tokens(tokens, None),
-            )
-            .await?)
+        let by = Principal::acting_on(user_id, actor);
+        Ok(self.changes.apply_to_tokens(by, change, None).await?)
     }
 }
 

@@ -6,14 +6,13 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
-    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
+    change::{Change, NewPasswordLink, NewUser},
     metrics,
     opaque_token::{self, GeneratedToken, password_link_digest},
     password::NO_PASSWORD,
-    store::{
-        NewPasswordLink, NewUser, PASSWORD_LINK_SECONDS, StoredPasswordLink, WriteError, Writer,
-    },
+    principal::Principal,
+    store::{PASSWORD_LINK_SECONDS, StoredPasswordLink, WriteError},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -37,26 +36,44 @@ pub(crate) struct FoundLink {
     pub(crate) stored: StoredPasswordLink,
 }
 
+/// A new password link: what its user gets, and what is stored of it.
+pub(crate) struct GeneratedLink {
+    pub(crate) link: PasswordLink,
+    pub(crate) stored: NewPasswordLink,
+}
+
 /// A new user without a password, and the link at which the user chooses one.
 pub(crate) struct UserWithLink {
     pub(crate) user: NewUser,
     pub(crate) link: PasswordLink,
 }
 
+impl GeneratedLink {
+    /// Generates a link that is valid from `now`, in Unix seconds. Fails only if the system
+    /// provides no random bytes.
+    pub(crate) fn generate(now: u64) -> io::Result<Self> {
+        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
+        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
+        Ok(Self {
+            link: PasswordLink { token, expires_at },
+            stored: NewPasswordLink { digest, expires_at },
+        })
+    }
+}
+
 impl UserWithLink {
     /// Generates a user without a password, and a link that is valid from `now`, in Unix seconds.
     /// Fails only if the system provides no random bytes.
     pub(crate) fn generate(username: &str, role: Role, now: u64) -> io::Result<Self> {
-        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
-        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
+        let GeneratedLink { link, stored } = GeneratedLink::generate(now)?;
         Ok(Self {
             user: NewUser {
                 username: username.to_owned(),
                 password_hash: NO_PASSWORD.into(),
                 role,
-                link: Some(NewPasswordLink { digest, expires_at }),
+                link: Some(stored),
             },
-            link: PasswordLink { token, expires_at },
+            link,
         })
     }
 }
@@ -74,22 +91,15 @@ impl Accounts {
         user_id: i64,
     ) -> Result<PasswordLink, AccountError> {
         let actor = self.authorize_password_for(user_id, credential).await?;
-        let user = self.find_user(user_id).await?;
-        let GeneratedToken { token, digest } =
-            opaque_token::generate_password_link().map_err(AccountError::internal)?;
-        let admin = Some(actor.user.id);
-        let expires_at = Write::by_actor(actor, Change::PasswordLinkCreated, user_id)
-            .run(
-                &self.store,
-                move |store, write| async move {
-                    store
-                        .insert_password_link(admin, user_id, digest, write)
-                        .await
-                },
-                move |write, _| write.log_user(&user),
-            )
-            .await?;
-        Ok(PasswordLink { token, expires_at })
+        self.find_user(user_id).await?;
+        let GeneratedLink { link, stored } =
+            GeneratedLink::generate(actor.at).map_err(AccountError::internal)?;
+        let change = Change::CreatePasswordLink {
+            user_id,
+            link: stored,
+        };
+        self.changes.apply(Principal::Admin(actor), change).await?;
+        Ok(link)
     }
 
     /// Returns the link with this token if the link may be used, and does not use it up. Any other
@@ -142,14 +152,16 @@ impl Accounts {
         let user = link.stored.user;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
-        let write = Write::new(
-            Change::PasswordSetByLink,
-            Initiator::Owner { session: None },
-            Some(user.id),
-        );
-        let writer = Writer::Link(link.digest);
         let hash = self.hasher.hash(&password, origin).await?;
-        match self.replace_password(user.id, hash, writer, write).await {
+        let by = Principal::Link {
+            digest: link.digest,
+        };
+        let user_id = user.id;
+        match self
+            .changes
+            .apply(by, Change::SetPassword { user_id, hash })
+            .await
+        {
             // The link was used or replaced after it was found.
             Err(WriteError::UserNotFound) => Err(self.refuse_link(Some(&user), UNKNOWN)),
             set => Ok(set?),

@@ -2,19 +2,19 @@
 
 use super::{
     credentials::PresentedCredentials, error::AccountError, requirement::Requirement,
-    seed::ADMIN_USERNAME, service::Accounts, write::revoke_again,
+    service::Accounts,
 };
 use crate::{
     actor::Actor,
-    audit::{Change, Write},
     call_origin::CallOrigin,
-    store::{UserStore, WriteError, Writer},
+    change::Change,
+    principal::Principal,
     user::{Credentials, User},
 };
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
 use secrecy::SecretString;
-use std::{ops::RangeInclusive, time::Instant};
+use std::ops::RangeInclusive;
 
 /// The stored credentials of a user who has confirmed a change by entering the current password.
 pub(super) struct ConfirmedPassword {
@@ -49,16 +49,17 @@ impl Accounts {
         let confirmed = self
             .confirm_password(&actor.user, current, "password_change", origin)
             .await?;
-        let write = Write::by_owner(&actor, Change::PasswordChanged);
+        let hash = self.hasher.hash(&new, origin).await?;
         // The store writes only if the password is still the one that was checked, so one of two
         // concurrent changes fails.
-        let owner = Writer::Owner {
-            tokens_not_before: confirmed.stored.user.tokens_not_before,
-            session_id: actor.session_id(),
-        };
-        let hash = self.hasher.hash(&new, origin).await?;
+        let user_id = actor.user.id;
+        let owner = Principal::Owner(Actor {
+            user: confirmed.stored.user,
+            ..actor
+        });
         let changed = self
-            .replace_password(actor.user.id, hash, owner, write)
+            .changes
+            .apply(owner, Change::SetPassword { user_id, hash })
             .await;
         let otherwise = Reason::CurrentPasswordWrong;
         self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
@@ -113,12 +114,11 @@ impl Accounts {
         self.require_admins_set_passwords()?;
         self.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
+        let hash = self.hasher.hash(&password, origin).await?;
         // Hashing can take seconds under load, so the write checks again that the actor is an
         // admin.
-        let writer = Writer::Admin(actor.user.id);
-        let write = Write::by_actor(actor, Change::PasswordSet, user_id);
-        let hash = self.hasher.hash(&password, origin).await?;
-        let set = self.replace_password(user_id, hash, writer, write).await;
+        let change = Change::SetPassword { user_id, hash };
+        let set = self.changes.apply(Principal::Admin(actor), change).await;
         let admin = Requirement::admin();
         self.reauthorize_if_changed(set, credential, &admin, Reason::UserNotFound)
             .await
@@ -150,51 +150,4 @@ impl Accounts {
         }
         Err(Reason::PasswordLinkRequired.into())
     }
-
-    /// Stores the hash of a new password, revokes the user's tokens like the function
-    /// [`set_password`], and logs the change. Returns the user.
-    ///
-    /// Afterwards, entries of the Basic cache for the old hash no longer match. If the user is
-    /// `admin`, the file with the initial password is removed.
-    pub(super) async fn replace_password(
-        &self,
-        user_id: i64,
-        hash: SecretString,
-        writer: Writer,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let initial_password = self.initial_password.clone();
-        write
-            .run(
-                &self.store,
-                move |store, write| async move {
-                    set_password(&*store, user_id, hash, writer, write).await
-                },
-                move |write, user: &User| {
-                    write.log_user(user);
-                    if user.username == ADMIN_USERNAME {
-                        initial_password.remove();
-                    }
-                },
-            )
-            .await
-    }
-}
-
-/// Sets a password and returns the user. Revokes the user's access tokens and sessions, except for
-/// the session of the writer. If the write was slow, revokes them again, because logins with the
-/// old password may have obtained new ones meanwhile.
-pub(crate) async fn set_password(
-    store: &dyn UserStore,
-    user_id: i64,
-    hash: SecretString,
-    writer: Writer,
-    write: Write,
-) -> Result<User, WriteError> {
-    let began = Instant::now();
-    let session = writer.session_id();
-    let user = store
-        .set_password(user_id, hash, writer, write.clone())
-        .await?;
-    revoke_again(store, began, user, session, write).await
 }

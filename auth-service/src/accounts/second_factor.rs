@@ -6,22 +6,21 @@
 
 mod codes;
 
-use super::{
-    error::AccountError, requirement::Requirement, service::Accounts, write::revoke_again,
-};
+use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{Change, Write},
     call_origin::CallOrigin,
+    change::Change,
+    principal::Principal,
     second_factor::{Code, Enrolment, Mode, SecondFactorKeys},
-    store::{CodeLimit, CodePurpose, OneTimeCodeUse, UserStore, WriteError},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse},
     user::User,
 };
 use codes::{CHANGE_METHOD, check_wrong_codes, match_one_time_code};
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
-use std::{mem, sync::Arc, time::Instant};
+use std::mem;
 
 /// The limit towards which wrong codes count when a user turns on a second factor.
 ///
@@ -56,20 +55,20 @@ impl Accounts {
         let confirmed = self
             .confirm_password(&actor.user, current_password, CHANGE_METHOD, origin)
             .await?;
-        let seen = confirmed.stored.user;
+        let owner = Actor {
+            user: confirmed.stored.user,
+            ..actor
+        };
         let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
-        let sealed = keys
-            .seal(actor.user.id, &*enrolment.secret)
+        let secret = keys
+            .seal(owner.user.id, &*enrolment.secret)
             .map_err(AccountError::internal)?;
-        let digests = mem::take(&mut enrolment.digests);
-        let change = Change::SecondFactorBegun;
-        let user = self
-            .change_own_second_factor(credential, &actor, change, move |store, write| async move {
-                store
-                    .begin_second_factor(&seen, sealed, digests, write)
-                    .await
-            })
-            .await?;
+        let change = Change::BeginSecondFactor {
+            user_id: owner.user.id,
+            secret,
+            recovery_codes: mem::take(&mut enrolment.digests),
+        };
+        let user = self.change_own(credential, owner, change).await?;
         Ok((enrolment, user))
     }
 
@@ -103,18 +102,13 @@ impl Accounts {
                 })?;
             return Err(self.refuse_wrong_code(&actor.user, CHANGE_METHOD, Reason::OtpWrong));
         };
-        let user = actor.user.clone();
-        let session = actor.session_id();
-        let change = Change::SecondFactorEnabled;
-        self.change_own_second_factor(credential, &actor, change, move |store, write| async move {
-            let start = Instant::now();
-            let OneTimeCodeUse { step, secret, .. } = matched;
-            let changed = store
-                .turn_on_second_factor(&user, session, secret, step, write.clone())
-                .await?;
-            revoke_again(&*store, start, changed, session, write).await
-        })
-        .await
+        let OneTimeCodeUse { step, secret, .. } = matched;
+        let change = Change::TurnOnSecondFactor {
+            user_id: actor.user.id,
+            secret,
+            step,
+        };
+        self.change_own(credential, actor, change).await
     }
 
     /// Turns off the bearer's own second factor if the code is right. With a user id, an admin
@@ -130,29 +124,16 @@ impl Accounts {
             .await?;
         let Some(user_id) = user_id else {
             self.confirm_by_code(&actor.user, code).await?;
-            let write = Write::by_owner(&actor, Change::SecondFactorDisabled);
-            return self.remove_second_factor(None, actor.user.id, write).await;
+            let user_id = actor.user.id;
+            let change = Change::TurnOffSecondFactor { user_id };
+            return Ok(self.changes.apply(Principal::Owner(actor), change).await?);
         };
         if user_id == actor.user.id {
             return Err(Reason::OwnSecondFactor.into());
         }
-        let id = self.find_user(user_id).await?.id;
-        let admin = Some(actor.user.id);
-        let write = Write::by_actor(actor, Change::SecondFactorRemoved, id);
-        self.remove_second_factor(admin, id, write).await
-    }
-
-    async fn remove_second_factor(
-        &self,
-        admin: Option<i64>,
-        user_id: i64,
-        write: Write,
-    ) -> Result<User, AccountError> {
-        Ok(self
-            .change_user(write, move |store, write| async move {
-                store.turn_off_second_factor(admin, user_id, write).await
-            })
-            .await?)
+        self.find_user(user_id).await?;
+        let change = Change::TurnOffSecondFactor { user_id };
+        Ok(self.changes.apply(Principal::Admin(actor), change).await?)
     }
 
     /// Returns whether the bearer's second factor is on, and how many recovery codes are left.
@@ -194,18 +175,13 @@ impl Accounts {
     /// Makes a change to the bearer's own second factor, and returns the user. If the user has
     /// changed meanwhile, the credential is authorized again, so that a revoked credential causes
     /// its own error.
-    async fn change_own_second_factor<W>(
+    async fn change_own(
         &self,
         credential: &str,
-        actor: &Actor,
+        owner: Actor,
         change: Change,
-        make_change: impl FnOnce(Arc<dyn UserStore>, Write) -> W + Send + 'static,
-    ) -> Result<User, AccountError>
-    where
-        W: Future<Output = Result<User, WriteError>> + Send + 'static,
-    {
-        let write = Write::by_owner(actor, change);
-        let changed = self.change_user(write, make_change).await;
+    ) -> Result<User, AccountError> {
+        let changed = self.changes.apply(Principal::Owner(owner), change).await;
         let requirement = Requirement::AnyAuthenticated;
         self.reauthorize_if_changed(changed, credential, &requirement, Reason::TokenInvalid)
             .await

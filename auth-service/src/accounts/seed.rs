@@ -1,20 +1,20 @@
 //! Creates the user `admin` when the service starts, unless that user exists.
 
-use super::{error::AccountError, service::Accounts};
+use super::{error::AccountError, service::Accounts, username::ADMIN_USERNAME};
 use crate::{
-    audit::{Change, Write},
+    audit::Requested,
     call_origin::CallOrigin,
+    change::{Change, NewUser},
     password::PresentedPassword,
+    principal::Principal,
     secret_generation,
-    store::{NewUser, StoreError, UserFilter, WriteError},
+    store::{StoreError, UserFilter, WriteError},
 };
 use rolegate_program::secret;
 use rolegate_proto::Role;
 use rolegate_telemetry::logs::error_chain;
 use secrecy::SecretString;
-use std::{error::Error, io, path::PathBuf, time::Duration};
-
-pub(crate) const ADMIN_USERNAME: &str = "admin";
+use std::{error::Error, io, path::PathBuf, sync::Arc, time::Duration};
 
 /// The deadline for hashing the password, which is enough for the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
@@ -97,8 +97,8 @@ impl Accounts {
             role: Role::ADMIN,
             link: None,
         };
-        let write = Write::by_operator(Change::UserCreated, None);
-        match self.store.insert(None, admin, write).await {
+        let request = Requested::new(Principal::Operator, Change::CreateUser(admin));
+        match self.store.change_user(Arc::new(request)).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(true)

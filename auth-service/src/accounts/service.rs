@@ -1,8 +1,8 @@
 //! `Accounts`: the state and the settings that the use cases share.
 
 use super::{
-    initial_password::InitialPassword, rate_limit::RateLimiter, searches::Searches,
-    watch::streams::Watches,
+    changes::Changes, initial_password::InitialPassword, rate_limit::RateLimiter,
+    searches::Searches, watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,
@@ -53,6 +53,7 @@ pub(crate) struct SessionLimits {
 #[derive(Clone)]
 pub(crate) struct Accounts {
     pub(super) store: Arc<dyn UserStore>,
+    pub(super) changes: Changes,
     /// Reads users, credentials and tokens by their keys; concurrent reads share a statement.
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
@@ -89,6 +90,7 @@ impl Accounts {
         let registration_limiter = RateLimiter::per_address(policy.registration_limit);
         let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
         Ok(Self {
+            changes: Changes::new(Arc::clone(&store), initial_password.clone()),
             store,
             reads,
             hasher,

@@ -12,13 +12,13 @@ use super::{
     opaque_tokens::check_name, service::Accounts,
 };
 use crate::{
-    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
+    change::TokenChange,
     opaque_token::{
         self, GeneratedToken, NewToken, OpaqueToken, TokenKind, generate_pair_id,
         pending_sign_in_digest,
     },
-    store::Writer,
+    principal::Principal,
     user::User,
 };
 use rolegate_proto::{
@@ -184,11 +184,11 @@ impl Accounts {
         let outcome = match code_checked {
             Ok(()) => {
                 *has_shown_code = user.value.second_factor;
-                let writer = Writer::Login {
+                let by = Principal::Login {
                     tokens_not_before: user.value.tokens_not_before,
                     password_hash: stored.password_hash.clone(),
                 };
-                self.insert_sessions(user, request, writer, presented.origin)
+                self.insert_sessions(user, request, by, presented.origin)
                     .await
                     .map(SessionOutcome::Created)
             }
@@ -235,12 +235,12 @@ impl Accounts {
         let Timed { at, value } = self.store.pending_sign_in(&digest).await?;
         let user = value.ok_or(Reason::TokenInvalid)?;
         self.check_second_factor(&user, code, METHOD).await?;
-        let writer = Writer::PendingSignIn {
+        let by = Principal::PendingSignIn {
             tokens_not_before: user.tokens_not_before,
             digest,
         };
         let user = Timed { at, value: user };
-        match self.insert_sessions(user, request, writer, origin).await {
+        match self.insert_sessions(user, request, by, origin).await {
             // Since the pending sign-in was read, it was used or has expired, or the user has
             // changed.
             Err(error) if error.reason() == Reason::UserNotFound => {
@@ -256,7 +256,7 @@ impl Accounts {
         &self,
         mut user: Timed<User>,
         request: &SessionRequest,
-        writer: Writer,
+        by: Principal,
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
         self.take_ineffective_role(&mut user.value);
@@ -267,16 +267,9 @@ impl Accounts {
         let token = new[0].token.clone();
         let application_token = new.get(1).map(|second| second.token.clone());
         let user = user.value;
-        let username = user.username.clone();
-        let initiator = Initiator::Owner { session: None };
-        let sessions = Write::new(Change::SessionCreated, initiator, Some(user.id))
-            .run(
-                &self.store,
-                move |store, write| async move { store.insert_tokens(new, writer, write).await },
-                move |write, sessions: &Vec<OpaqueToken>| {
-                    write.log_tokens(sessions, Some(&username));
-                },
-            )
+        let sessions = self
+            .changes
+            .apply_to_tokens(by, TokenChange::Create(new), Some(user.username.clone()))
             .await?;
         let session = sessions.into_iter().next();
         Ok(CreatedSession {

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{Change, Initiator, Write},
-    opaque_token::{self, OpaqueToken, TokenKind},
-    store::{SessionEnd, Writer},
+    change::{Change, SessionEnd, TokenChange},
+    opaque_token::{self, TokenKind},
+    principal::Principal,
     user::User,
 };
 use rolegate_proto::Reason;
@@ -49,14 +49,9 @@ impl Accounts {
         if users.is_empty() {
             return Ok(());
         }
-        Write::new(Change::SessionEnded, Initiator::Sessions(users), None)
-            .run(
-                &self.store,
-                move |store, write| async move {
-                    store.end_sessions_by_digest(&digests, extent, write).await
-                },
-                |write, sessions: &Vec<OpaqueToken>| write.log_tokens(sessions, None),
-            )
+        let change = TokenChange::EndSessions { digests, extent };
+        self.changes
+            .apply_to_tokens(Principal::Sessions(users), change, None)
             .await?;
         Ok(())
     }
@@ -93,12 +88,10 @@ impl Accounts {
         if let (None, Some(session)) = (user_id, actor.session_id()) {
             return self.end_session(actor, session).await;
         }
-        let writer = Writer::by_actor(&actor, user_id);
-        let write = Write::by_actor(actor, Change::TokensRevoked, id);
+        let by = Principal::acting_on(user_id, actor);
         let revoked = self
-            .change_user(write, move |store, write| async move {
-                store.revoke_tokens(id, writer, write).await
-            })
+            .changes
+            .apply(by, Change::RevokeTokens { user_id: id })
             .await;
         // The write finds no user if a concurrent logout came first or the user was deleted.
         self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)

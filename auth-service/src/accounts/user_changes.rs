@@ -6,16 +6,15 @@
 use super::{
     error::AccountError,
     password_links::{PasswordLink, UserWithLink},
-    seed::ADMIN_USERNAME,
     service::Accounts,
-    username::check_new_username,
+    username::{ADMIN_USERNAME, check_new_username},
 };
 use crate::{
     actor::Actor,
-    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
+    change::{Change, NewUser},
     metrics,
-    store::NewUser,
+    principal::Principal,
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};
@@ -57,7 +56,7 @@ impl Accounts {
             role: Role::USER,
             link: None,
         };
-        self.insert_user(None, new).await
+        self.insert_user(Principal::Claimant, new).await
     }
 
     /// Creates a user with a role; the actor must be an admin. Without a password, the result also
@@ -89,7 +88,7 @@ impl Accounts {
             role,
             link: None,
         };
-        let user = self.insert_user(Some(actor), new).await?;
+        let user = self.insert_user(Principal::Admin(actor), new).await?;
         Ok(CreatedUser { user, link: None })
     }
 
@@ -103,32 +102,23 @@ impl Accounts {
     ) -> Result<CreatedUser, AccountError> {
         let new =
             UserWithLink::generate(username, role, actor.at).map_err(AccountError::internal)?;
-        let user = self.insert_user(Some(actor), new.user).await?;
+        let user = self.insert_user(Principal::Admin(actor), new.user).await?;
         Ok(CreatedUser {
             user,
             link: Some(new.link),
         })
     }
 
-    /// Inserts a user. With an actor, an admin creates the user; without one, the user registers.
-    async fn insert_user(&self, actor: Option<Actor>, new: NewUser) -> Result<User, AccountError> {
+    /// Inserts a user, whom an admin creates or who registers.
+    async fn insert_user(&self, by: Principal, new: NewUser) -> Result<User, AccountError> {
         // The name `admin` is refused even if it is free, as it is after `user delete admin`.
         // Otherwise a stranger could take it, and no admin could delete that user. The refusal
         // comes after the hash, so that it takes as long as for a name that is taken.
         if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
-        let admin = actor.as_ref().map(|actor| actor.user.id);
-        let write = match actor {
-            Some(actor) => Write::new(Change::UserCreated, Initiator::Actor(actor), None),
-            None => Write::new(Change::Registered, Initiator::Owner { session: None }, None),
-        };
         // Hashing takes a while, so the store checks again that the actor is an admin.
-        Ok(self
-            .change_user(write, move |store, write| async move {
-                store.insert(admin, new, write).await
-            })
-            .await?)
+        Ok(self.changes.apply(by, Change::CreateUser(new)).await?)
     }
 
     /// Replaces the role of a user; the actor must be an admin. The contract fixes the order of the
@@ -141,17 +131,10 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
-        let change = Change::RoleChanged {
-            from: self.find_user(user_id).await?.role,
-        };
-        let role = self.require_known_role(role)?;
-        let admin = Some(actor.user.id);
-        let write = Write::by_actor(actor, change, user_id);
-        Ok(self
-            .change_user(write, move |store, write| async move {
-                store.set_role(admin, user_id, role, write).await
-            })
-            .await?)
+        let from = self.find_user(user_id).await?.role;
+        let to = self.require_known_role(role)?;
+        let change = Change::SetRole { user_id, from, to };
+        Ok(self.changes.apply(Principal::Admin(actor), change).await?)
     }
 
     /// Deletes a user, and returns the deleted user; the actor must be an admin.
@@ -171,12 +154,7 @@ impl Accounts {
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {
             return Err(Reason::UserNotDeletable.into());
         }
-        let admin = Some(actor.user.id);
-        let write = Write::by_actor(actor, Change::UserDeleted, user_id);
-        Ok(self
-            .change_user(write, move |store, write| async move {
-                store.delete(admin, user_id, write).await
-            })
-            .await?)
+        let change = Change::DeleteUser { user_id };
+        Ok(self.changes.apply(Principal::Admin(actor), change).await?)
     }
 }

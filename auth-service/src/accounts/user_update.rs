@@ -2,16 +2,20 @@
 //! same renaming.
 
 use super::{
-    error::AccountError, seed::ADMIN_USERNAME, service::Accounts, username::check_new_username,
+    changes::Changes,
+    error::AccountError,
+    service::Accounts,
+    username::{ADMIN_USERNAME, check_new_username},
 };
 use crate::{
     actor::Actor,
-    audit::{Change, FormerUsername, Initiator, Write},
-    store::{Rename, UserStore, UserUpdate},
+    audit::FormerUsername,
+    change::{Change, Rename},
+    principal::Principal,
     user::User,
 };
 use rolegate_proto::Reason;
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// The maximum number of attempts to rename a user. An attempt fails if another change of the user
 /// comes between its read and its write.
@@ -54,8 +58,8 @@ impl Accounts {
                     None => Ok(user),
                 };
             }
-            let by = Initiator::Actor(actor.clone());
-            match rename(&self.store, by, &user, username, disabled).await {
+            let by = Principal::Admin(actor.clone());
+            match rename(&self.changes, by, &user, username, disabled).await {
                 Err(AccountError::Refused(Reason::UserNotFound)) => {}
                 outcome => return outcome,
             }
@@ -74,21 +78,16 @@ impl Accounts {
         user_id: i64,
         disabled: bool,
     ) -> Result<User, AccountError> {
-        let admin = Some(actor.user.id);
-        let write = Write::by_actor(actor, Change::set_disabled(disabled), user_id);
-        Ok(self
-            .change_user(write, move |store, write| async move {
-                store.set_disabled(admin, user_id, disabled, write).await
-            })
-            .await?)
+        let change = Change::SetDisabled { user_id, disabled };
+        Ok(self.changes.apply(Principal::Admin(actor), change).await?)
     }
 }
 
 /// Renames the user, and can disable or enable the user in the same transaction. Fails with
 /// [`Reason::UserNotFound`] if the user has changed since `user` was read.
 pub(crate) async fn rename(
-    store: &Arc<dyn UserStore>,
-    by: Initiator,
+    changes: &Changes,
+    by: Principal,
     user: &User,
     to: &str,
     disabled: Option<bool>,
@@ -104,26 +103,13 @@ pub(crate) async fn rename(
         return Err(Reason::UsernameTaken.into());
     }
     let from = FormerUsername::new(user.username.clone()).map_err(AccountError::internal)?;
-    let admin = match &by {
-        Initiator::Actor(actor) => Some(actor.user.id),
-        _ => None,
-    };
-    let update = UserUpdate {
-        rename: Some(Rename {
-            from: user.username.clone(),
-            to: to.to_owned(),
-            tokens_not_before: user.tokens_not_before,
-        }),
+    let rename = Rename {
+        from,
+        to: to.to_owned(),
+        tokens_not_before: user.tokens_not_before,
         disabled,
     };
-    let id = user.id;
-    let write = Write::new(Change::UserRenamed { from }, by, Some(id))
-        .with_second(disabled.map(Change::set_disabled));
-    Ok(write
-        .run(
-            store,
-            move |store, write| async move { store.update(admin, id, update, write).await },
-            Write::log_user,
-        )
-        .await?)
+    let user_id = user.id;
+    let change = Change::Rename { user_id, rename };
+    Ok(changes.apply(by, change).await?)
 }

@@ -5,6 +5,9 @@ use rolegate_proto::{Reason, has_blank};
 use std::borrow::Cow;
 use unicode_normalization::is_nfc;
 
+/// The name of the first admin, whom the start of the service creates. No other user can get this name.
+pub(crate) const ADMIN_USERNAME: &str = "admin";
+
 /// The maximum length of a username, in bytes.
 pub(super) const MAX_LENGTH: usize = 255;
 

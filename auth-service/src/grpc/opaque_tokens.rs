@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     accounts::{AccountError, ApiKeyRequest, TokensToDelete},
+    change::SessionEnd,
     opaque_token::{OpaqueToken, TokenKind},
-    store::SessionEnd,
 };
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{

@@ -3,7 +3,6 @@
 
 use crate::{
     accounts::{error::AccountError, service::Accounts},
-    audit::{Change, Initiator, Write},
     metrics,
     second_factor::{Code, SecondFactorKeys, matching_step},
     store::{CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WriteError},
@@ -94,7 +93,11 @@ impl Accounts {
         };
         check_wrong_codes(&factor, limit, at)?;
         let is_used = match code {
-            Code::Recovery(digest) => self.use_recovery_code(user, purpose, digest).await?,
+            Code::Recovery(digest) => {
+                self.changes
+                    .use_recovery_code(user.clone(), purpose, digest)
+                    .await?
+            }
             Code::OneTime(_) | Code::Malformed => {
                 let keys = self.policy.second_factor.keys.as_ref();
                 let keys = keys.ok_or_else(missing_key)?;
@@ -108,33 +111,6 @@ impl Accounts {
             self.count_wrong_code(user, limit).await?;
         }
         Ok(is_used)
-    }
-
-    async fn use_recovery_code(
-        &self,
-        user: &User,
-        purpose: CodePurpose,
-        digest: String,
-    ) -> Result<bool, AccountError> {
-        let owner = user.clone();
-        let logged = user.clone();
-        let initiator = Initiator::Owner { session: None };
-        let write = Write::new(Change::RecoveryCodeUsed, initiator, Some(user.id));
-        Ok(write
-            .run(
-                &self.store,
-                move |store, write| async move {
-                    Ok(store
-                        .use_recovery_code(&owner, purpose, digest, write)
-                        .await?)
-                },
-                move |write, is_used| {
-                    if *is_used {
-                        write.log_user(&logged);
-                    }
-                },
-            )
-            .await?)
     }
 
     /// Counts a wrong code. Fails if the limit was already reached, because concurrent requests

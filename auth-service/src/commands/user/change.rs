@@ -3,14 +3,14 @@
 
 use super::{
     new_password,
-    operator::{Operator, Store, username_taken},
+    operator::{Operator, username_taken},
 };
 use crate::{
     accounts::{self, ADMIN_USERNAME, InitialPassword},
-    audit::{Change, Initiator},
+    change::Change,
     commands::terminal::confirm,
+    principal::Principal,
     settings::ServiceSettings,
-    store::Writer,
 };
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_proto::{Reason, Role};
@@ -25,10 +25,11 @@ pub(super) async fn reset_password(
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let hash = new_password::hash(file, settings).await?;
-    let set = move |store: Store, id, write| async move {
-        accounts::set_password(&*store, id, hash, Writer::Operator, write).await
+    let change = Change::SetPassword {
+        user_id: user.id,
+        hash,
     };
-    operator.change(&user, Change::PasswordSet, set).await?;
+    operator.change(&user, change).await?;
     print(&format!(
         "User {} ({username:?}) has the new password now.",
         user.id
@@ -57,12 +58,8 @@ pub(super) async fn remove_second_factor(
     if !user.second_factor {
         return Err(format!("the second factor of the user {username:?} is not on").into());
     }
-    let remove = |store: Store, id, write| async move {
-        store.turn_off_second_factor(None, id, write).await
-    };
-    operator
-        .change(&user, Change::SecondFactorRemoved, remove)
-        .await?;
+    let change = Change::TurnOffSecondFactor { user_id: user.id };
+    operator.change(&user, change).await?;
     print(&format!(
         "User {} ({username:?}) has no second factor now.",
         user.id
@@ -76,12 +73,9 @@ pub(super) async fn set_disabled(
     disabled: bool,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let set = move |store: Store, id, write| async move {
-        store.set_disabled(None, id, disabled, write).await
-    };
-    operator
-        .change(&user, Change::set_disabled(disabled), set)
-        .await?;
+    let user_id = user.id;
+    let change = Change::SetDisabled { user_id, disabled };
+    operator.change(&user, change).await?;
     let state = if disabled { "disabled" } else { "enabled" };
     print(&format!("User {} ({username:?}) is {state} now.", user.id));
     Ok(())
@@ -95,8 +89,8 @@ pub(super) async fn rename(
     let user = operator.find(username).await?;
     if username != new_username {
         accounts::rename(
-            &operator.store,
-            Initiator::Operator,
+            &operator.changes,
+            Principal::Operator,
             &user,
             new_username,
             None,
@@ -125,11 +119,12 @@ pub(super) async fn set_role(
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let from = user.role;
-    let set =
-        move |store: Store, id, write| async move { store.set_role(None, id, role, write).await };
-    operator
-        .change(&user, Change::RoleChanged { from }, set)
-        .await?;
+    let change = Change::SetRole {
+        user_id: user.id,
+        from,
+        to: role,
+    };
+    operator.change(&user, change).await?;
     print(&format!(
         "User {} ({username:?}) has the role {role} now; it was {from}.",
         user.id
@@ -139,12 +134,8 @@ pub(super) async fn set_role(
 
 pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let revoke = |store: Store, id, write| async move {
-        store.revoke_tokens(id, Writer::Operator, write).await
-    };
-    operator
-        .change(&user, Change::TokensRevoked, revoke)
-        .await?;
+    let change = Change::RevokeTokens { user_id: user.id };
+    operator.change(&user, change).await?;
     print(&format!(
         "Every access token of user {} ({username:?}) is revoked.",
         user.id
@@ -163,8 +154,8 @@ pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Re
     if !yes && !confirm(&question).await? {
         return Err("nothing was deleted".into());
     }
-    let delete = |store: Store, id, write| async move { store.delete(None, id, write).await };
-    operator.change(&user, Change::UserDeleted, delete).await?;
+    let change = Change::DeleteUser { user_id: user.id };
+    operator.change(&user, change).await?;
     print(&format!("User {} ({username:?}) is deleted.", user.id));
     if username == ADMIN_USERNAME {
         print("The next start creates the user admin again.");

@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     accounts::{UserWithLink, check_new_username},
-    audit::{Change, Write},
+    change::{Change, NewUser},
     commands::terminal::print_note,
+    principal::Principal,
     settings::ServiceSettings,
-    store::{NewUser, WriteError},
+    store::WriteError,
 };
 use clap::Args;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
@@ -77,12 +78,9 @@ async fn create_with_link(
 async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
     let username = new.username.clone();
     let role = new.role;
-    let inserted = Write::by_operator(Change::UserCreated, None)
-        .run(
-            &operator.store,
-            move |store, write| async move { store.insert(None, new, write).await },
-            Write::log_user,
-        )
+    let inserted = operator
+        .changes
+        .apply(Principal::Operator, Change::CreateUser(new))
         .await;
     match inserted {
         Ok(user) => Ok(format!(

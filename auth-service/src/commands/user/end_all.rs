@@ -3,7 +3,8 @@
 
 use super::operator::Operator;
 use crate::{
-    audit::{Change, Write},
+    audit::{BulkChange, Requested},
+    principal::Principal,
     store::{self, ApiKeys, EndOfAll, FileClock, HighWaterMarks, OperatorDatabase},
 };
 use rolegate_program::{failure::Failure, output::print};
@@ -20,9 +21,9 @@ pub(super) fn question(api_keys: ApiKeys) -> &'static str {
 }
 
 pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Failure> {
-    let write = Write::by_operator(Change::AllEnded, None);
+    let request = Requested::new(Principal::Operator, BulkChange::EndAll);
     let nothing_replaced = HighWaterMarks::default();
-    let ended = end(&operator.database, api_keys, nothing_replaced, &write).await?;
+    let ended = end(&operator.database, api_keys, nothing_replaced, &request).await?;
     print(&report(&ended));
     Ok(())
 }
@@ -34,17 +35,17 @@ async fn end(
     database: &OperatorDatabase,
     api_keys: ApiKeys,
     replaced: HighWaterMarks,
-    write: &Write,
+    request: &Requested<BulkChange>,
 ) -> Result<EndOfAll, Failure> {
     let end = database
-        .end_all(api_keys, replaced, write)
+        .end_all(api_keys, replaced, request)
         .await
         .inspect_err(|error| {
             if error.is_outcome_unknown() {
-                write.log_unknown_outcome();
+                request.log_outcome_unknown(None);
             }
         })?;
-    write.entry_for_end(end.ended).log();
+    request.entry_for_end(end.ended).log();
     Ok(end)
 }
 
@@ -59,8 +60,8 @@ pub fn end_all_restored(
     // The future is boxed, so that rolegate does not compile the store again.
     Box::pin(async move {
         let (store, database) = store::open_beside(&users, FileClock::Advance).await?;
-        let write = Write::by_operator(Change::Restored, None);
-        let ended = end(&database, ApiKeys::Keep, replaced, &write).await;
+        let request = Requested::new(Principal::Operator, BulkChange::Restore);
+        let ended = end(&database, ApiKeys::Keep, replaced, &request).await;
         store.close().await;
         Ok(report(&ended?))
     })

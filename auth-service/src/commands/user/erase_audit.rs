@@ -3,8 +3,9 @@
 
 use super::operator::Operator;
 use crate::{
-    audit::{Change, Write},
+    audit::{BulkChange, Requested},
     commands::{terminal::print_note, terminal_text::escape},
+    principal::Principal,
     store::OperatorDatabase,
 };
 use rolegate_program::{failure::Failure, output::print};
@@ -62,9 +63,9 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
 /// were changed. Returns the number of rows that still contain the name, because they were tampered
 /// with.
 async fn erase_user(database: &OperatorDatabase, id: i64) -> Result<usize, Failure> {
-    let write = Write::by_operator(Change::AuditErased, Some(id));
-    let mut erasure = database.begin_erasure(id, &write).await?;
-    write.entry_for_erasure(id, erasure.counted).log();
+    let request = Requested::new(Principal::Operator, BulkChange::Erase);
+    let mut erasure = database.begin_erasure(id, &request).await?;
+    request.entry_for_erasure(id, erasure.counted).log();
     erasure.run().await?;
     print(&format!(
         "The name of user {id} is erased from {} rows.",

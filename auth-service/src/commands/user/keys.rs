@@ -3,13 +3,14 @@
 use super::operator::{Operator, not_found};
 use crate::{
     accounts::{AccountError, check_key_expiry, check_name},
-    audit::{Change, Write},
+    change::{TokenChange, TokenSelection},
     commands::{
         terminal_text::{quote, quote_unless_word},
         timestamp::rfc3339_or_dash,
     },
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{StoreError, TokenSelection, WriteError, Writer},
+    principal::Principal,
+    store::{StoreError, WriteError},
 };
 use clap::Args;
 use rolegate_program::{
@@ -70,21 +71,19 @@ pub(super) async fn create(
     new.stored.role = role;
     new.stored.expires_at = expires_at;
     let key = new.token.clone();
-    let writer = Writer::Operator;
-    let inserted = Write::by_operator(Change::ApiKeyCreated, Some(user.id))
-        .run(
-            &operator.store,
-            move |store, write| async move { store.insert_token(new, writer, write).await },
-            move |write, key| write.entry_for_token(key, Some(&user.username)).log(),
-        )
+    let create = TokenChange::Create(vec![new]);
+    let inserted = operator
+        .changes
+        .apply_to_tokens(Principal::Operator, create, Some(user.username))
         .await;
-    let id = match inserted {
-        Ok(inserted) => inserted.id,
+    let id = match inserted.as_deref() {
+        Ok([inserted]) => inserted.id,
+        Ok(_) => return Err(WriteError::ApiKeyLimit.into()),
         Err(WriteError::UserNotFound) if is_disabled => {
             return Err(format!("the user {username:?} is disabled").into());
         }
         Err(WriteError::UserNotFound) => return Err(not_found(username)),
-        Err(error) => return Err(error.into()),
+        Err(_) => return Err(inserted.unwrap_err().into()),
     };
     print_secret(
         &key,
@@ -156,17 +155,14 @@ pub(super) async fn keys_of_user(
 pub(super) async fn delete(operator: &Operator, username: &str, id: i64) -> Result<(), Failure> {
     let user = operator.find(username).await?;
     let user_id = user.id;
-    let deleted = Write::by_operator(Change::ApiKeyDeleted, Some(user_id))
-        .run(
-            &operator.store,
-            move |store, write| async move {
-                let one = TokenSelection::One(id);
-                store
-                    .delete_tokens(TokenKind::ApiKey, None, user_id, one, write)
-                    .await
-            },
-            move |write, keys: &Vec<OpaqueToken>| write.log_tokens(keys, Some(&user.username)),
-        )
+    let delete = TokenChange::Delete {
+        kind: TokenKind::ApiKey,
+        user_id,
+        selection: TokenSelection::One(id),
+    };
+    let deleted = operator
+        .changes
+        .apply_to_tokens(Principal::Operator, delete, Some(user.username))
         .await?;
     if deleted.is_empty() {
         return Err(format!("the user {username:?} has no API key {id}").into());

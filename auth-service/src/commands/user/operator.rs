@@ -1,7 +1,9 @@
 //! The operator's access to the database, which needs no credential.
 
 use crate::{
-    audit::{Change, Write},
+    accounts::{Changes, InitialPassword},
+    change::Change,
+    principal::Principal,
     roles::Roles,
     store::{self, FileClock, OperatorDatabase, UserStore, WriteError},
     user::{Credentials, User},
@@ -15,6 +17,7 @@ pub(crate) type Store = Arc<dyn UserStore>;
 /// An operator, who is authorized by access to the database.
 pub(crate) struct Operator {
     pub(crate) store: Store,
+    pub(crate) changes: Changes,
     pub(crate) database: OperatorDatabase,
     pub(super) database_url: DatabaseUrl,
     pub(super) roles: Roles,
@@ -39,6 +42,7 @@ impl Operator {
         url.require_current(&store::inspect(&url).await?.schema)?;
         let (store, database) = store::open_beside(&url, clock).await?;
         Ok(Self {
+            changes: Changes::new(Arc::clone(&store), InitialPassword::default()),
             store,
             database,
             database_url: url,
@@ -63,26 +67,9 @@ impl Operator {
         Ok(self.store.users_by_id(&[]).await?.at)
     }
 
-    /// Changes a user by calling `write`, which also inserts the row of the record, and logs the
-    /// change. Fails if the user no longer exists.
-    pub(super) async fn change<W>(
-        &self,
-        user: &User,
-        change: Change,
-        write: impl FnOnce(Store, i64, Write) -> W + Send + 'static,
-    ) -> Result<(), Failure>
-    where
-        W: Future<Output = Result<User, WriteError>> + Send + 'static,
-    {
-        let id = user.id;
-        let changed = Write::by_operator(change, Some(id))
-            .run(
-                &self.store,
-                move |store, recorded| write(store, id, recorded),
-                Write::log_user,
-            )
-            .await;
-        match changed {
+    /// Changes a user, and logs the change. Fails if the user no longer exists.
+    pub(super) async fn change(&self, user: &User, change: Change) -> Result<(), Failure> {
+        match self.changes.apply(Principal::Operator, change).await {
             Ok(_) => Ok(()),
             Err(WriteError::UserNotFound) => Err(not_found(&user.username)),
             Err(error) => Err(error.into()),

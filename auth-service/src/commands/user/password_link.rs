@@ -1,12 +1,10 @@
 //! `user password-link`: creates a link at which a user chooses a password.
 
-use super::operator::{Operator, not_found};
+use super::operator::Operator;
 use crate::{
-    accounts::PasswordLink,
-    audit::{Change, Write},
+    accounts::{GeneratedLink, PasswordLink},
+    change::Change,
     commands::{terminal::print_note, timestamp::rfc3339_or_dash},
-    opaque_token::{self, GeneratedToken},
-    store::WriteError,
 };
 use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
@@ -20,24 +18,12 @@ pub(super) async fn run(
     sign_in_url: &str,
 ) -> Result<(), Failure> {
     let user = operator.find(username).await?;
-    let user_id = user.id;
-    let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
-    let inserted = Write::by_operator(Change::PasswordLinkCreated, Some(user_id))
-        .run(
-            &operator.store,
-            move |store, write| async move {
-                store
-                    .insert_password_link(None, user_id, digest, write)
-                    .await
-            },
-            move |write, _| write.log_user(&user),
-        )
-        .await;
-    let expires_at = inserted.map_err(|error| match error {
-        WriteError::UserNotFound => not_found(username),
-        error => error.into(),
-    })?;
-    let link = PasswordLink { token, expires_at };
+    let GeneratedLink { link, stored } = GeneratedLink::generate(operator.now().await?)?;
+    let change = Change::CreatePasswordLink {
+        user_id: user.id,
+        link: stored,
+    };
+    operator.change(&user, change).await?;
     print_link(username, sign_in_url, &link)
 }
 

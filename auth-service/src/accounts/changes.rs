@@ -1,0 +1,162 @@
+//! Makes the changes of users and of their tokens: every one runs through [`Changes`], whether a user, an admin or an
+//! operator makes it.
+//!
+//! The store makes and records a change in one transaction. `Changes` runs it to completion, writes the line in the log
+//! after the commit, and reports an unknown outcome. Imports, erasures and the end of all credentials are commands of
+//! their own, and the first admin is created at the start.
+
+use super::{initial_password::InitialPassword, username::ADMIN_USERNAME};
+use crate::{
+    audit::{RecoveryCodeUse, Requested},
+    change::{Change, TokenChange},
+    metrics,
+    opaque_token::{OpaqueToken, TokenKind},
+    principal::Principal,
+    store::{CodePurpose, StoreError, UserStore, WriteError},
+    user::{MAX_CLOCK_SETBACK_SECONDS, User},
+};
+use rolegate_telemetry::request_context::RequestContext;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Makes changes. Clones share the store.
+#[derive(Clone)]
+pub(crate) struct Changes {
+    store: Arc<dyn UserStore>,
+    /// The file with the generated password of `admin`, which is removed when `admin` gets another password.
+    initial_password: InitialPassword,
+}
+
+impl Changes {
+    pub(crate) fn new(store: Arc<dyn UserStore>, initial_password: InitialPassword) -> Self {
+        Self {
+            store,
+            initial_password,
+        }
+    }
+
+    /// Makes a change of one user, and returns the user as the change has left it.
+    ///
+    /// It runs to completion even if the caller leaves, so that every committed change has its line in the log. A
+    /// change whose outcome is unknown is logged, too.
+    pub(crate) async fn apply(&self, by: Principal, change: Change) -> Result<User, WriteError> {
+        let changes = self.clone();
+        let request = Arc::new(Requested::new(by, change));
+        RequestContext::run_to_completion(async move {
+            let user = changes
+                .write(&request)
+                .await
+                .inspect_err(|error| report(error, || request.log_outcome_unknown()))?;
+            request.log(&user);
+            if matches!(request.change, Change::SetPassword { .. })
+                && user.username == ADMIN_USERNAME
+            {
+                changes.initial_password.remove();
+            }
+            Ok(user)
+        })
+        .await
+    }
+
+    /// Writes a change. If a change that revokes tokens because of new credentials was slow, revokes them again.
+    ///
+    /// While the write was in progress, logins with the old credentials may have been issued tokens that are newer
+    /// than the revocation. If the second revocation fails, such tokens may still be valid, so the outcome is unknown.
+    async fn write(&self, request: &Arc<Requested<Change>>) -> Result<User, WriteError> {
+        let began = Instant::now();
+        let user = self.store.change_user(Arc::clone(request)).await?;
+        let is_slow = began.elapsed() >= Duration::from_secs(MAX_CLOCK_SETBACK_SECONDS);
+        let replaces_credentials = matches!(
+            request.change,
+            Change::SetPassword { .. } | Change::TurnOnSecondFactor { .. }
+        );
+        if !is_slow || !replaces_credentials {
+            return Ok(user);
+        }
+        let again = request.followed_by(Change::RevokeTokensAgain {
+            user_id: user.id,
+            tokens_not_before: user.tokens_not_before,
+        });
+        match self.store.change_user(Arc::new(again)).await {
+            Err(WriteError::UserNotFound) => Ok(user),
+            Err(WriteError::Store(error)) => {
+                tracing::warn!(%error, user_id = user.id, "tokens that were issued before a change may still be valid");
+                Err(StoreError::OutcomeUnknown {
+                    problem: "the tokens were not revoked again",
+                    source: None,
+                }
+                .into())
+            }
+            again => again,
+        }
+    }
+
+    /// Makes a change of tokens, and returns the changed tokens by ascending id. `username` is the name of their user
+    /// for the line in the log, if it is known.
+    pub(crate) async fn apply_to_tokens(
+        &self,
+        by: Principal,
+        change: TokenChange,
+        username: Option<String>,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let store = Arc::clone(&self.store);
+        let request = Arc::new(Requested::new(by, change));
+        RequestContext::run_to_completion(async move {
+            let tokens = store
+                .change_tokens(Arc::clone(&request))
+                .await
+                .inspect_err(|error| report(error, || request.log_outcome_unknown()))?;
+            request.log(&tokens, username.as_deref());
+            if matches!(request.change, TokenChange::Create(_)) {
+                count_created_keys(&tokens);
+            }
+            Ok(tokens)
+        })
+        .await
+    }
+
+    /// Uses up a recovery code of this user, and returns whether the code is accepted.
+    pub(crate) async fn use_recovery_code(
+        &self,
+        user: User,
+        purpose: CodePurpose,
+        digest: String,
+    ) -> Result<bool, StoreError> {
+        let store = Arc::clone(&self.store);
+        let request = Arc::new(Requested::new(Principal::Claimant, RecoveryCodeUse(user)));
+        RequestContext::run_to_completion(async move {
+            let is_used = store
+                .use_recovery_code(purpose, digest, Arc::clone(&request))
+                .await
+                .inspect_err(|error| {
+                    if error.is_outcome_unknown() {
+                        request.log_outcome_unknown();
+                    }
+                })?;
+            if is_used {
+                request.entry_for_use().log();
+            }
+            Ok(is_used)
+        })
+        .await
+    }
+}
+
+fn count_created_keys(tokens: &[OpaqueToken]) {
+    for token in tokens {
+        if token.kind() == TokenKind::ApiKey {
+            metrics::API_KEYS_CREATED.inc();
+        }
+    }
+}
+
+/// Reports why a change failed, where that is counted or logged.
+fn report(error: &WriteError, log_outcome_unknown: impl FnOnce()) {
+    match error {
+        WriteError::Store(error) if error.is_outcome_unknown() => log_outcome_unknown(),
+        WriteError::TooManyAdditions { .. } => metrics::count_limit_refusal("additions"),
+        _ => {}
+    }
+}
