@@ -4,6 +4,7 @@ mod additions;
 mod admins;
 mod api_keys;
 mod audit;
+mod changes;
 mod idle_sessions;
 mod listing;
 mod memory;
@@ -104,11 +105,9 @@ use sessions::{
     sessions_of_one_sign_in_end_together_and_stay_together,
 };
 
-use super::{NewUser, UserFilter, UserStore, WriteError, open};
-use crate::{
-    audit::{Change, Write},
-    user::User,
-};
+use super::{UserFilter, UserStore, WriteError, open};
+use crate::{change::NewUser, principal::Principal, user::User};
+use changes::{as_admin, create, delete, disable, new_user, set_role, stranger};
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use tokio::join;
@@ -193,22 +192,8 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-impl Write {
-    /// Returns a `Write` for tests in which the recorded change does not matter.
-    pub(crate) fn any() -> Self {
-        Self::by_operator(Change::UserCreated, None)
-    }
-}
-
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
-    let new = NewUser {
-        username: username.into(),
-        password_hash: "hash".into(),
-        role,
-        link: None,
-    };
-    store
-        .insert(None, new, Write::any())
+    create(store, Principal::Operator, new_user(username, role))
         .await
         .expect("inserted")
 }
@@ -236,8 +221,7 @@ async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let first = insert(store, "ann", Role::USER).await;
     assert!(admin.id >= 1 && first.id > admin.id);
-    store
-        .delete(Some(admin.id), first.id, Write::any())
+    delete(store, as_admin(&admin), &first)
         .await
         .expect("deleted");
     assert!(insert(store, "ann", Role::USER).await.id > first.id);
@@ -252,12 +236,10 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     insert(store, "Ann", Role::USER).await;
     insert(store, "ann ", Role::USER).await;
     let taken = NewUser {
-        username: "ann".into(),
         password_hash: "x".into(),
-        role: Role::ADMIN,
-        link: None,
+        ..new_user("ann", Role::ADMIN)
     };
-    let refused = store.insert(None, taken, Write::any()).await;
+    let refused = create(store, Principal::Operator, taken).await;
     assert!(
         matches!(refused, Err(WriteError::UsernameTaken)),
         "{refused:?}"
@@ -267,19 +249,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
 }
 
 async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
-    let insert = || {
-        let (username, password_hash) = ("ann".into(), "hash".into());
-        store.insert(
-            None,
-            NewUser {
-                username,
-                password_hash,
-                role: Role::USER,
-                link: None,
-            },
-            Write::any(),
-        )
-    };
+    let insert = || create(store, Principal::Operator, new_user("ann", Role::USER));
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(
         results.iter().filter(|result| result.is_ok()).count(),
@@ -318,6 +288,14 @@ async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
 
 async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStore) {
     let highest = async || store.highest_password_cost().await.expect("read");
+    let add = async |username: &str, hash: String| {
+        let new = NewUser {
+            password_hash: hash.into(),
+            ..new_user(username, Role::USER)
+        };
+        let created = create(store, Principal::Operator, new).await;
+        created.expect("inserted");
+    };
     insert(store, "ann", Role::USER).await;
     assert_eq!(highest().await, None);
     let peppered = "hmac-sha256:0123456789ab:";
@@ -328,52 +306,32 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
         ("", "13", 14),
         (peppered, "15", 15),
     ] {
-        let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
-        let username = format!("user {cost}");
-        let new = NewUser {
-            username,
-            password_hash,
-            role: Role::USER,
-            link: None,
-        };
-        store
-            .insert(None, new, Write::any())
-            .await
-            .expect("inserted");
+        let hash = format!("{pepper}$2b${cost}${}", "x".repeat(53));
+        add(&format!("user {cost}"), hash).await;
         assert_eq!(highest().await, Some(expected));
     }
     // A hash of Django has a part in the middle that looks like a hash of bcrypt.
-    let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
-    let new = NewUser {
-        username: "imported".into(),
-        password_hash,
-        role: Role::USER,
-        link: None,
-    };
-    store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted");
+    add(
+        "imported",
+        format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)),
+    )
+    .await;
     assert_eq!(highest().await, Some(15));
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let set = async |actor, id| {
-        store
-            .set_role(Some(actor), id, Role::USER, Write::any())
-            .await
-    };
-    let missing = set(999, ann.id).await;
+    let set = async |by: &User, user: &User| set_role(store, as_admin(by), user, Role::USER).await;
+    let missing = set(&stranger(&admin), &ann).await;
     assert!(
         matches!(missing, Err(WriteError::ActorNotFound)),
         "{missing:?}"
     );
-    let refused = set(ann.id, admin.id).await;
+    let refused = set(&ann, &admin).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    assert_not_found(set(admin.id, 999).await);
-    let changed = set(admin.id, ann.id).await.expect("allowed");
+    assert_not_found(set(&admin, &stranger(&ann)).await);
+    let changed = set(&admin, &ann).await.expect("allowed");
     assert_eq!(
         changed,
         User {
@@ -382,50 +340,49 @@ async fn set_role_requires_an_admin(store: &dyn UserStore) {
         }
     );
     assert_eq!(get(store, ann.id).await, Some(changed));
-    let last = set(admin.id, admin.id).await;
+    let last = set(&admin, &admin).await;
     assert!(matches!(last, Err(WriteError::LastAdmin)), "{last:?}");
     insert(store, "bob", Role::ADMIN).await;
-    set(admin.id, admin.id)
+    set(&admin, &admin)
         .await
         .expect("one of two admins may give up the role");
-    let refused = set(admin.id, ann.id).await;
+    let refused = set(&admin, &ann).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
 }
 
 async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let changed = store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("allowed");
-    assert_eq!(changed.role, Role::ADMIN);
-    assert_not_found(store.set_role(None, 999, Role::ADMIN, Write::any()).await);
+    let set = async |user: &User| set_role(store, Principal::Operator, user, Role::ADMIN).await;
+    assert_eq!(set(&ann).await.expect("allowed").role, Role::ADMIN);
+    assert_not_found(set(&stranger(&ann)).await);
 }
 
 async fn delete_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let missing = store.delete(Some(999), ann.id, Write::any()).await;
+    let missing = delete(store, as_admin(&stranger(&admin)), &ann).await;
     assert!(
         matches!(missing, Err(WriteError::ActorNotFound)),
         "{missing:?}"
     );
-    let refused = store.delete(Some(ann.id), admin.id, Write::any()).await;
+    let refused = delete(store, as_admin(&ann), &admin).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let deleted = store
-        .delete(Some(admin.id), ann.id, Write::any())
+    let deleted = delete(store, as_admin(&admin), &ann)
         .await
         .expect("allowed");
     assert_eq!(deleted, ann);
     assert_eq!(get(store, ann.id).await, None);
-    assert_not_found(store.delete(Some(admin.id), ann.id, Write::any()).await);
+    assert_not_found(delete(store, as_admin(&admin), &ann).await);
 }
 
 async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
-    let delete = |actor, id| store.delete(Some(actor), id, Write::any());
-    let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
+    let results: [_; 2] = join!(
+        delete(store, as_admin(&ann), &bob),
+        delete(store, as_admin(&bob), &ann)
+    )
+    .into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     let late = results
         .iter()
@@ -442,7 +399,7 @@ async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
 }
 
 async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
-    let first = insert(store, "carl", Role::AUTHOR).await.id;
+    let first = insert(store, "carl", Role::AUTHOR).await;
     for (username, role) in [
         ("ann", Role::USER),
         ("bob", Role::AUTHOR),
@@ -456,7 +413,7 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     };
     assert_eq!(names(store, &all).await, ["carl", "ann", "bob", "anne"]);
     let page = UserFilter {
-        after: first,
+        after: first.id,
         limit: 2,
         ..all.clone()
     };
@@ -477,8 +434,7 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
         ..all.clone()
     };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
-    store
-        .set_disabled(None, first, true, Write::any())
+    disable(store, Principal::Operator, &first)
         .await
         .expect("disabled");
     let disabled = UserFilter {

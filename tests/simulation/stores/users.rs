@@ -4,21 +4,20 @@
 pub mod faults;
 
 use super::{
-    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser,
-    OneTimeCodeUse, RoleUsage, Seal, SessionEnd, Snapshot, StoreError, StoredPasswordLink,
-    StoredSecondFactor, TokenSelection, TokenStore, UsageKind, UsagePause, UserFilter, UserStore,
-    UserUpdate, WriteError, Writer, seal::SealRange, second_factor::SecondFactorStore,
-    tests::memory::MemoryStore,
+    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, OneTimeCodeUse,
+    RoleUsage, Seal, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor, TokenStore,
+    UsageKind, UsagePause, UserFilter, UserStore, WriteError, seal::SealRange,
+    second_factor::SecondFactorStore, tests::memory::MemoryStore,
 };
 use crate::{
-    audit::{Entry, Write},
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    audit::{Entry, RecoveryCodeUse, Requested},
+    change::{Change, TokenChange},
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
 use faults::{read, write};
 use rolegate_program::failure::Failure;
-use rolegate_proto::Role;
 use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus, Timed, unix_millis};
 use secrecy::SecretString;
 use std::{
@@ -106,29 +105,20 @@ macro_rules! disturbed {
 }
 
 disturbed!(UserStore {
-    write insert(actor: Option<i64>, user: NewUser, entry: Write) -> Result<User, WriteError>;
+    write change_user(request: Arc<Requested<Change>>) -> Result<User, WriteError>;
     read users_by_id(ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
     read credentials_by_username(names: &[String]) -> Result<Timed<Vec<Credentials>>, StoreError>;
     read highest_password_cost() -> Result<Option<u32>, StoreError>;
     read roles_in_use() -> Result<Vec<RoleUsage>, StoreError>;
-    write set_role(actor: Option<i64>, id: i64, role: Role, entry: Write) -> Result<User, WriteError>;
-    write update(actor: Option<i64>, id: i64, update: UserUpdate, entry: Write) -> Result<User, WriteError>;
-    write revoke_tokens(id: i64, writer: Writer, entry: Write) -> Result<User, WriteError>;
-    write delete(actor: Option<i64>, id: i64, entry: Write) -> Result<User, WriteError>;
-    write set_password(id: i64, hash: SecretString, writer: Writer, entry: Write) -> Result<User, WriteError>;
     write replace_password(id: i64, old: &SecretString, new: SecretString) -> Result<bool, StoreError>;
     read list(filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
 });
 
 disturbed!(TokenStore {
-    write insert_tokens(tokens: Vec<NewToken>, writer: Writer, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
+    write change_tokens(request: Arc<Requested<TokenChange>>) -> Result<Vec<OpaqueToken>, WriteError>;
     write restrict_to_cookies(ids: &[i64]) -> Result<(), StoreError>;
     read tokens_by_digest(digests: &[String]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
     read tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
-    write delete_tokens(
-        kind: TokenKind, actor: Option<i64>, user: i64, selection: TokenSelection, entry: Write
-    ) -> Result<Vec<OpaqueToken>, WriteError>;
-    write end_sessions_by_digest(digests: &[String], extent: SessionEnd, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
     write delete_idle_sessions(ids: &[i64], active_range: Range<u64>) -> Result<Vec<i64>, StoreError>;
     read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
@@ -164,21 +154,13 @@ disturbed!(AuditStore {
 disturbed!(SecondFactorStore {
     write insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
     read pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
-    write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
     read password_link(digest: &str) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
     read second_factor(user: i64) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
-    write begin_second_factor(
-        user: &User, secret: String, recovery_codes: Vec<String>, entry: Write
-    ) -> Result<User, WriteError>;
-    write turn_on_second_factor(
-        user: &User, session: Option<i64>, secret: String, step: i64, entry: Write
-    ) -> Result<User, WriteError>;
-    write turn_off_second_factor(actor: Option<i64>, user: i64, entry: Write) -> Result<User, WriteError>;
     write use_one_time_code(
         user: i64, purpose: CodePurpose, code: OneTimeCodeUse
     ) -> Result<bool, StoreError>;
     write use_recovery_code(
-        user: &User, purpose: CodePurpose, digest: String, entry: Write
+        purpose: CodePurpose, digest: String, request: Arc<Requested<RecoveryCodeUse>>
     ) -> Result<bool, StoreError>;
     write count_wrong_code(user: i64, limit: CodeLimit) -> Result<bool, StoreError>;
     read second_factor_key_ids() -> Result<Vec<String>, StoreError>;

@@ -1,4 +1,5 @@
 mod additions;
+mod changes;
 mod end_all;
 mod erasure;
 mod listing;
@@ -10,13 +11,11 @@ mod usage_pauses;
 
 use super::{TABLES, open, open_beside};
 use crate::{
-    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{
-        BatchedReads, NewUser, UsageKind, UserFilter, UserStore, Writer, list_query::list_query,
-    },
+    store::{BatchedReads, UsageKind, UserFilter, UserStore, list_query::list_query},
     user::Credentials,
 };
+use changes::{insert, insert_token, revoke_tokens};
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use rolegate_sql_store::{Database, DatabaseUrl, FileClock, StoreError, Timed};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -91,28 +90,11 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 /// and checks that the later times were kept.
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let new = NewUser {
-        username: "ann".into(),
-        password_hash: "hash".into(),
-        role: Role::USER,
-        link: None,
-    };
-    let user_id = store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted")
-        .id;
+    let user_id = insert(&*store, "ann").await.id;
     let key =
         || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
-    let used = store
-        .insert_token(key(), Writer::Operator, Write::any())
-        .await
-        .expect("inserted")
-        .id;
-    store
-        .insert_token(key(), Writer::Operator, Write::any())
-        .await
-        .expect("inserted");
+    let used = insert_token(&*store, key()).await;
+    insert_token(&*store, key()).await;
     for at in [20, 10] {
         store.note_use(UsageKind::Token, used, at);
         store.note_use(UsageKind::Token, 999, at);
@@ -181,16 +163,7 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
 /// result for the name with NUL.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
-    let new = NewUser {
-        username: "ann".into(),
-        password_hash: "hash".into(),
-        role: Role::USER,
-        link: None,
-    };
-    store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted");
+    insert(&*store, "ann").await;
     let reads = BatchedReads::new(&store);
     let read = |name: &str| reads.credentials.get(name.to_owned());
     let (bob, ann, with_nul, again) =
@@ -295,23 +268,9 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!(opened(true).await, 0);
     // Both stores use the current clock of the file when they write, although it has changed since they read it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
-    let new = NewUser {
-        username: "ann".into(),
-        password_hash: "hash".into(),
-        role: Role::USER,
-        link: None,
-    };
-    let id = running
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted")
-        .id;
+    let id = insert(&*running, "ann").await.id;
     for store in [running, beside] {
-        let revoked = store
-            .revoke_tokens(id, Writer::Operator, Write::any())
-            .await
-            .expect("revoked");
-        let stored = revoked.tokens_not_before;
+        let stored = revoke_tokens(&*store, id).await.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
     // After a read of the time, the store writes a later time to the file, from which the clock continues after the
@@ -344,20 +303,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     // There is only one connection for writes, so a write that began earlier has finished before this one.
     let latest = async |username: &str| {
-        let (username, password_hash) = (username.to_owned(), "hash".into());
-        store
-            .insert(
-                None,
-                NewUser {
-                    username,
-                    password_hash,
-                    role: Role::USER,
-                    link: None,
-                },
-                Write::any(),
-            )
-            .await
-            .expect("one");
+        insert(&*store, username).await;
         let latest = database.statement("SELECT latest FROM clock");
         database.read::<i64>(latest).await.expect("read")[0]
     };

@@ -1,16 +1,17 @@
 //! Tests the limit of additions to a user in a minute.
 
 use super::{
+    changes::{
+        as_owner, begin_second_factor, delete_tokens, insert_token, seen_at,
+        turn_off_second_factor, turn_on_second_factor, use_recovery_code,
+    },
     insert,
     sessions::{add, ids, new},
 };
 use crate::{
-    audit::{Change, Write},
+    change::TokenSelection,
     opaque_token::{OpaqueToken, TokenKind},
-    store::{
-        AuditFilter, CodePurpose, TokenSelection, UserStore, WriteError, Writer,
-        additions::MAX_ADDITIONS,
-    },
+    store::{AuditFilter, CodePurpose, UserStore, WriteError, additions::MAX_ADDITIONS},
     user::User,
 };
 use futures_util::future::join_all;
@@ -18,6 +19,7 @@ use rolegate_proto::Role;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_mins(1);
+const SECRET: &str = "0123456789ab.sealed";
 
 /// Adds a token of the user on behalf of that user.
 async fn add_own(
@@ -26,32 +28,16 @@ async fn add_own(
     user: &User,
     digest: &str,
 ) -> Result<OpaqueToken, WriteError> {
-    let writer = Writer::Owner {
-        tokens_not_before: user.tokens_not_before,
-        session_id: None,
-    };
-    let change = match kind {
-        TokenKind::ApiKey => Change::ApiKeyCreated,
-        TokenKind::Session => Change::SessionCreated,
-    };
-    let write = Write::by_operator(change, Some(user.id));
-    store
-        .insert_token(new(kind, user, digest), writer, write)
-        .await
+    insert_token(store, as_owner(user), new(kind, user, digest)).await
 }
 
 async fn begin(store: &dyn UserStore, user: &User) -> Result<User, WriteError> {
-    let write = Write::by_operator(Change::SecondFactorBegun, Some(user.id));
-    store
-        .begin_second_factor(user, "0123456789ab.sealed".to_owned(), Vec::new(), write)
-        .await
+    begin_second_factor(store, user, SECRET, Vec::new()).await
 }
 
 async fn delete_all(store: &dyn UserStore, kind: TokenKind, user: &User) {
-    let write = Write::by_operator(Change::ApiKeyDeleted, Some(user.id));
     let all = TokenSelection::All;
-    store
-        .delete_tokens(kind, None, user.id, all, write)
+    delete_tokens(store, as_owner(user), kind, user, all)
         .await
         .expect("deleted");
 }
@@ -162,39 +148,23 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
     }
     assert_full(add_own(store, TokenKind::Session, &ann, "one more").await);
     add(store, TokenKind::Session, &ann, "of the operator").await;
-    let gone = User {
-        tokens_not_before: ann.tokens_not_before + 1,
-        ..ann.clone()
-    };
+    let gone = seen_at(ann.tokens_not_before + 1, &ann);
     let outdated = add_own(store, TokenKind::Session, &gone, "outdated").await;
     assert!(matches!(outdated, Err(WriteError::UserNotFound)));
 }
 
 /// Enrolls, uses and turns off a second factor, which adds every kind of row about second factors to the record.
 async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
-    let secret = "0123456789ab.sealed".to_owned();
-    let write = |change| Write::by_operator(change, Some(user.id));
     let codes = vec![digest.to_owned()];
-    let begun = write(Change::SecondFactorBegun);
-    let user = store
-        .begin_second_factor(user, secret.clone(), codes, begun)
-        .await?;
-    let enabled = write(Change::SecondFactorEnabled);
-    let user = store
-        .turn_on_second_factor(&user, None, secret, 1, enabled)
+    let user = begin_second_factor(store, user, SECRET, codes).await?;
+    let user = turn_on_second_factor(store, as_owner(&user), &user, SECRET)
         .await
         .expect("what was begun can be turned on");
-    let recovered = write(Change::RecoveryCodeUsed);
-    let is_used = store
-        .use_recovery_code(&user, CodePurpose::SignIn, digest.to_owned(), recovered)
-        .await
-        .expect("used");
     assert!(
-        is_used,
+        use_recovery_code(store, &user, CodePurpose::SignIn, digest).await,
         "a recovery code is never refused for the number of additions"
     );
-    let disabled = write(Change::SecondFactorDisabled);
-    store.turn_off_second_factor(None, user.id, disabled).await
+    turn_off_second_factor(store, as_owner(&user), &user).await
 }
 
 pub(super) async fn whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_fill_the_record(

@@ -1,10 +1,18 @@
 //! Tests API keys.
 
-use super::{assert_not_found, get, insert, names};
+use super::{
+    assert_not_found,
+    changes::{
+        as_admin, as_owner, delete, delete_tokens, disable, insert_token, revoke_tokens,
+        set_password, set_role, stranger,
+    },
+    get, insert, names,
+};
 use crate::{
-    audit::Write,
+    change::TokenSelection,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{TokenSelection, UserFilter, UserStore, WriteError, Writer},
+    principal::Principal,
+    store::{UserFilter, UserStore, WriteError},
     user::User,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
@@ -24,8 +32,7 @@ fn new_key(user: &User, digest: &str) -> NewToken {
 }
 
 async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
-    store
-        .insert_token(new_key(user, digest), Writer::Operator, Write::any())
+    insert_token(store, Principal::Operator, new_key(user, digest))
         .await
         .expect("inserted")
 }
@@ -45,8 +52,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
     let mut new = new_key(&ann, "one");
     (new.stored.role, new.stored.expires_at) = (role, expires_at);
-    let one = store
-        .insert_token(new, Writer::Operator, Write::any())
+    let one = insert_token(store, Principal::Operator, new)
         .await
         .expect("inserted");
     let expected = OpaqueToken {
@@ -98,13 +104,12 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     // In each round, several inserts compete for the last key that the limit allows. Without a lock, more than one
     // insert would count 49 keys and succeed.
     for round in 0..20 {
-        let oldest = ids(store, &ann).await[0];
-        store
-            .delete_tokens(KEY, None, ann.id, TokenSelection::One(oldest), Write::any())
+        let oldest = TokenSelection::One(ids(store, &ann).await[0]);
+        delete_tokens(store, as_owner(&ann), KEY, &ann, oldest)
             .await
             .expect("deleted");
         let new = |number| new_key(&ann, &format!("{round} {number}"));
-        let rival = |number| store.insert_token(new(number), Writer::Operator, Write::any());
+        let rival = |number| insert_token(store, Principal::Operator, new(number));
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         for error in inserted.iter().filter_map(|outcome| outcome.as_ref().err()) {
             assert!(matches!(error, WriteError::ApiKeyLimit), "{error:?}");
@@ -123,20 +128,12 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let key = add(store, &ann, "one").await;
-    store
-        .set_disabled(None, ann.id, true, Write::any())
+    disable(store, Principal::Operator, &ann)
         .await
         .expect("disabled");
-    let stranger = User {
-        id: 999,
-        ..ann.clone()
-    };
-    for user in [&ann, &stranger] {
-        assert_not_found(
-            store
-                .insert_token(new_key(user, "two"), Writer::Operator, Write::any())
-                .await,
-        );
+    for user in [&ann, &stranger(&ann)] {
+        let two = new_key(user, "two");
+        assert_not_found(insert_token(store, Principal::Operator, two).await);
     }
     let found = store
         .tokens_by_digest(&["one".to_owned()])
@@ -147,8 +144,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
         found.len() == 1 && found[0].user.disabled,
         "the use case refuses it"
     );
-    store
-        .delete(None, ann.id, Write::any())
+    delete(store, Principal::Operator, &ann)
         .await
         .expect("deleted");
     assert_eq!(
@@ -172,48 +168,24 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
 pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
     store: &dyn UserStore,
 ) {
-    let ann = insert(store, "ann", Role::USER).await;
-    let mut seen = ann.tokens_not_before;
+    let mut ann = insert(store, "ann", Role::USER).await;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
-        let owner = || Writer::Owner {
-            tokens_not_before: seen,
-            session_id: None,
-        };
-        let made = store
-            .insert_token(new_key(&ann, change), owner(), Write::any())
+        let owner = || as_owner(&ann);
+        let made = insert_token(store, owner(), new_key(&ann, change))
             .await
             .expect("unchanged");
         let changed = match change {
-            "logout" => store.revoke_tokens(ann.id, owner(), Write::any()).await,
-            "password" => {
-                store
-                    .set_password(ann.id, "new".into(), owner(), Write::any())
-                    .await
-            }
-            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
+            "logout" => revoke_tokens(store, owner(), &ann).await,
+            "password" => set_password(store, owner(), &ann, "new").await,
+            _ => disable(store, Principal::Operator, &ann).await,
         };
-        assert_not_found(
-            store
-                .insert_token(new_key(&ann, "late"), owner(), Write::any())
-                .await,
-        );
+        assert_not_found(insert_token(store, owner(), new_key(&ann, "late")).await);
         assert_eq!(ids(store, &ann).await.len(), round + 1, "{change}");
         assert!(ids(store, &ann).await.contains(&made.id), "keys stay");
-        seen = changed.expect("changed").tokens_not_before;
+        ann = changed.expect("changed");
     }
     assert!(get(store, ann.id).await.expect("a user").disabled);
-    assert_not_found(
-        store
-            .insert_token(
-                new_key(&ann, "late"),
-                Writer::Owner {
-                    tokens_not_before: seen,
-                    session_id: None,
-                },
-                Write::any(),
-            )
-            .await,
-    );
+    assert_not_found(insert_token(store, as_owner(&ann), new_key(&ann, "late")).await);
 }
 
 pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
@@ -221,38 +193,32 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let keys = [add(store, &ann, "one").await, add(store, &ann, "two").await];
     let own = add(store, &admin, "three").await;
-    let delete = async |actor, user, key: Option<i64>| {
+    let delete = async |by, user: &User, key: Option<i64>| {
         let selection = key.map_or(ALL, TokenSelection::One);
-        store
-            .delete_tokens(KEY, actor, user, selection, Write::any())
-            .await
+        delete_tokens(store, by, KEY, user, selection).await
     };
-    let refused = delete(Some(ann.id), admin.id, None).await;
+    let refused = delete(as_admin(&ann), &admin, None).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let refused = delete(Some(999), ann.id, None).await;
+    let refused = delete(as_admin(&stranger(&admin)), &ann, None).await;
     assert!(
         matches!(refused, Err(WriteError::ActorNotFound)),
         "{refused:?}"
     );
-    assert_not_found(delete(Some(admin.id), 999, None).await);
+    assert_not_found(delete(as_admin(&admin), &stranger(&ann), None).await);
     // A key belongs to one user, and cannot be deleted as the key of another.
-    for (actor, user, key) in [
-        (None, ann.id, own.id),
-        (Some(admin.id), ann.id, own.id),
-        (None, ann.id, 999),
+    for (by, key) in [
+        (as_owner(&ann), own.id),
+        (as_admin(&admin), own.id),
+        (as_owner(&ann), 999),
     ] {
-        assert_eq!(delete(actor, user, Some(key)).await.expect("allowed"), []);
+        assert_eq!(delete(by, &ann, Some(key)).await.expect("allowed"), []);
     }
     assert_eq!(ids(store, &ann).await, [keys[0].id, keys[1].id]);
-    let first = delete(Some(admin.id), ann.id, Some(keys[0].id))
-        .await
-        .expect("allowed");
-    assert_eq!(first, keys[..1]);
-    assert_eq!(
-        delete(None, ann.id, None).await.expect("allowed"),
-        keys[1..]
-    );
-    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), []);
+    let first = delete(as_admin(&admin), &ann, Some(keys[0].id)).await;
+    assert_eq!(first.expect("allowed"), keys[..1]);
+    let delete_own = async || delete(as_owner(&ann), &ann, None).await.expect("allowed");
+    assert_eq!(delete_own().await, keys[1..]);
+    assert_eq!(delete_own().await, []);
     assert_eq!(ids(store, &admin).await, [own.id]);
 }
 
@@ -269,8 +235,7 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     ] {
         let mut new = new_key(&ann, digest);
         new.stored.role = role;
-        store
-            .insert_token(new, Writer::Operator, Write::any())
+        insert_token(store, Principal::Operator, new)
             .await
             .expect("inserted");
     }
@@ -290,56 +255,43 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     let admin = insert(store, "admin", Role::ADMIN).await;
     let other = insert(store, "other", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
-    let create = async |actor, user: &User, digest: &str| {
+    let create = async |by: &User, user: &User, digest: &str| {
         let mut new = new_key(user, digest);
         new.stored.created_by = Some("admin".to_owned());
-        store
-            .insert_token(new, Writer::Admin(actor), Write::any())
-            .await
+        insert_token(store, as_admin(by), new).await
     };
-    let made = create(admin.id, &ann, "one").await.expect("allowed");
+    let made = create(&admin, &ann, "one").await.expect("allowed");
     assert_eq!(made.created_by.as_deref(), Some("admin"));
     assert_eq!(
         store.tokens_of_user(KEY, ann.id).await.expect("read").value,
         [made]
     );
     for user in [&admin, &other] {
-        let refused = create(admin.id, user, "two").await;
+        let refused = create(&admin, user, "two").await;
         assert!(
             matches!(refused, Err(WriteError::UserIsAdmin)),
             "{refused:?}"
         );
     }
-    let refused = create(ann.id, &ann, "two").await;
+    let refused = create(&ann, &ann, "two").await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    assert_not_found(
-        create(
-            admin.id,
-            &User {
-                id: 999,
-                ..ann.clone()
-            },
-            "two",
-        )
-        .await,
-    );
-    store
-        .set_disabled(None, other.id, true, Write::any())
+    assert_not_found(create(&admin, &stranger(&ann), "two").await);
+    disable(store, Principal::Operator, &other)
         .await
         .expect("disabled");
-    for actor in [other.id, 999] {
-        let refused = create(actor, &ann, "two").await;
+    for by in [&other, &stranger(&other)] {
+        let refused = create(by, &ann, "two").await;
         assert!(
             matches!(refused, Err(WriteError::ActorNotFound)),
             "{refused:?}"
         );
     }
     for index in 1..50 {
-        create(admin.id, &ann, &format!("key {index}"))
+        create(&admin, &ann, &format!("key {index}"))
             .await
             .expect("made");
     }
-    let refused = create(admin.id, &ann, "two").await;
+    let refused = create(&admin, &ann, "two").await;
     assert!(
         matches!(refused, Err(WriteError::ApiKeyLimit)),
         "{refused:?}"
@@ -353,12 +305,10 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserSto
     assert_eq!(get(store, ann.id).await.map(|ann| ann.role), Some(longest));
     let mut key = new_key(&ann, "one");
     key.stored.role = Some(longest);
-    store
-        .insert_token(key, Writer::Operator, Write::any())
+    insert_token(store, Principal::Operator, key)
         .await
         .expect("inserted");
-    let ann = store
-        .set_role(None, ann.id, editor, Write::any())
+    let ann = set_role(store, Principal::Operator, &ann, editor)
         .await
         .expect("set");
     let found = store

@@ -1,27 +1,25 @@
 //! Tests the record of what happened: each change writes its row, in the order of the commits.
 
-use super::{assert_not_found, insert, sessions::new};
+use super::{
+    assert_not_found,
+    changes::{
+        as_admin, delete, delete_tokens, disable, enable, insert_token, revoke_tokens,
+        set_password, set_role, stranger,
+    },
+    insert,
+    sessions::new,
+};
 use crate::{
-    actor::Actor,
-    audit::{Change, Entry, Initiator, Write},
+    audit::Entry,
+    change::TokenSelection,
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditRow, TokenSelection, UserChange, UserStore, Writer},
+    principal::Principal,
+    store::{AuditFilter, AuditRow, UserChange, UserStore},
     user::User,
 };
 use futures_util::TryStreamExt as _;
 use rolegate_proto::Role;
 use tokio::join;
-
-fn by(user: &User, change: Change) -> Write {
-    let actor = Actor {
-        user: user.clone(),
-        ineffective_role: None,
-        token: None,
-        expires_at: None,
-        at: 0,
-    };
-    Write::new(change, Initiator::Actor(actor), None)
-}
 
 pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
     while store.seal().await.expect("sealed") {}
@@ -55,39 +53,15 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
-    let (id, actor) = (ann.id, Some(admin.id));
-    let write = |change| by(&admin, change);
-    let from = Role::USER;
-    store
-        .set_role(actor, id, Role::AUTHOR, write(Change::RoleChanged { from }))
-        .await
-        .expect("set");
-    let refused = store
-        .set_role(
-            Some(id),
-            id,
-            Role::ADMIN,
-            write(Change::RoleChanged { from }),
-        )
-        .await;
+    let (id, by) = (ann.id, || as_admin(&admin));
+    let set = set_role(store, by(), &ann, Role::AUTHOR).await;
+    set.expect("set");
+    let refused = set_role(store, as_admin(&ann), &ann, Role::ADMIN).await;
     refused.expect_err("no admin");
-    store
-        .set_disabled(actor, id, true, write(Change::UserDisabled))
-        .await
-        .expect("disabled");
-    store
-        .set_disabled(actor, id, false, write(Change::UserEnabled))
-        .await
-        .expect("enabled");
-    let by_admin = Writer::Admin(admin.id);
-    store
-        .revoke_tokens(id, by_admin.clone(), write(Change::TokensRevoked))
-        .await
-        .expect("revoked");
-    store
-        .set_password(id, "x".into(), by_admin, write(Change::PasswordSet))
-        .await
-        .expect("set");
+    disable(store, by(), &ann).await.expect("disabled");
+    enable(store, by(), &ann).await.expect("enabled");
+    revoke_tokens(store, by(), &ann).await.expect("revoked");
+    set_password(store, by(), &ann, "x").await.expect("set");
     assert!(
         store
             .replace_password(id, &"x".into(), "y".into())
@@ -95,21 +69,14 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
             .expect("replaced")
     );
     let token = new(TokenKind::ApiKey, &ann, "digest");
-    let token = store
-        .insert_token(token, Writer::Operator, write(Change::ApiKeyCreated))
-        .await;
+    let token = insert_token(store, by(), token).await;
     let key = token.expect("inserted").id;
     let (kind, one) = (TokenKind::ApiKey, TokenSelection::One(key));
     for expected in [1, 0] {
-        let deleted = store
-            .delete_tokens(kind, None, id, one, write(Change::ApiKeyDeleted))
-            .await;
+        let deleted = delete_tokens(store, by(), kind, &ann, one).await;
         assert_eq!(deleted.expect("done").len(), expected);
     }
-    store
-        .delete(actor, id, write(Change::UserDeleted))
-        .await
-        .expect("deleted");
+    delete(store, by(), &ann).await.expect("deleted");
     let rows = record(store).await;
     let recorded: Vec<_> = rows
         .iter()
@@ -141,7 +108,7 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
         assert_eq!(user, (Some(id), Some("ann")), "{}", row.event);
         assert_eq!(
             (row.actor_id, row.actor.as_deref()),
-            (actor, Some("admin")),
+            (Some(admin.id), Some("admin")),
             "{}",
             row.event
         );
@@ -155,8 +122,9 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
     let bob = insert(store, "bob", Role::AUTHOR).await;
     let snapshot = store.snapshot().await.expect("a snapshot");
     assert_eq!(snapshot.revision, seal.revision + 1, "with what it shows");
-    let deleted = Write::by_operator(Change::UserDeleted, None);
-    store.delete(None, ann.id, deleted).await.expect("deleted");
+    delete(store, Principal::Operator, &ann)
+        .await
+        .expect("deleted");
     let pages: Vec<Vec<User>> = snapshot.users.try_collect().await.expect("read");
     let names: Vec<_> = pages
         .into_iter()
@@ -180,15 +148,12 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
     );
     assert_eq!(changes(store, snapshot.revision).await, both[1..]);
 
-    store
-        .set_disabled(None, bob.id, true, Write::any())
+    disable(store, Principal::Operator, &bob)
         .await
         .expect("disabled");
-    store
-        .set_role(None, bob.id, Role::USER, Write::any())
-        .await
-        .expect("set");
-    assert_not_found(store.set_role(None, 999, Role::USER, Write::any()).await);
+    let set = async |user: &User| set_role(store, Principal::Operator, user, Role::USER).await;
+    set(&bob).await.expect("set");
+    assert_not_found(set(&stranger(&bob)).await);
     while store.seal().await.expect("sealed") {}
     let last = both[1].revision;
     let later = changes(store, last).await;
@@ -212,9 +177,7 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
         username,
         ..Entry::default()
     });
-    let write = by(&bob, Change::RoleChanged { from: Role::USER });
-    store
-        .set_role(None, ann.id, Role::AUTHOR, write)
+    set_role(store, as_admin(&bob), &ann, Role::AUTHOR)
         .await
         .expect("set");
     assert_eq!(events(store).await.len(), 4);

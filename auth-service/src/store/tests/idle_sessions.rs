@@ -1,13 +1,14 @@
 //! Tests sessions that end because they are idle, or because a new session exceeds the limit.
 
 use super::{
+    changes::insert_token,
     insert,
     sessions::{END, add, find, ids, new, session, sessions},
 };
 use crate::{
-    audit::Write,
     opaque_token::{NewToken, TokenKind},
-    store::{UsageKind, UserStore, Writer, open},
+    principal::Principal,
+    store::{UsageKind, UserStore, open},
     user::User,
 };
 use rolegate_proto::Role;
@@ -35,8 +36,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
         );
         let mut new = made_at(&ann, &digest, created_at);
         new.stored.expires_at = Some(expires_at);
-        store
-            .insert_token(new, Writer::Operator, Write::any())
+        insert_token(store, Principal::Operator, new)
             .await
             .expect("made")
             .id
@@ -61,12 +61,8 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     // All of the new sessions exist, in whatever order they were inserted.
     for round in 0..10 {
         let rival = |rival: u64| {
-            let digest = format!("{round} {rival}");
-            store.insert_token(
-                made_at(&ann, &digest, 2000 + round),
-                Writer::Operator,
-                Write::any(),
-            )
+            let new = made_at(&ann, &format!("{round} {rival}"), 2000 + round);
+            insert_token(store, Principal::Operator, new)
         };
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         let left = sessions(store, &ann).await;
@@ -86,13 +82,8 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     for created_at in [10, 20, 30] {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        made.push(
-            store
-                .insert_token(new, Writer::Operator, Write::any())
-                .await
-                .expect("made")
-                .id,
-        );
+        let inserted = insert_token(store, Principal::Operator, new).await;
+        made.push(inserted.expect("made").id);
     }
     let key = add(store, TokenKind::ApiKey, &ann, "key").await.id;
     let delete_but = async |ids: &[i64], active_range| {
@@ -154,8 +145,7 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     for created_at in 8..108 {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        store
-            .insert_token(new, Writer::Operator, Write::any())
+        insert_token(&*store, Principal::Operator, new)
             .await
             .expect("made");
     }

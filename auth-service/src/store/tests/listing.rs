@@ -1,8 +1,8 @@
-use super::{get, insert, names};
-use crate::{
-    audit::Write,
-    store::{UsageKind, UserFilter, UserStore},
+use super::{
+    changes::{as_admin, create, new_user},
+    get, insert, names,
 };
+use crate::store::{UsageKind, UserFilter, UserStore};
 use rolegate_proto::Role;
 
 pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dyn UserStore) {
@@ -83,17 +83,7 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
 ) {
     let started = store.users_by_id(&[]).await.expect("read").at;
     let ann = insert(store, "ann", Role::ADMIN).await;
-    let bob = store
-        .insert(
-            Some(ann.id),
-            super::NewUser {
-                username: "bob".into(),
-                password_hash: "hash".into(),
-                role: Role::USER,
-                link: None,
-            },
-            Write::any(),
-        )
+    let bob = create(store, as_admin(&ann), new_user("bob", Role::USER))
         .await
         .expect("inserted");
     let ended = store.users_by_id(&[]).await.expect("read").at;

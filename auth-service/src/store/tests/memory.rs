@@ -2,31 +2,32 @@
 //! clock.
 
 mod audit;
+mod changes;
 mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, RoleUsage, StoreError, UsageKind, UsagePause, UserFilter, UserStore, UserUpdate,
-    WriteError, Writer,
+    RoleUsage, StoreError, UsageKind, UsagePause, UserFilter, UserStore, WriteError,
     additions::{ADDITION_SECONDS, Additions},
-    admin_check::{AdminCount, require_admin},
+    locked_rows::{AdminCount, require_admin},
 };
 use crate::{
-    audit::{Entry, Write},
+    audit::{Entry, Requested},
+    change::Change,
     opaque_token::{OpaqueToken, TokenKind},
+    principal::Principal,
     user::{
         Credentials, ListedUser, MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS,
         REVOCATION_AHEAD_SECONDS, User,
     },
 };
 use async_trait::async_trait;
-use rolegate_proto::Role;
 use rolegate_sql_store::{Store, StoreStatus, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     collections::BTreeMap,
     mem,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 /// A store of users in memory. It passes the same conformance suite as the SQL stores.
@@ -183,16 +184,23 @@ impl MemoryStore {
     }
 }
 
+/// Says what becomes of `tokens_not_before`, as `GROW`, `REVOKE` and `LOWER` of the SQL store do.
+#[derive(Clone, Copy, Debug)]
+enum Revocation {
+    Grow,
+    Revoke,
+    Lower,
+}
+
 impl User {
-    /// Revokes the tokens of the user as `GROW`, `REVOKE` and `LOWER` of the SQL store do.
-    fn revoke(&mut self, now: u64, by: Option<&Writer>) {
+    fn revoke(&mut self, now: u64, revocation: Revocation) {
         let soon = now + REVOCATION_AHEAD_SECONDS;
         let stored = self.tokens_not_before;
         let is_too_late = stored > now + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
-        self.tokens_not_before = match by {
+        self.tokens_not_before = match revocation {
             _ if stored < soon => soon,
-            Some(Writer::Admin(_)) if is_too_late => stored,
-            Some(Writer::Operator) if is_too_late => {
+            Revocation::Revoke if is_too_late => stored,
+            Revocation::Lower if is_too_late => {
                 self.tokens_marked_until = (stored + 86400).max(self.tokens_marked_until + 1);
                 soon
             }
@@ -220,34 +228,22 @@ impl Users {
         additions.check(added)
     }
 
-    /// Returns the user to change, if the user exists and the actor may make the change.
+    /// Returns the user to change, if the user exists and an admin who makes the change may do so.
     fn find(
         &mut self,
-        actor: Option<i64>,
+        by: &Principal,
         id: i64,
         admin_count: AdminCount,
     ) -> Result<&mut Credentials, WriteError> {
         let rows: Vec<User> = self.by_id.values().map(|row| row.user.clone()).collect();
-        require_admin(&rows, actor, id, admin_count)?;
+        require_admin(&rows, by.admin_id(), id, admin_count)?;
         self.by_id.get_mut(&id).ok_or(WriteError::UserNotFound)
     }
 
-    /// Returns the user to change, if the condition of the writer holds.
-    fn find_for(&mut self, writer: &Writer, id: i64) -> Result<&mut Credentials, WriteError> {
-        let has_ended = |session| !self.tokens.contains_key(&session);
-        let is_of = |digest: &str| self.user_of_link(digest).is_some_and(|user| user.id == id);
-        if writer.session_id().is_some_and(has_ended) || !writer.link_digest().is_none_or(is_of) {
-            return Err(WriteError::UserNotFound);
-        }
-        let row = self.find(writer.admin_id(), id, AdminCount::Kept)?;
-        let is_unchanged = writer
-            .expected_tokens_not_before()
-            .is_none_or(|expected| expected == row.user.tokens_not_before);
-        if is_unchanged {
-            Ok(row)
-        } else {
-            Err(WriteError::UserNotFound)
-        }
+    /// Returns whether the session by which the owner acts has ended.
+    fn has_session_ended(&self, by: &Principal) -> bool {
+        by.session_id()
+            .is_some_and(|session| !self.tokens.contains_key(&session))
     }
 
     fn write_use(&mut self, kind: UsageKind, id: i64, at: u64) {
@@ -297,43 +293,10 @@ impl Store for MemoryStore {
 
 #[async_trait]
 impl UserStore for MemoryStore {
-    async fn insert(
-        &self,
-        actor: Option<i64>,
-        new: NewUser,
-        write: Write,
-    ) -> Result<User, WriteError> {
+    async fn change_user(&self, request: Arc<Requested<Change>>) -> Result<User, WriteError> {
         let mut users = self.users()?;
-        if let Some(id) = actor {
-            users.find(actor, id, AdminCount::Kept)?;
-        }
-        if users
-            .by_id
-            .values()
-            .any(|row| row.user.username == new.username)
-        {
-            return Err(WriteError::UsernameTaken);
-        }
-        users.last_id += 1;
-        let id = users.last_id;
-        let (username, role) = (new.username, new.role);
-        let user = User {
-            id,
-            username,
-            role,
-            tokens_not_before: 0,
-            disabled: false,
-            tokens_marked_until: 0,
-            second_factor: false,
-            created_at: Some(users.now),
-        };
-        users.factors.links.extend(new.link.map(|link| (id, link)));
-        let row = Credentials {
-            user: user.clone(),
-            password_hash: new.password_hash,
-        };
-        users.by_id.insert(id, row);
-        users.record.push(write.entry_for_user(&user));
+        let user = users.change(&request.by, &request.change)?;
+        users.record.extend(request.entries(&user));
         Ok(user)
     }
 
@@ -398,153 +361,6 @@ impl UserStore for MemoryStore {
             .filter(|end| end.starts_with("$2"))
             .filter_map(|hash| hash.get(4..6)?.parse().ok())
             .max())
-    }
-
-    async fn set_role(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        role: Role,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let row = users.find(
-            actor,
-            id,
-            if role == Role::ADMIN {
-                AdminCount::Kept
-            } else {
-                AdminCount::Lowered
-            },
-        )?;
-        row.user.role = role;
-        let user = row.user.clone();
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
-    async fn update(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        UserUpdate { rename, disabled }: UserUpdate,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let now = users.now;
-        let disables = disabled == Some(true);
-        let row = users.find(
-            actor,
-            id,
-            if disables {
-                AdminCount::Lowered
-            } else {
-                AdminCount::Kept
-            },
-        )?;
-        let tokens_not_before = row.user.tokens_not_before;
-        if let Some(rename) = &rename {
-            if row.user.username != rename.from || tokens_not_before != rename.tokens_not_before {
-                return Err(WriteError::UserNotFound);
-            }
-            let mut others = users.by_id.values();
-            if others.any(|other| other.user.username == rename.to) {
-                return Err(WriteError::UsernameTaken);
-            }
-        }
-        let row = users.find(
-            actor,
-            id,
-            if disables {
-                AdminCount::Lowered
-            } else {
-                AdminCount::Kept
-            },
-        )?;
-        row.user.disabled = disabled.unwrap_or(row.user.disabled);
-        if disables || rename.is_some() {
-            row.user.revoke(now, Some(&Writer::Admin(0)));
-        }
-        if let Some(rename) = &rename {
-            row.user.username.clone_from(&rename.to);
-        }
-        let user = row.user.clone();
-        if disables {
-            users.end_sessions(id, None);
-            users.factors.links.remove(&id);
-        }
-        if let Some(rename) = rename {
-            for (_, token) in users.tokens.values_mut() {
-                if token.user_id == id && token.not_before == Some(tokens_not_before) {
-                    token.not_before = Some(user.tokens_not_before);
-                }
-                let is_later = token.created_at >= user.created_at.unwrap_or_default();
-                if is_later && token.created_by.as_ref() == Some(&rename.from) {
-                    token.created_by = Some(rename.to.clone());
-                }
-            }
-        }
-        users.record.extend(write.entries_for_user(&user));
-        Ok(user)
-    }
-
-    async fn revoke_tokens(
-        &self,
-        id: i64,
-        writer: Writer,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let now = users.now;
-        let row = users.find(writer.admin_id(), id, AdminCount::Kept)?;
-        if writer
-            .expected_tokens_not_before()
-            .is_some_and(|expected| expected != row.user.tokens_not_before)
-        {
-            return Err(WriteError::UserNotFound);
-        }
-        row.user.revoke(now, Some(&writer));
-        let user = row.user.clone();
-        users.end_sessions(id, writer.session_id());
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
-    async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        users.find(actor, id, AdminCount::Lowered)?;
-        users.tokens.retain(|_, (_, token)| token.user_id != id);
-        users.factors.by_user.remove(&id);
-        users.factors.links.remove(&id);
-        users.factors.pending.retain(|it| it.user_id != id);
-        let user = users
-            .by_id
-            .remove(&id)
-            .map(|row| row.user)
-            .ok_or(WriteError::UserNotFound)?;
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
-    async fn set_password(
-        &self,
-        id: i64,
-        hash: SecretString,
-        writer: Writer,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let now = users.now;
-        let row = users
-            .find_for(&writer, id)
-            .map_err(|_| WriteError::UserNotFound)?;
-        row.password_hash = hash;
-        row.user.revoke(now, None);
-        let user = row.user.clone();
-        users.end_sessions(id, writer.session_id());
-        users.factors.links.remove(&id);
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
     }
 
     async fn replace_password(

@@ -1,51 +1,43 @@
 //! Tests changes of passwords.
 
-use super::{assert_not_found, get, hash, insert, revoked_tokens::assert_revoked_since};
-use crate::{
-    audit::Write,
-    store::{UserStore, Writer},
-    user::User,
+use super::{
+    assert_not_found,
+    changes::{as_admin, as_owner, seen_at, set_password, stranger},
+    get, hash, insert,
+    revoked_tokens::assert_revoked_since,
 };
+use crate::{principal::Principal, store::UserStore, user::User};
 use rolegate_proto::Role;
 
 pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let set = async |id, writer| {
-        store
-            .set_password(id, "new".into(), writer, Write::any())
-            .await
-    };
-    for (id, writer) in [
-        // The first writer is not an admin, the second does not exist, and the third has a `tokens_not_before` that the
-        // user does not have.
-        (ann.id, Writer::Admin(ann.id)),
-        (ann.id, Writer::Admin(999)),
-        (
-            ann.id,
-            Writer::Owner {
-                tokens_not_before: 1,
-                session_id: None,
-            },
-        ),
-        (999, Writer::Admin(admin.id)),
-        (999, Writer::Operator),
+    let nobody = stranger(&ann);
+    for (user, by) in [
+        // The first principal is not an admin, the second does not exist, and the third has a `tokens_not_before` that
+        // the user does not have.
+        (&ann, as_admin(&ann)),
+        (&ann, as_admin(&nobody)),
+        (&ann, as_owner(&seen_at(1, &ann))),
+        (&nobody, as_admin(&admin)),
+        (&nobody, Principal::Operator),
+        // These have not proved what a change of the password needs.
+        (&ann, Principal::Claimant),
+        (&ann, Principal::Sessions(vec![ann.clone()])),
+        (&ann, pending_sign_in(&ann)),
     ] {
-        assert_not_found(set(id, writer).await);
+        assert_not_found(set_password(store, by, user, "new").await);
     }
     assert_eq!(hash(store, "ann").await, "hash");
     let mut last = 0;
     for by_owner in [true, false, false] {
-        let owner = Writer::Owner {
-            tokens_not_before: last,
-            session_id: None,
-        };
-        let writer = if by_owner {
-            owner
+        let by = if by_owner {
+            as_owner(&seen_at(last, &ann))
         } else {
-            Writer::Admin(admin.id)
+            as_admin(&admin)
         };
-        let changed = set(ann.id, writer.clone()).await.expect("allowed");
+        let changed = set_password(store, by.clone(), &ann, "new").await;
+        let changed = changed.expect("allowed");
         let tokens_not_before = changed.tokens_not_before;
         assert!(tokens_not_before > last);
         last = tokens_not_before;
@@ -55,7 +47,7 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
                 tokens_not_before,
                 ..ann.clone()
             },
-            "{writer:?}"
+            "{by:?}"
         );
         assert_eq!(get(store, ann.id).await, Some(changed));
     }
@@ -63,13 +55,18 @@ pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserSt
     assert_eq!(hash(store, "admin").await, "hash");
 }
 
+fn pending_sign_in(user: &User) -> Principal {
+    Principal::PendingSignIn {
+        tokens_not_before: user.tokens_not_before,
+        digest: "digest".to_owned(),
+    }
+}
+
 pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let began = store.users_by_id(&[]).await.expect("read").at;
     let set = async || {
-        let set = store
-            .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
-            .await;
+        let set = set_password(store, Principal::Operator, &ann, "new").await;
         set.expect("set")
     };
     let first = set().await;

@@ -1,13 +1,19 @@
 //! Tests pending sign-ins, for which the password was right and the code is still missing.
 
-use super::{assert_not_found, get, insert, second_factor::enrolled};
-use crate::{
-    audit::Write,
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{
-        Rename, UserStore, UserUpdate, WriteError, Writer, additions::MAX_ADDITIONS,
-        second_factor::MAX_PENDING_SIGN_INS,
+use super::{
+    assert_not_found,
+    changes::{
+        as_owner, begin_second_factor, delete, disable, enable, insert_tokens, rename,
+        revoke_tokens, seen_at, set_password, stranger, turn_off_second_factor,
+        turn_on_second_factor,
     },
+    get, insert,
+    second_factor::enrolled,
+};
+use crate::{
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
+    principal::Principal,
+    store::{UserStore, WriteError, additions::MAX_ADDITIONS, second_factor::MAX_PENDING_SIGN_INS},
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};
@@ -43,11 +49,11 @@ async fn finish(
         new.stored.expires_at = Some(i64::MAX.unsigned_abs());
         tokens.push(new);
     }
-    let writer = Writer::PendingSignIn {
+    let by = Principal::PendingSignIn {
         tokens_not_before: user.tokens_not_before,
         digest: digest.to_owned(),
     };
-    store.insert_tokens(tokens, writer, Write::any()).await
+    insert_tokens(store, by, tokens).await
 }
 
 async fn count_sessions(store: &dyn UserStore, user: &User) -> usize {
@@ -102,22 +108,14 @@ pub(super) async fn a_sign_in_is_pending_only_while_tokens_are_those_that_were_s
     store: &dyn UserStore,
 ) {
     let ann = enrolled(store, "ann").await;
-    let stale = User {
-        tokens_not_before: ann.tokens_not_before - 1,
-        ..ann.clone()
-    };
+    let stale = seen_at(ann.tokens_not_before - 1, &ann);
     assert_not_found(begin(store, &stale, "stale").await);
-    let nobody = User {
-        id: 999,
-        ..ann.clone()
-    };
-    assert_not_found(begin(store, &nobody, "nobody").await);
+    assert_not_found(begin(store, &stranger(&ann), "nobody").await);
     let bob = insert(store, "bob", Role::USER).await;
     assert_not_found(begin(store, &bob, "without a second factor").await);
     begin(store, &ann, "good").await.expect("begun");
     assert_not_found(finish(store, &stale, "good", 1).await);
-    let disabled = store
-        .set_disabled(None, ann.id, true, Write::any())
+    let disabled = disable(store, Principal::Operator, &ann)
         .await
         .expect("disabled");
     assert_not_found(begin(store, &disabled, "disabled").await);
@@ -140,56 +138,26 @@ enum End {
 }
 
 async fn end(store: &dyn UserStore, user: &User, end: End) {
-    let id = user.id;
-    let set_disabled = async |disabled| {
-        store
-            .set_disabled(None, id, disabled, Write::any())
-            .await
-            .expect("set");
-    };
-    match end {
-        End::Password => {
-            let hash = "new".into();
-            let set = store.set_password(id, hash, Writer::Operator, Write::any());
-            set.await.expect("set");
-        }
-        End::Revocation => {
-            let revoke = store.revoke_tokens(id, Writer::Operator, Write::any());
-            revoke.await.expect("revoked");
-        }
-        End::Disabling => set_disabled(true).await,
+    let by = Principal::Operator;
+    let changed = match end {
+        End::Password => set_password(store, by, user, "new").await,
+        End::Revocation => revoke_tokens(store, by, user).await,
+        End::Disabling => disable(store, by, user).await,
         End::DisablingAndEnabling => {
-            set_disabled(true).await;
-            set_disabled(false).await;
+            let disabled = disable(store, by.clone(), user).await;
+            enable(store, by, &disabled.expect("disabled")).await
         }
-        End::Renaming => {
-            let rename = Rename {
-                from: user.username.clone(),
-                to: format!("{} anew", user.username),
-                tokens_not_before: user.tokens_not_before,
-            };
-            let update = UserUpdate {
-                rename: Some(rename),
-                disabled: None,
-            };
-            let renamed = store.update(None, id, update, Write::any()).await;
-            renamed.expect("renamed");
+        End::Renaming => rename(store, by, user, &format!("{} anew", user.username)).await,
+        End::SecondFactorOff => turn_off_second_factor(store, by, user).await,
+        End::SecondFactorAnew => {
+            let off = turn_off_second_factor(store, by, user).await.expect("off");
+            let begun = begin_second_factor(store, &off, "anew", Vec::new()).await;
+            begun.expect("begun");
+            turn_on_second_factor(store, as_owner(&off), &off, "anew").await
         }
-        End::SecondFactorOff | End::SecondFactorAnew => {
-            let off = store.turn_off_second_factor(None, id, Write::any()).await;
-            let off = off.expect("off");
-            if let End::SecondFactorAnew = end {
-                let begin = store.begin_second_factor(&off, "anew".into(), vec![], Write::any());
-                begin.await.expect("begun");
-                let on = store.turn_on_second_factor(&off, None, "anew".into(), 7, Write::any());
-                on.await.expect("on");
-            }
-        }
-        End::Deletion => {
-            let delete = store.delete(None, id, Write::any());
-            delete.await.expect("deleted");
-        }
-    }
+        End::Deletion => delete(store, by, user).await,
+    };
+    changed.expect("changed");
 }
 
 pub(super) async fn whatever_ends_tokens_or_the_second_factor_ends_pending_sign_ins(

@@ -1,33 +1,22 @@
 //! Tests renaming users.
 
 use super::{
-    assert_not_found, get, insert,
+    assert_not_found,
+    changes::{self, as_admin, insert_token, rename_and_set_disabled, revoke_tokens, stranger},
+    get, insert,
     sessions::{add, find, new, session},
 };
 use crate::{
-    audit::{Change, FormerUsername, Write},
     opaque_token::TokenKind,
-    store::{Rename, UserStore, UserUpdate, WriteError, Writer},
+    principal::Principal,
+    store::{UserStore, WriteError},
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-fn to(user: &User, name: &str) -> UserUpdate {
-    UserUpdate {
-        rename: Some(Rename {
-            from: user.username.clone(),
-            to: name.to_owned(),
-            tokens_not_before: user.tokens_not_before,
-        }),
-        disabled: None,
-    }
-}
-
 async fn rename(store: &dyn UserStore, user: &User, name: &str) -> Result<User, WriteError> {
-    store
-        .update(None, user.id, to(user, name), Write::any())
-        .await
+    changes::rename(store, Principal::Operator, user, name).await
 }
 
 pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token(
@@ -37,7 +26,7 @@ pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_to
     session(store, &ann, "good").await;
     let mut ended = new(TokenKind::Session, &ann, "ended");
     ended.stored.not_before = Some(ann.tokens_not_before + 1);
-    let added = store.insert_token(ended, Writer::Operator, Write::any());
+    let added = insert_token(store, Principal::Operator, ended);
     added.await.expect("inserted");
     add(store, TokenKind::ApiKey, &ann, "key").await;
     let renamed = rename(store, &ann, "eve").await.expect("renamed");
@@ -85,12 +74,11 @@ pub(super) async fn a_user_who_has_changed_since_they_were_read_is_not_renamed(
         ..renamed.clone()
     };
     assert_not_found(rename(store, &old_name, "carl").await);
-    let revoked = store.revoke_tokens(ann.id, Writer::Operator, Write::any());
+    let revoked = revoke_tokens(store, Principal::Operator, &ann);
     let revoked = revoked.await.expect("revoked");
     assert_not_found(rename(store, &renamed, "carl").await);
     rename(store, &revoked, "carl").await.expect("as it is now");
-    let unknown = User { id: 999, ..ann };
-    assert_not_found(rename(store, &unknown, "dan").await);
+    assert_not_found(rename(store, &stranger(&ann), "dan").await);
 }
 
 pub(super) async fn only_an_admin_renames_and_both_changes_are_made_or_neither(
@@ -99,25 +87,12 @@ pub(super) async fn only_an_admin_renames_and_both_changes_are_made_or_neither(
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
     session(store, &ann, "one").await;
-    let refused = store
-        .update(Some(ann.id), admin.id, to(&admin, "x"), Write::any())
-        .await;
+    let refused = changes::rename(store, as_admin(&ann), &admin, "x").await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let last = UserUpdate {
-        disabled: Some(true),
-        ..to(&admin, "x")
-    };
-    let refused = store
-        .update(Some(admin.id), admin.id, last, Write::any())
-        .await;
+    let refused = rename_and_set_disabled(store, as_admin(&admin), &admin, "x", Some(true)).await;
     assert!(matches!(refused, Err(WriteError::LastAdmin)), "{refused:?}");
     assert_eq!(get(store, admin.id).await, Some(admin.clone()));
-    let both = UserUpdate {
-        disabled: Some(true),
-        ..to(&ann, "eve")
-    };
-    let changed = store
-        .update(Some(admin.id), ann.id, both, Write::any())
+    let changed = rename_and_set_disabled(store, as_admin(&admin), &ann, "eve", Some(true))
         .await
         .expect("changed");
     assert_eq!((&*changed.username, changed.disabled), ("eve", true));
@@ -128,19 +103,8 @@ pub(super) async fn a_renaming_is_recorded_with_both_names_beside_a_second_chang
     store: &dyn UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
-    let from = FormerUsername::new("ann".to_owned()).expect("randomness");
-    let write = Write::by_operator(Change::UserRenamed { from }, Some(ann.id));
-    let both = UserUpdate {
-        disabled: Some(true),
-        ..to(&ann, "o\"neil é")
-    };
-    store
-        .update(
-            None,
-            ann.id,
-            both,
-            write.with_second(Some(Change::UserDisabled)),
-        )
+    let name = "o\"neil é";
+    rename_and_set_disabled(store, Principal::Operator, &ann, name, Some(true))
         .await
         .expect("changed");
     let rows = super::audit::record(store).await;
@@ -181,7 +145,7 @@ pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &dyn
         let mut key = new(TokenKind::ApiKey, &bob, digest);
         key.stored.created_at = created_at;
         key.stored.created_by = Some(by.to_owned());
-        let added = store.insert_token(key, Writer::Operator, Write::any());
+        let added = insert_token(store, Principal::Operator, key);
         added.await.expect("inserted");
     }
     rename(store, &ann, "eve").await.expect("renamed");

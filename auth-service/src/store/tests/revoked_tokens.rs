@@ -1,9 +1,13 @@
 //! Tests the revocation of access tokens.
 
-use super::{assert_not_found, get, insert};
+use super::{
+    assert_not_found,
+    changes::{as_admin, as_owner, disable, enable, revoke_tokens, set_password, stranger},
+    get, insert,
+};
 use crate::{
-    audit::Write,
-    store::{UserStore, WriteError, Writer},
+    principal::Principal,
+    store::{UserStore, WriteError},
     user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS, User},
 };
 use rolegate_proto::Role;
@@ -28,55 +32,20 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let refused = store
-        .revoke_tokens(admin.id, Writer::Admin(ann.id), Write::any())
-        .await;
+    let refused = revoke_tokens(store, as_admin(&ann), &admin).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let revoke = async |by| {
-        store
-            .revoke_tokens(ann.id, by, Write::any())
-            .await
-            .expect("allowed")
-    };
-    for by in [
-        Writer::Operator,
-        Writer::Owner {
-            tokens_not_before: 0,
-            session_id: None,
-        },
-        Writer::Admin(admin.id),
-    ] {
-        assert_not_found(store.revoke_tokens(999, by, Write::any()).await);
+    let revoke = async |by| revoke_tokens(store, by, &ann).await.expect("allowed");
+    let nobody = stranger(&ann);
+    for by in [Principal::Operator, as_owner(&nobody), as_admin(&admin)] {
+        assert_not_found(revoke_tokens(store, by, &nobody).await);
     }
     let began = now(store).await;
-    let first = revoke(Writer::Owner {
-        tokens_not_before: 0,
-        session_id: None,
-    })
-    .await;
+    let first = revoke(as_owner(&ann)).await;
     assert_revoked_since(store, began, &first).await;
     let mut last = first.tokens_not_before;
-    assert_eq!(get(store, ann.id).await, Some(first));
-    assert_not_found(
-        store
-            .revoke_tokens(
-                ann.id,
-                Writer::Owner {
-                    tokens_not_before: 0,
-                    session_id: None,
-                },
-                Write::any(),
-            )
-            .await,
-    );
-    for by in [
-        Writer::Owner {
-            tokens_not_before: last,
-            session_id: None,
-        },
-        Writer::Operator,
-        Writer::Admin(admin.id),
-    ] {
+    assert_eq!(get(store, ann.id).await.as_ref(), Some(&first));
+    assert_not_found(revoke_tokens(store, as_owner(&ann), &ann).await);
+    for by in [as_owner(&first), Principal::Operator, as_admin(&admin)] {
         let revoked = revoke(by.clone()).await;
         let tokens_not_before = revoked.tokens_not_before;
         assert!(tokens_not_before > last, "{by:?}");
@@ -90,13 +59,10 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
         assert_eq!(get(store, ann.id).await, Some(revoked));
         last = tokens_not_before;
     }
-    for by in [Writer::Operator, Writer::Admin(admin.id)] {
-        let other = insert(store, &format!("{by:?}"), Role::USER).await;
+    for (name, by) in [("bob", Principal::Operator), ("carl", as_admin(&admin))] {
+        let other = insert(store, name, Role::USER).await;
         let began = now(store).await;
-        let first = store
-            .revoke_tokens(other.id, by, Write::any())
-            .await
-            .expect("allowed");
+        let first = revoke_tokens(store, by, &other).await.expect("allowed");
         assert_revoked_since(store, began, &first).await;
     }
     assert_eq!(get(store, admin.id).await, Some(admin));
@@ -113,35 +79,21 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         let mut ahead = get(store, ann.id).await.expect("a user");
         // Each new password increases `tokens_not_before` by a second.
         while ahead.tokens_not_before <= latest + 60 {
-            let set = store
-                .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
-                .await;
+            let set = set_password(store, Principal::Operator, &ann, "new").await;
             ahead = set.expect("set");
         }
-        let revoked = store
-            .revoke_tokens(ann.id, Writer::Admin(admin.id), Write::any())
+        let revoked = revoke_tokens(store, as_admin(&admin), &ann)
             .await
             .expect("allowed");
         assert_eq!(revoked, ahead, "nothing to revoke");
-        let seen = ahead.tokens_not_before;
-        let logged_out = store
-            .revoke_tokens(
-                ann.id,
-                Writer::Owner {
-                    tokens_not_before: seen,
-                    session_id: None,
-                },
-                Write::any(),
-            )
-            .await;
+        let logged_out = revoke_tokens(store, as_owner(&ahead), &ann).await;
         ahead.tokens_not_before += 1;
         assert_eq!(
             logged_out.expect("allowed"),
             ahead,
             "somebody has one after all"
         );
-        let disabled = store
-            .set_disabled(None, ann.id, true, Write::any())
+        let disabled = disable(store, Principal::Operator, &ann)
             .await
             .expect("disabled");
         assert_eq!(
@@ -151,14 +103,12 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
                 ..ahead.clone()
             }
         );
-        store
-            .set_disabled(None, ann.id, false, Write::any())
+        enable(store, Principal::Operator, &ann)
             .await
             .expect("enabled");
 
         let began = now(store).await;
-        let lowered = store
-            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+        let lowered = revoke_tokens(store, Principal::Operator, &ann)
             .await
             .expect("allowed");
         let mark = lowered.tokens_marked_until;
@@ -168,8 +118,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         marks.push(mark);
         assert_revoked_since(store, began, &lowered).await;
         assert_eq!(get(store, ann.id).await, Some(lowered));
-        let again = store
-            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+        let again = revoke_tokens(store, Principal::Operator, &ann)
             .await
             .expect("allowed");
         assert_eq!(again.tokens_marked_until, mark, "nothing was in the future");
@@ -178,16 +127,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
 
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let revoke = || {
-        store.revoke_tokens(
-            ann.id,
-            Writer::Owner {
-                tokens_not_before: 0,
-                session_id: None,
-            },
-            Write::any(),
-        )
-    };
+    let revoke = || revoke_tokens(store, as_owner(&ann), &ann);
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
     assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());

@@ -1,30 +1,32 @@
 //! Tests password links and second factors.
 
-use super::{assert_not_found, get, hash, insert};
-use crate::{
-    audit::Write,
-    opaque_token::{NewToken, TokenKind},
-    store::{
-        CodeLimit, CodePurpose, NewPasswordLink, NewUser, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
-        UserStore, WriteError, Writer,
+use super::{
+    assert_not_found,
+    changes::{
+        as_admin, as_owner, as_owner_in, begin_second_factor, change, create, create_link, delete,
+        disable, enable, insert_token, insert_tokens, new_user, seen_at, set_password, stranger,
+        turn_off_second_factor, turn_on_second_factor, use_recovery_code,
     },
+    get, hash, insert,
+};
+use crate::{
+    change::{Change, NewPasswordLink, NewUser},
+    opaque_token::{NewToken, TokenKind},
+    principal::Principal,
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, PASSWORD_LINK_SECONDS, UserStore, WriteError},
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};
 use tokio::join;
 
-async fn link(store: &dyn UserStore, id: i64, digest: &str) -> u64 {
-    let made = store
-        .insert_password_link(None, id, digest.to_owned(), Write::any())
-        .await;
-    made.expect("made")
+async fn link(store: &dyn UserStore, user: &User, digest: &str) {
+    let made = create_link(store, Principal::Operator, user, digest).await;
+    made.expect("made");
 }
 
-async fn redeem(store: &dyn UserStore, id: i64, digest: &str) -> Result<User, WriteError> {
-    let writer = Writer::Link(digest.to_owned());
-    store
-        .set_password(id, "new".into(), writer, Write::any())
-        .await
+async fn redeem(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
+    let digest = digest.to_owned();
+    set_password(store, Principal::Link { digest }, user, "new").await
 }
 
 async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
@@ -42,12 +44,14 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
         insert(store, "bob", Role::USER).await,
     ];
     let now = store.users_by_id(&[]).await.expect("read").at;
-    let expires_at = link(store, ann.id, "first").await;
+    link(store, &ann, "first").await;
+    let first = store.password_link("first").await.expect("read");
+    let expires_at = first.value.expect("a link").expires_at;
     assert!(
         (now..now + 9).contains(&(expires_at - PASSWORD_LINK_SECONDS)),
         "{expires_at}"
     );
-    link(store, ann.id, "second").await;
+    link(store, &ann, "second").await;
     assert_eq!(
         [
             user_of(store, "first").await,
@@ -55,13 +59,14 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
         ],
         [None, Some(ann.id)]
     );
-    for (id, digest) in [(ann.id, "first"), (bob.id, "second"), (999, "second")] {
-        assert_not_found(redeem(store, id, digest).await);
+    for (user, digest) in [
+        (&ann, "first"),
+        (&bob, "second"),
+        (&stranger(&ann), "second"),
+    ] {
+        assert_not_found(redeem(store, user, digest).await);
     }
-    let (one, two) = join!(
-        redeem(store, ann.id, "second"),
-        redeem(store, ann.id, "second")
-    );
+    let (one, two) = join!(redeem(store, &ann, "second"), redeem(store, &ann, "second"));
     assert_eq!(
         [one.is_ok(), two.is_ok()]
             .iter()
@@ -74,38 +79,32 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
         [hash(store, "ann").await, hash(store, "bob").await],
         ["new", "hash"]
     );
-    link(store, ann.id, "third").await;
-    store
-        .set_password(ann.id, "own".into(), Writer::Operator, Write::any())
+    link(store, &ann, "third").await;
+    set_password(store, Principal::Operator, &ann, "own")
         .await
         .expect("set");
-    assert_not_found(redeem(store, ann.id, "third").await);
-    link(store, ann.id, "fourth").await;
-    store
-        .delete(None, ann.id, Write::any())
+    assert_not_found(redeem(store, &ann, "third").await);
+    link(store, &ann, "fourth").await;
+    delete(store, Principal::Operator, &ann)
         .await
         .expect("deleted");
     assert_eq!(user_of(store, "fourth").await, None);
-    let gone = store
-        .insert_password_link(None, ann.id, "x".to_owned(), Write::any())
-        .await;
+    let gone = create_link(store, Principal::Operator, &ann, "x").await;
     assert!(matches!(gone, Err(WriteError::UserNotFound)), "{gone:?}");
 }
 
 pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let disable = async |disabled| {
-        store
-            .set_disabled(None, ann.id, disabled, Write::any())
-            .await
-            .expect("set");
-    };
-    link(store, ann.id, "first").await;
-    disable(true).await;
-    link(store, ann.id, "second").await;
-    assert_not_found(redeem(store, ann.id, "second").await);
+    link(store, &ann, "first").await;
+    disable(store, Principal::Operator, &ann)
+        .await
+        .expect("disabled");
+    link(store, &ann, "second").await;
+    assert_not_found(redeem(store, &ann, "second").await);
     assert_eq!(user_of(store, "second").await, None);
-    disable(false).await;
+    enable(store, Principal::Operator, &ann)
+        .await
+        .expect("enabled");
     assert_eq!(
         [
             user_of(store, "first").await,
@@ -113,7 +112,7 @@ pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: 
         ],
         [None, Some(ann.id)]
     );
-    redeem(store, ann.id, "second").await.expect("good");
+    redeem(store, &ann, "second").await.expect("good");
 }
 
 pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn UserStore) {
@@ -122,38 +121,28 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
         insert(store, "bob", Role::USER).await,
     ];
     let now = store.users_by_id(&[]).await.expect("read").at;
-    let make = async |actor| {
-        store
-            .insert_password_link(Some(actor), bob.id, "a".to_owned(), Write::any())
-            .await
-    };
-    let refused = make(bob.id).await;
+    let make = async |by| create_link(store, by, &bob, "a").await;
+    let refused = make(as_admin(&bob)).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    make(ann.id).await.expect("made");
+    make(as_admin(&ann)).await.expect("made");
     let new = |username: &str, digest: &str, end| NewUser {
-        username: username.to_owned(),
         password_hash: "!".into(),
-        role: Role::USER,
         link: Some(NewPasswordLink {
             digest: digest.to_owned(),
             expires_at: end,
         }),
+        ..new_user(username, Role::USER)
     };
-    let created = store
-        .insert(Some(ann.id), new("cid", "new", now + 60), Write::any())
-        .await;
+    let created = create(store, as_admin(&ann), new("cid", "new", now + 60)).await;
     assert_eq!(
         user_of(store, "new").await,
         Some(created.expect("created").id)
     );
-    store
-        .insert(None, new("dan", "ended", now), Write::any())
+    create(store, Principal::Operator, new("dan", "ended", now))
         .await
         .expect("made");
     assert_eq!(user_of(store, "ended").await, None);
-    let taken = store
-        .insert(Some(ann.id), new("bob", "taken", now + 60), Write::any())
-        .await;
+    let taken = create(store, as_admin(&ann), new("bob", "taken", now + 60)).await;
     assert!(matches!(taken, Err(WriteError::UsernameTaken)), "{taken:?}");
     assert_eq!(user_of(store, "taken").await, None, "of nobody who exists");
     assert_eq!(user_of(store, "a").await, Some(bob.id));
@@ -161,15 +150,11 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
 
 async fn begin(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
     let codes = [1, 2, 3].map(|code| format!("{secret} {code}")).into();
-    store
-        .begin_second_factor(user, secret.to_owned(), codes, Write::any())
-        .await
+    begin_second_factor(store, user, secret, codes).await
 }
 
 async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
-    store
-        .turn_on_second_factor(user, None, secret.to_owned(), 7, Write::any())
-        .await
+    turn_on_second_factor(store, as_owner(user), user, secret).await
 }
 
 /// Inserts a user and turns the second factor on.
@@ -185,10 +170,7 @@ pub(super) async fn enrolled(store: &dyn UserStore, username: &str) -> User {
 
 pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let stale = User {
-        tokens_not_before: 1,
-        ..ann.clone()
-    };
+    let stale = seen_at(1, &ann);
     assert_not_found(begin(store, &stale, "x").await);
     assert_not_found(turn_on(store, &ann, "x").await);
     begin(store, &ann, "0123456789ab.first")
@@ -217,12 +199,7 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
         "none is on"
     );
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
-    let owner = Writer::Owner {
-        tokens_not_before: 0,
-        session_id: None,
-    };
-    let session = store
-        .insert_token(session, owner, Write::any())
+    let session = insert_token(store, as_owner(&ann), session)
         .await
         .expect("made");
 
@@ -253,8 +230,7 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
             .expect("an answer")
     );
     assert_eq!(hash(store, "ann").await, "re");
-    store
-        .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
+    set_password(store, Principal::Operator, &ann, "new")
         .await
         .expect("set");
     assert_eq!(hash(store, "ann").await, "new");
@@ -274,14 +250,8 @@ async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
         new.stored.pair_id = Some(7);
         tokens.push(new);
     }
-    let owner = Writer::Owner {
-        tokens_not_before: user.tokens_not_before,
-        session_id: None,
-    };
-    let made = store
-        .insert_tokens(tokens, owner, Write::any())
-        .await
-        .expect("made");
+    let made = insert_tokens(store, as_owner(user), tokens).await;
+    let made = made.expect("made");
     made.into_iter().map(|session| session.id).collect()
 }
 
@@ -291,20 +261,13 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     let ann = insert(store, "ann", Role::USER).await;
     let own = insert_pair(store, &ann).await;
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
-    let owner = Writer::Owner {
-        tokens_not_before: 0,
-        session_id: None,
-    };
-    let other = store
-        .insert_token(session, owner, Write::any())
+    let other = insert_token(store, as_owner(&ann), session)
         .await
         .expect("made");
     begin(store, &ann, "secret").await.expect("begun");
     let turn_on = async |session| {
-        let secret = "secret".to_owned();
-        store
-            .turn_on_second_factor(&ann, Some(session), secret, 7, Write::any())
-            .await
+        let by = as_owner_in(session, &ann);
+        turn_on_second_factor(store, by, &ann, "secret").await
     };
     assert_not_found(turn_on(999).await);
     assert!(!get(store, ann.id).await.expect("there").second_factor);
@@ -323,12 +286,11 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     // After a slow write, the caller may revoke the tokens once more, whether or not the session has ended meanwhile.
     for (kept, expected) in [(own[0], &own[..]), (999, &[][..])] {
         let seen = get(store, ann.id).await.expect("there").tokens_not_before;
-        let writer = Writer::Owner {
+        let again = Change::RevokeTokensAgain {
+            user_id: ann.id,
             tokens_not_before: seen,
-            session_id: Some(kept),
         };
-        let revoked = store
-            .revoke_tokens(ann.id, writer, Write::any())
+        let revoked = change(store, as_owner_in(kept, &ann), again)
             .await
             .expect("revoked");
         assert!(revoked.tokens_not_before > seen);
@@ -345,19 +307,16 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
 pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = enrolled(store, "ann").await;
-    let off = async |actor, id| store.turn_off_second_factor(actor, id, Write::any()).await;
-    let refused = off(Some(ann.id), ann.id).await;
+    let off = async |by, user: &User| turn_off_second_factor(store, by, user).await;
+    let refused = off(as_admin(&ann), &ann).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let is_off = |outcome| matches!(outcome, Err(WriteError::SecondFactorOff));
-    assert!(is_off(off(Some(admin.id), admin.id).await));
-    assert_not_found(off(None, 999).await);
-    assert!(
-        !off(Some(admin.id), ann.id)
-            .await
-            .expect("off")
-            .second_factor
-    );
-    assert!(is_off(off(None, ann.id).await));
+    assert!(is_off(off(as_admin(&admin), &admin).await));
+    let nobody = stranger(&ann);
+    assert_not_found(off(as_owner(&nobody), &nobody).await);
+    let without = off(as_admin(&admin), &ann).await.expect("off");
+    assert!(!without.second_factor);
+    assert!(is_off(off(as_owner(&ann), &ann).await));
     assert_eq!(store.second_factor(ann.id).await.expect("read").value, None);
     assert_eq!(hash(store, "ann").await, "hash");
     let ann = get(store, ann.id).await.expect("there");
@@ -387,12 +346,7 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
     assert!(!step("0123456789ab.anew", 8).await, "an earlier one");
     assert!(step("0123456789ab.anew", 10).await);
 
-    let code = async |digest: &str| {
-        store
-            .use_recovery_code(&ann, SIGN_IN, digest.to_owned(), Write::any())
-            .await
-            .expect("an answer")
-    };
+    let code = async |digest: &str| use_recovery_code(store, &ann, SIGN_IN, digest).await;
     assert!(!code("another").await);
     let (one, two) = join!(code("0123456789ab.sealed 1"), code("0123456789ab.sealed 1"));
     assert!(one != two, "of two at once, one counts");
@@ -438,19 +392,6 @@ async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) ->
         .expect("an answer")
 }
 
-/// Uses a recovery code, and returns whether it was accepted.
-async fn takes_recovery_code(
-    store: &dyn UserStore,
-    user: &User,
-    purpose: CodePurpose,
-    digest: &str,
-) -> bool {
-    store
-        .use_recovery_code(user, purpose, digest.to_owned(), Write::any())
-        .await
-        .expect("an answer")
-}
-
 /// Asserts that codes of this limit are refused for the rest of an hour that has just begun.
 async fn assert_refused(store: &dyn UserStore, user: &User, limit: CodeLimit) {
     let factor = store.second_factor(user.id).await.expect("read");
@@ -477,7 +418,7 @@ pub(super) async fn ten_wrong_one_time_codes_count_and_then_none_of_their_purpos
         assert!(takes_step(store, &user, other).await, "has its own count");
         for (purpose, digest) in [(purpose, 1), (other, 2)] {
             let digest = format!("0123456789ab.sealed {digest}");
-            assert!(takes_recovery_code(store, &user, purpose, &digest).await);
+            assert!(use_recovery_code(store, &user, purpose, &digest).await);
         }
     }
     let limit = CodeLimit::OneTime(SIGN_IN);
@@ -495,12 +436,12 @@ pub(super) async fn a_hundred_wrong_recovery_codes_count_and_block_nothing_else(
         let limit = CodeLimit::Recovery(purpose);
         assert_eq!(count_wrong(store, &user, limit, 99).await, 99);
         let code = "0123456789ab.sealed 1";
-        assert!(takes_recovery_code(store, &user, purpose, code).await);
+        assert!(use_recovery_code(store, &user, purpose, code).await);
         assert_eq!(count_wrong(store, &user, limit, 3).await, 1);
         assert_refused(store, &user, limit).await;
         let code = "0123456789ab.sealed 2";
-        assert!(!takes_recovery_code(store, &user, purpose, code).await);
-        assert!(takes_recovery_code(store, &user, other, code).await);
+        assert!(!use_recovery_code(store, &user, purpose, code).await);
+        assert!(use_recovery_code(store, &user, other, code).await);
         for purpose in [purpose, other] {
             assert!(takes_step(store, &user, purpose).await);
         }

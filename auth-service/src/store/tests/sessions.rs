@@ -1,10 +1,18 @@
 //! Tests sessions, and that no operation mistakes a session for an API key or the reverse.
 
-use super::{assert_not_found, insert};
+use super::{
+    assert_not_found,
+    changes::{
+        as_admin, as_owner, as_owner_in, delete, delete_tokens, disable, enable, end_sessions,
+        insert_token, insert_tokens, revoke_tokens, seen_at, set_password, stranger,
+    },
+    insert,
+};
 use crate::{
-    audit::Write,
+    change::{SessionEnd, TokenSelection},
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{SessionEnd, TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
+    principal::Principal,
+    store::{UserStore, WriteError, additions::MAX_ADDITIONS},
     user::User,
 };
 use rolegate_proto::{
@@ -39,8 +47,7 @@ pub(super) async fn add(
     user: &User,
     digest: &str,
 ) -> OpaqueToken {
-    store
-        .insert_token(new(kind, user, digest), Writer::Operator, Write::any())
+    insert_token(store, Principal::Operator, new(kind, user, digest))
         .await
         .expect("inserted")
 }
@@ -82,8 +89,7 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     laptop.stored.client_address = client_address.clone();
     laptop.stored.user_agent = user_agent.clone();
     (laptop.stored.cookie_only, laptop.stored.pair_id) = (true, Some(i64::MAX));
-    let one = store
-        .insert_token(laptop, Writer::Operator, Write::any())
+    let one = insert_token(store, Principal::Operator, laptop)
         .await
         .expect("inserted");
     let expected = OpaqueToken {
@@ -124,8 +130,7 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         .expect("read")
         .value;
     assert_eq!(listed, [expected]);
-    store
-        .delete(None, ann.id, Write::any())
+    delete(store, Principal::Operator, &ann)
         .await
         .expect("deleted");
     assert!(find(store, "one").await.is_none() && sessions(store, &ann).await.is_empty());
@@ -136,19 +141,21 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     );
 }
 
+/// Returns this user, who has signed in with the password of this hash.
+fn login(user: &User, password_hash: &str) -> Principal {
+    Principal::Login {
+        tokens_not_before: user.tokens_not_before,
+        password_hash: password_hash.into(),
+    }
+}
+
 pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked(
     store: &dyn UserStore,
 ) {
     let mut ann = insert(store, "ann", Role::USER).await;
     let make = async |ann: &User, digest: &str, password_hash: &str| {
-        let (seen, password_hash) = (ann.tokens_not_before, password_hash.into());
-        let writer = Writer::Login {
-            tokens_not_before: seen,
-            password_hash,
-        };
-        store
-            .insert_token(new(TokenKind::Session, ann, digest), writer, Write::any())
-            .await
+        let by = login(ann, password_hash);
+        insert_token(store, by, new(TokenKind::Session, ann, digest)).await
     };
     make(&ann, "first", "hash")
         .await
@@ -164,17 +171,9 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
         .expect("nothing has changed");
     for change in ["logout", "password", "disabled"] {
         let changed = match change {
-            "logout" => {
-                store
-                    .revoke_tokens(ann.id, Writer::Operator, Write::any())
-                    .await
-            }
-            "password" => {
-                store
-                    .set_password(ann.id, "rehashed".into(), Writer::Operator, Write::any())
-                    .await
-            }
-            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
+            "logout" => revoke_tokens(store, Principal::Operator, &ann).await,
+            "password" => set_password(store, Principal::Operator, &ann, "rehashed").await,
+            _ => disable(store, Principal::Operator, &ann).await,
         };
         assert_not_found(make(&ann, "late", "rehashed").await);
         ann = changed.expect("changed");
@@ -184,11 +183,7 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
         }
     }
     assert_not_found(make(&ann, "late", "rehashed").await);
-    let stranger = User {
-        id: 999,
-        ..ann.clone()
-    };
-    assert_not_found(make(&stranger, "late", "rehashed").await);
+    assert_not_found(make(&stranger(&ann), "late", "rehashed").await);
     assert!(find(store, "late").await.is_none());
 }
 
@@ -216,46 +211,19 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
             session(store, &ann, &two).await.id,
         ];
         // A refused revocation ends no session.
-        let owner = |seen| Writer::Owner {
-            tokens_not_before: seen,
-            session_id: None,
-        };
-        assert_not_found(
-            store
-                .revoke_tokens(ann.id, owner(ann.tokens_not_before + 1), Write::any())
-                .await,
-        );
-        let refused = store
-            .revoke_tokens(ann.id, Writer::Admin(bob.id), Write::any())
-            .await;
+        let outdated = as_owner(&seen_at(ann.tokens_not_before + 1, &ann));
+        assert_not_found(revoke_tokens(store, outdated, &ann).await);
+        let refused = revoke_tokens(store, as_admin(&bob), &ann).await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-        let refused = store
-            .set_disabled(Some(bob.id), ann.id, true, Write::any())
-            .await;
+        let refused = disable(store, as_admin(&bob), &ann).await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
         assert_eq!(sessions(store, &ann).await, made);
         let ended = match end {
-            "owner" => {
-                store
-                    .revoke_tokens(ann.id, owner(ann.tokens_not_before), Write::any())
-                    .await
-            }
-            "admin" => {
-                store
-                    .revoke_tokens(ann.id, Writer::Admin(admin.id), Write::any())
-                    .await
-            }
-            "operator" => {
-                store
-                    .revoke_tokens(ann.id, Writer::Operator, Write::any())
-                    .await
-            }
-            "disabled by an admin" => {
-                store
-                    .set_disabled(Some(admin.id), ann.id, true, Write::any())
-                    .await
-            }
-            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
+            "owner" => revoke_tokens(store, as_owner(&ann), &ann).await,
+            "admin" => revoke_tokens(store, as_admin(&admin), &ann).await,
+            "operator" => revoke_tokens(store, Principal::Operator, &ann).await,
+            "disabled by an admin" => disable(store, as_admin(&admin), &ann).await,
+            _ => disable(store, Principal::Operator, &ann).await,
         };
         assert!(
             ended.expect("allowed").tokens_not_before > ann.tokens_not_before,
@@ -265,8 +233,7 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
             assert_eq!(find(store, digest).await, None, "{end}");
         }
         assert!(sessions(store, &ann).await.is_empty(), "{end}");
-        ann = store
-            .set_disabled(None, ann.id, false, Write::any())
+        ann = enable(store, Principal::Operator, &ann)
             .await
             .expect("enabled");
         assert!(
@@ -287,31 +254,23 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     let admin = insert(store, "admin", Role::ADMIN).await;
     let mut ann = insert(store, "ann", Role::USER).await;
     let own = session(store, &ann, "own").await.id;
-    let id = ann.id;
-    let set = async |writer| {
-        store
-            .set_password(id, "new".into(), writer, Write::any())
-            .await
-    };
     for round in 0..2 {
         let other = session(store, &ann, &format!("other {round}")).await.id;
-        let owner = |seen, session| Writer::Owner {
-            tokens_not_before: seen,
-            session_id: Some(session),
-        };
         for refused in [
-            owner(ann.tokens_not_before + 1, own),
-            owner(ann.tokens_not_before, 999),
-            Writer::Admin(ann.id),
+            as_owner_in(own, &seen_at(ann.tokens_not_before + 1, &ann)),
+            as_owner_in(999, &ann),
+            as_admin(&ann),
         ] {
-            assert_not_found(set(refused).await);
+            assert_not_found(set_password(store, refused, &ann, "new").await);
         }
         assert_eq!(
             sessions(store, &ann).await,
             [own, other],
             "what is refused ends none"
         );
-        ann = set(owner(ann.tokens_not_before, own)).await.expect("set");
+        ann = set_password(store, as_owner_in(own, &ann), &ann, "new")
+            .await
+            .expect("set");
         assert_eq!(sessions(store, &ann).await, [own]);
         let kept = find(store, "own").await.expect("kept");
         assert_eq!(
@@ -321,34 +280,22 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
         );
         assert!(kept.is_active_at(8));
         // The other session has ended, so every write with it is refused.
-        let seen = ann.tokens_not_before;
-        assert_not_found(set(owner(seen, other)).await);
+        let ended = as_owner_in(other, &ann);
+        assert_not_found(set_password(store, ended.clone(), &ann, "new").await);
         let late = new(TokenKind::ApiKey, &ann, "late");
-        assert_not_found(
-            store
-                .insert_token(late, owner(seen, other), Write::any())
-                .await,
-        );
+        assert_not_found(insert_token(store, ended, late).await);
     }
     let key = new(TokenKind::ApiKey, &ann, "key");
-    let owner = Writer::Owner {
-        tokens_not_before: ann.tokens_not_before,
-        session_id: Some(own),
-    };
-    store
-        .insert_token(key, owner, Write::any())
+    insert_token(store, as_owner_in(own, &ann), key)
         .await
         .expect("the session is good");
-    let by_token = Writer::Owner {
-        tokens_not_before: ann.tokens_not_before,
-        session_id: None,
-    };
-    for (round, writer) in [by_token, Writer::Admin(admin.id), Writer::Operator]
+    for (round, by) in [as_owner(&ann), as_admin(&admin), Principal::Operator]
         .into_iter()
         .enumerate()
     {
-        set(writer.clone()).await.expect("set");
-        assert!(sessions(store, &ann).await.is_empty(), "{writer:?}");
+        let set = set_password(store, by.clone(), &ann, "new").await;
+        set.expect("set");
+        assert!(sessions(store, &ann).await.is_empty(), "{by:?}");
         session(store, &ann, &format!("next {round}")).await;
     }
     assert_eq!(
@@ -370,13 +317,8 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         );
         made.push(session(store, &ann, &format!("session {index}")).await.id);
     }
-    let refused = store
-        .insert_token(
-            new(TokenKind::ApiKey, &ann, "one more"),
-            Writer::Operator,
-            Write::any(),
-        )
-        .await;
+    let one_more = new(TokenKind::ApiKey, &ann, "one more");
+    let refused = insert_token(store, Principal::Operator, one_more).await;
     assert!(
         matches!(refused, Err(WriteError::ApiKeyLimit)),
         "{refused:?}"
@@ -391,48 +333,33 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         "of those of one second the first makes room"
     );
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, keys);
-    let delete = async |kind, actor, selection| {
-        let deleted = store
-            .delete_tokens(kind, actor, ann.id, selection, Write::any())
-            .await;
+    let delete = async |kind, by: &Principal, selection| {
+        let deleted = delete_tokens(store, by.clone(), kind, &ann, selection).await;
         deleted
             .expect("allowed")
             .into_iter()
             .map(|token| token.id)
             .collect::<Vec<_>>()
     };
-    for actor in [None, Some(admin.id)] {
+    let (by_owner, by_admin) = (as_owner(&ann), as_admin(&admin));
+    for by in [&by_owner, &by_admin] {
         let one = TokenSelection::One;
-        assert_eq!(delete(TokenKind::ApiKey, actor, one(made[0])).await, [0; 0]);
+        assert_eq!(delete(TokenKind::ApiKey, by, one(made[0])).await, [0; 0]);
+        assert_eq!(delete(TokenKind::Session, by, one(keys[0])).await, [0; 0]);
         assert_eq!(
-            delete(TokenKind::Session, actor, one(keys[0])).await,
-            [0; 0]
-        );
-        assert_eq!(
-            delete(TokenKind::Session, actor, one(made[0])).await,
+            delete(TokenKind::Session, by, one(made[0])).await,
             [made.remove(0)]
         );
     }
-    let refused = store
-        .delete_tokens(
-            TokenKind::Session,
-            Some(ann.id),
-            admin.id,
-            ALL,
-            Write::any(),
-        )
-        .await;
+    let refused = delete_tokens(store, as_admin(&ann), TokenKind::Session, &admin, ALL).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let current = made.remove(9);
     let others = TokenSelection::AllBut(current);
-    assert_eq!(delete(TokenKind::Session, None, others).await, made);
+    assert_eq!(delete(TokenKind::Session, &by_owner, others).await, made);
     assert_eq!(sessions(store, &ann).await, [current]);
-    assert_eq!(delete(TokenKind::ApiKey, Some(admin.id), ALL).await, keys);
+    assert_eq!(delete(TokenKind::ApiKey, &by_admin, ALL).await, keys);
     assert_eq!(sessions(store, &ann).await, [current]);
-    assert_eq!(
-        delete(TokenKind::Session, Some(admin.id), ALL).await,
-        [current]
-    );
+    assert_eq!(delete(TokenKind::Session, &by_admin, ALL).await, [current]);
 }
 
 pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn UserStore) {
@@ -442,13 +369,7 @@ pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn
     let other = session(store, &bob, "two").await;
     let kept = session(store, &ann, "three").await;
     let key = add(store, TokenKind::ApiKey, &ann, "key").await;
-    let end = async |digests: &[&str]| {
-        let digests: Vec<String> = digests.iter().map(ToString::to_string).collect();
-        store
-            .end_sessions_by_digest(&digests, SessionEnd::Alone, Write::any())
-            .await
-            .expect("ended")
-    };
+    let end = async |digests: &[&str]| end_sessions(store, digests, SessionEnd::Alone).await;
     assert_eq!(end(&["unknown", "key", ""]).await, []);
     assert_eq!(
         end(&["two", "unknown", "key", "one", "one"]).await,
@@ -495,8 +416,7 @@ fn pair(user: &User, name: &str, pair_id: i64) -> Vec<NewToken> {
 }
 
 async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) -> [i64; 2] {
-    let inserted = store
-        .insert_tokens(pair(user, name, pair_id), Writer::Operator, Write::any())
+    let inserted = insert_tokens(store, Principal::Operator, pair(user, name, pair_id))
         .await
         .expect("inserted");
     let [console, application] = &inserted[..] else {
@@ -508,30 +428,16 @@ async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) 
 
 pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let writer = || Writer::Login {
-        tokens_not_before: ann.tokens_not_before,
-        password_hash: "hash".into(),
-    };
-    let stale = Writer::Login {
-        tokens_not_before: ann.tokens_not_before,
-        password_hash: "another".into(),
-    };
-    assert_not_found(
-        store
-            .insert_tokens(pair(&ann, "stale", 1), stale, Write::any())
-            .await,
-    );
+    let stale = insert_tokens(store, login(&ann, "another"), pair(&ann, "stale", 1)).await;
+    assert_not_found(stale);
     // Each of the two sessions counts as an addition. There is room for one more session, but not for two.
     for index in 0..MAX_ADDITIONS - 1 {
         let one = new(TokenKind::Session, &ann, &format!("{index}"));
-        store
-            .insert_token(one, writer(), Write::any())
+        insert_token(store, login(&ann, "hash"), one)
             .await
             .expect("inserted");
     }
-    let refused = store
-        .insert_tokens(pair(&ann, "refused", 2), writer(), Write::any())
-        .await;
+    let refused = insert_tokens(store, login(&ann, "hash"), pair(&ann, "refused", 2)).await;
     assert!(
         matches!(refused, Err(WriteError::TooManyAdditions { .. })),
         "{refused:?}"
@@ -551,11 +457,10 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
     // A pair of another user might have the same `pair_id`.
     let of_bob = add_pair(store, &bob, "bob", 1).await;
     let alone = session(store, &ann, "alone").await.id;
-    let ann_id = ann.id;
+    let owner = ann.clone();
     let delete = async |selection| {
-        let deleted = store
-            .delete_tokens(TokenKind::Session, None, ann_id, selection, Write::any())
-            .await;
+        let by = as_owner(&owner);
+        let deleted = delete_tokens(store, by, TokenKind::Session, &owner, selection).await;
         let deleted = deleted.expect("deleted").into_iter();
         deleted.map(|token| token.id).collect::<Vec<_>>()
     };
@@ -578,12 +483,7 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
     let own = add_pair(store, &ann, "own", 3).await;
     add_pair(store, &ann, "other", 4).await;
     session(store, &ann, "single").await;
-    let writer = Writer::Owner {
-        tokens_not_before: ann.tokens_not_before,
-        session_id: Some(own[0]),
-    };
-    ann = store
-        .set_password(ann.id, "new".into(), writer, Write::any())
+    ann = set_password(store, as_owner_in(own[0], &ann), &ann, "new")
         .await
         .expect("set");
     assert_eq!(sessions(store, &ann).await, own);
@@ -592,12 +492,7 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
         assert_eq!(kept.not_before, Some(ann.tokens_not_before), "{digest}");
     }
     // One session of the pair may have expired. A sign-out with either session ends both, and no other session.
-    let end = async |digest: &str, extent| {
-        let ended = store
-            .end_sessions_by_digest(&[digest.to_owned()], extent, Write::any())
-            .await;
-        ended.expect("ended").len()
-    };
+    let end = async |digest: &str, extent| end_sessions(store, &[digest], extent).await.len();
     assert_eq!(end("own console", SessionEnd::Alone).await, 1);
     for half in ["console", "application"] {
         add_pair(store, &ann, half, 5).await;

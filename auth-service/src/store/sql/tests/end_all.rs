@@ -1,11 +1,16 @@
 //! Tests the command that ends all credentials, on each engine.
 
+use super::changes::{
+    begin_second_factor, change, delete, insert, insert_token, revoke_tokens, turn_on_second_factor,
+};
 use crate::{
-    audit::{Change, EndedCredentials, Write},
+    audit::{BulkChange, EndedCredentials, Requested},
+    change::{Change, NewPasswordLink},
     opaque_token::{NewToken, TokenKind},
+    principal::Principal,
     store::{
-        ApiKeys, AuditFilter, AuditRow, FileClock, HighWaterMarks, NewUser, OperatorDatabase, Seal,
-        StoreError, UserRecord, UserStore, Writer, open_beside, seal::REVISION_GAP,
+        ApiKeys, AuditFilter, AuditRow, FileClock, HighWaterMarks, OperatorDatabase, Seal,
+        StoreError, UserRecord, UserStore, open_beside, seal::REVISION_GAP,
     },
     user::User,
 };
@@ -61,14 +66,7 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
 
 impl Opened {
     pub(super) async fn insert(&self, username: &str) -> User {
-        let new = NewUser {
-            username: username.to_owned(),
-            password_hash: "hash".into(),
-            role: Role::USER,
-            link: None,
-        };
-        let inserted = self.store.insert(None, new, Write::any()).await;
-        inserted.expect("inserted")
+        insert(&*self.store, username).await
     }
 
     pub(super) async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
@@ -82,8 +80,7 @@ impl Opened {
             new.stored.not_before = Some(user.tokens_not_before);
             new.stored.expires_at = Some(u64::MAX >> 1);
         }
-        let added = self.store.insert_token(new, Writer::Operator, Write::any());
-        added.await.expect("added").id
+        insert_token(&*self.store, new).await
     }
 
     async fn end_all(
@@ -91,8 +88,8 @@ impl Opened {
         api_keys: ApiKeys,
         replaced: HighWaterMarks,
     ) -> (EndedCredentials, i64) {
-        let write = Write::by_operator(Change::AllEnded, None);
-        let end = self.operator_database.end_all(api_keys, replaced, &write);
+        let request = Requested::new(Principal::Operator, BulkChange::EndAll);
+        let end = self.operator_database.end_all(api_keys, replaced, &request);
         let end = end.await.expect("ended");
         (end.ended, end.live_api_keys)
     }
@@ -130,25 +127,22 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
     let bob = opened.insert("bob").await;
     let store = &opened.store;
     for user in [&ann, &bob] {
-        let codes = vec!["code".to_owned()];
-        store
-            .begin_second_factor(user, "secret".to_owned(), codes, Write::any())
-            .await
-            .expect("begun");
+        begin_second_factor(&**store, user, &["code"]).await;
     }
-    store
-        .turn_on_second_factor(&bob, None, "secret".to_owned(), 1, Write::any())
-        .await
-        .expect("on");
+    turn_on_second_factor(&**store, &bob).await;
     let before = [opened.user(ann.id).await, opened.user(bob.id).await];
     let [ann, bob] = &before;
     opened.add_token(ann, TokenKind::ApiKey, "key").await;
     opened.add_token(ann, TokenKind::Session, "session").await;
     opened.add_token(bob, TokenKind::Session, "other").await;
-    store
-        .insert_password_link(None, ann.id, "link".to_owned(), Write::any())
-        .await
-        .expect("inserted");
+    let create_link = Change::CreatePasswordLink {
+        user_id: ann.id,
+        link: NewPasswordLink {
+            digest: "link".to_owned(),
+            expires_at: u64::MAX >> 1,
+        },
+    };
+    change(&**store, create_link).await;
     let last = opened.seal().await;
     let (ended, live_api_keys) = opened
         .end_all(ApiKeys::Keep, HighWaterMarks::default())
@@ -280,10 +274,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
             let user = opened.insert(&format!("user {number}")).await;
             let digest = format!("session {number}");
             opened.add_token(&user, TokenKind::ApiKey, &digest).await;
-            let revoke = opened
-                .store
-                .revoke_tokens(ann.id, Writer::Operator, Write::any());
-            revoke.await.expect("revoked");
+            revoke_tokens(&*opened.store, ann.id).await;
         }
     };
     let seals = async {
@@ -327,12 +318,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
 
 async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opened) {
     let ann = opened.insert("ann").await;
-    let deleted = Write::by_operator(Change::UserDeleted, None);
-    opened
-        .store
-        .delete(None, ann.id, deleted)
-        .await
-        .expect("deleted");
+    delete(&*opened.store, &ann).await;
     let mut last = ann.created_at;
     for is_sealed in [false, true] {
         if is_sealed {
@@ -354,11 +340,6 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
         let again = opened.user(ann.id).await.created_at;
         assert!(again > last, "{again:?} {last:?}");
         last = again;
-        let deleted = Write::by_operator(Change::UserDeleted, None);
-        opened
-            .store
-            .delete(None, ann.id, deleted)
-            .await
-            .expect("deleted");
+        delete(&*opened.store, &ann).await;
     }
 }

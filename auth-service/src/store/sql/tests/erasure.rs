@@ -1,10 +1,15 @@
 //! Tests the erasure of names, on each engine.
 
-use super::end_all::{Opened, open};
+use super::{
+    changes::{change, delete, insert_token},
+    end_all::{Opened, open},
+};
 use crate::{
-    audit::{Change, Entry, FormerUsername, Write},
+    audit::{BulkChange, Entry, FormerUsername, Requested},
+    change::{Change, Rename},
     opaque_token::{NewToken, TokenKind},
-    store::{AuditRow, Rename, UserUpdate, Writer, operator_database::Erasure},
+    principal::Principal,
+    store::{AuditRow, operator_database::Erasure},
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;
@@ -47,15 +52,14 @@ impl Opened {
     async fn deleted_ann(&self, own: usize, others: usize) -> User {
         let ann = self.insert("ann").await;
         self.record_entries(&entries_of(&ann, own, others)).await;
-        let delete = self.store.delete(None, ann.id, Write::any());
-        delete.await.expect("deleted");
+        delete(&*self.store, &ann).await;
         self.seal().await;
         ann
     }
 
     async fn begin(&self, ann: &User) -> Erasure {
-        let write = Write::by_operator(Change::AuditErased, Some(ann.id));
-        let begun = self.operator_database.begin_erasure(ann.id, &write).await;
+        let request = Requested::new(Principal::Operator, BulkChange::Erase);
+        let begun = self.operator_database.begin_erasure(ann.id, &request).await;
         begun.expect("begun")
     }
 
@@ -195,19 +199,15 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
 async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened) {
     let ann = opened.insert("ann").await;
     let from = FormerUsername::new("ann".to_owned()).expect("randomness");
-    let write = Write::by_operator(Change::UserRenamed { from }, Some(ann.id));
-    let update = UserUpdate {
-        rename: Some(Rename {
-            from: "ann".to_owned(),
-            to: "joy".to_owned(),
-            tokens_not_before: ann.tokens_not_before,
-        }),
+    let rename = Rename {
+        from,
+        to: "joy".to_owned(),
+        tokens_not_before: ann.tokens_not_before,
         disabled: None,
     };
-    let renamed = opened.store.update(None, ann.id, update, write).await;
-    renamed.expect("renamed");
-    let delete = opened.store.delete(None, ann.id, Write::any());
-    delete.await.expect("deleted");
+    let user_id = ann.id;
+    change(&*opened.store, Change::Rename { user_id, rename }).await;
+    delete(&*opened.store, &ann).await;
     opened.seal().await;
     opened
         .execute("UPDATE audit SET username = NULL WHERE revision <> 2 RETURNING revision")
@@ -262,18 +262,14 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
             NewToken::generate(API_KEY_PREFIX, bob.id, String::new(), 7).expect("randomness");
         new.digest = digest.to_owned();
         new.stored.created_by = made_by.map(str::to_owned);
-        let added = opened
-            .store
-            .insert_token(new, Writer::Operator, Write::any());
-        added.await.expect("added");
+        insert_token(&*opened.store, new).await;
     }
     let erase = async || {
         let erased = opened.operator_database.erase_key_creator("ann").await;
         erased.expect("erased")
     };
     assert_eq!(erase().await, 0, "ann exists");
-    let delete = opened.store.delete(None, ann.id, Write::any());
-    delete.await.expect("deleted");
+    delete(&*opened.store, &ann).await;
     assert_eq!(erase().await, 1);
     assert_eq!(erase().await, 0);
     let keys = opened.store.tokens_of_user(TokenKind::ApiKey, bob.id).await;

@@ -1,9 +1,8 @@
 //! Tests lists of users that are too long or too slow for the conformance suite, on each engine.
 
-use crate::audit::Write;
+use super::changes::insert;
 use crate::store::{
-    FileClock, NewUser, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside,
-    tables::TABLES,
+    FileClock, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside, tables::TABLES,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};
@@ -108,16 +107,7 @@ async fn create_users(url: &DatabaseUrl) {
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);
     let started = store.users_by_id(&[]).await.expect("read").at;
-    let new = NewUser {
-        username: "new".into(),
-        password_hash: "-".into(),
-        role: Role::USER,
-        link: None,
-    };
-    store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted");
+    insert(&*store, "new").await;
     let (_, operator_database) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,

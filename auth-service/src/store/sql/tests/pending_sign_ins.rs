@@ -1,10 +1,13 @@
 //! Tests when pending sign-ins end in a database, and that older releases do not accept them as credentials.
 
-use super::end_all::{Opened, open};
+use super::{
+    changes::{begin_second_factor, insert_token_by, turn_on_second_factor},
+    end_all::{Opened, open},
+};
 use crate::{
-    audit::Write,
     opaque_token::{NewToken, TokenKind},
-    store::{WriteError, Writer},
+    principal::Principal,
+    store::WriteError,
     user::User,
 };
 use rolegate_proto::limits::SESSION_PREFIX;
@@ -22,16 +25,8 @@ postgres_cluster::conformance_tests! {
 /// Inserts a user whose second factor is on, and the pending sign-in `one` of that user.
 async fn pending(opened: &Opened) -> User {
     let ann = opened.insert("ann").await;
-    let secret = || "secret".to_owned();
-    let store = &opened.store;
-    store
-        .begin_second_factor(&ann, secret(), Vec::new(), Write::any())
-        .await
-        .expect("begun");
-    let ann = store
-        .turn_on_second_factor(&ann, None, secret(), 1, Write::any())
-        .await
-        .expect("on");
+    begin_second_factor(&*opened.store, &ann, &[]).await;
+    let ann = turn_on_second_factor(&*opened.store, &ann).await;
     begin(opened, &ann, "one").await;
     ann
 }
@@ -68,14 +63,11 @@ async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(
     wait(opened, rest).await;
     assert!(!is_good(opened).await);
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("randomness");
-    let writer = Writer::PendingSignIn {
+    let by = Principal::PendingSignIn {
         tokens_not_before: ann.tokens_not_before,
         digest: "one".to_owned(),
     };
-    let refused = opened
-        .store
-        .insert_token(session, writer, Write::any())
-        .await;
+    let refused = insert_token_by(&*opened.store, by, session).await;
     assert!(
         matches!(refused, Err(WriteError::UserNotFound)),
         "{refused:?}"

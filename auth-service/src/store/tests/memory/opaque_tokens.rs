@@ -1,106 +1,45 @@
-use super::MemoryStore;
+use super::{MemoryStore, Revocation, Users};
 use crate::{
-    audit::Write,
+    audit::Requested,
+    change::{SessionEnd, TokenChange, TokenSelection},
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    principal::Principal,
     store::{
-        SessionEnd, StoreError, TokenSelection, TokenStore, UsageKind, UsagePause, WriteError,
-        Writer, admin_check::AdminCount,
+        StoreError, TokenStore, UsageKind, UsagePause, WriteError,
+        locked_rows::{AdminCount, check_new_token},
     },
     user::Credentials,
 };
 use async_trait::async_trait;
 use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};
 use rolegate_sql_store::Timed;
-use std::{cmp::Reverse, future::pending, mem, ops::Range};
+use std::{cmp::Reverse, future::pending, mem, ops::Range, sync::Arc};
 
 #[async_trait]
 impl TokenStore for MemoryStore {
-    async fn insert_tokens(
+    async fn change_tokens(
         &self,
-        tokens: Vec<NewToken>,
-        writer: Writer,
-        write: Write,
+        request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let mut users = self.users()?;
-        let first = tokens[0].stored.clone();
-        if mem::take(&mut users.revokes_before_token) {
-            let now = users.now;
-            users
-                .find(None, first.user_id, AdminCount::Kept)?
-                .user
-                .revoke(now, None);
-        }
-        if writer
-            .session_id()
-            .is_some_and(|session| !users.tokens.contains_key(&session))
-        {
-            return Err(WriteError::UserNotFound);
-        }
-        let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
-        writer.check_new_token(&rows, first.user_id)?;
-        let pending = match &writer {
-            Writer::PendingSignIn { digest, .. } => Some(digest.clone()),
-            _ => None,
-        };
-        let is_of = |digest: &str| {
-            users
-                .user_of_pending(digest)
-                .is_some_and(|user| user.id == first.user_id)
-        };
-        if !pending.as_deref().is_none_or(is_of) {
-            return Err(WriteError::UserNotFound);
-        }
-        if !matches!(writer, Writer::Operator) {
-            users.check_additions(first.user_id, tokens.len())?;
-        }
-        let keys = users
-            .tokens
-            .values()
-            .filter(|(_, it)| it.user_id == first.user_id && it.kind() == TokenKind::ApiKey);
-        if first.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
-            return Err(WriteError::ApiKeyLimit);
-        }
-        users
-            .factors
-            .pending
-            .retain(|it| Some(&it.digest) != pending.as_ref());
-        let now = users.now;
-        let mut inserted = Vec::new();
-        for new in tokens {
-            users.additions.push((first.user_id, now));
-            users.last_token_id += 1;
-            let id = users.last_token_id;
-            let token = OpaqueToken { id, ..new.stored };
-            users.tokens.insert(id, (new.digest, token.clone()));
-            let name = users.by_id[&token.user_id].user.username.clone();
-            users
-                .record
-                .push(write.entry_for_token(&token, Some(&name)));
-            inserted.push(token);
-        }
-        if first.kind() == TokenKind::Session {
-            let is_session =
-                |it: &OpaqueToken| it.user_id == first.user_id && it.kind() == TokenKind::Session;
-            users.tokens.retain(|_, (_, it)| {
-                !is_session(it) || it.expires_at.is_none_or(|end| end > first.created_at)
-            });
-            let sessions = users
-                .tokens
-                .values()
-                .map(|(_, it)| it)
-                .filter(|it| is_session(it));
-            let mut sessions: Vec<_> = sessions
-                .map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id))
-                .collect();
-            sessions.sort_by_key(|&used| Reverse(used));
-            let is_new = |id: &i64| inserted.iter().any(|token| token.id == *id);
-            for (_, id) in sessions.into_iter().skip(MAX_SESSIONS) {
-                if !is_new(&id) {
-                    users.tokens.remove(&id);
-                }
+        let by = &request.by;
+        let changed = match &request.change {
+            TokenChange::Create(tokens) => users.insert_tokens(by, tokens)?,
+            TokenChange::Delete {
+                kind,
+                user_id,
+                selection,
+            } => users.delete_tokens(by, *kind, *user_id, *selection)?,
+            TokenChange::EndSessions { digests, extent } => {
+                users.end_sessions_by_digest(digests, *extent)?
             }
+        };
+        for token in &changed {
+            let name = users.by_id[&token.user_id].user.username.clone();
+            let entry = request.entry_for_token(token, Some(&name));
+            users.record.push(entry);
         }
-        Ok(inserted)
+        Ok(changed)
     }
 
     async fn tokens_by_digest(
@@ -160,77 +99,6 @@ impl TokenStore for MemoryStore {
         Ok(())
     }
 
-    async fn delete_tokens(
-        &self,
-        kind: TokenKind,
-        actor: Option<i64>,
-        user_id: i64,
-        selection: TokenSelection,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let mut users = self.users()?;
-        if actor.is_some() {
-            users.find(actor, user_id, AdminCount::Kept)?;
-        }
-        let selected = match selection {
-            TokenSelection::One(id) | TokenSelection::AllBut(id) => Some(id),
-            TokenSelection::All => None,
-        };
-        let pair_id = users.pair_of(user_id, selected);
-        let is_meant = |token: &OpaqueToken| {
-            let is_selected =
-                Some(token.id) == selected || (pair_id.is_some() && token.pair_id == pair_id);
-            token.user_id == user_id
-                && token.kind() == kind
-                && is_selected == matches!(selection, TokenSelection::One(_))
-        };
-        let deleted = users.tokens.extract_if(.., |_, (_, token)| is_meant(token));
-        let deleted: Vec<OpaqueToken> = deleted.map(|(_, (_, token))| token).collect();
-        let name = users
-            .by_id
-            .get(&user_id)
-            .map(|row| row.user.username.clone());
-        users.record.extend(
-            deleted
-                .iter()
-                .map(|it| write.entry_for_token(it, name.as_deref())),
-        );
-        Ok(deleted)
-    }
-
-    async fn end_sessions_by_digest(
-        &self,
-        digests: &[String],
-        extent: SessionEnd,
-        write: Write,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let mut users = self.users()?;
-        if users.is_read_only {
-            return Err(StoreError::ReadOnly("full".into()).into());
-        }
-        let pairs: Vec<i64> = match extent {
-            SessionEnd::Alone => Vec::new(),
-            SessionEnd::WithPairs => {
-                let presented = users.tokens.values();
-                let presented = presented.filter(|(digest, _)| digests.contains(digest));
-                presented.filter_map(|(_, token)| token.pair_id).collect()
-            }
-        };
-        let is_meant = |digest: &String, token: &OpaqueToken| {
-            let is_of_pair = token.pair_id.as_ref().is_some_and(|id| pairs.contains(id));
-            token.kind() == TokenKind::Session && (digests.contains(digest) || is_of_pair)
-        };
-        let ended = users
-            .tokens
-            .extract_if(.., |_, (digest, token)| is_meant(digest, token));
-        let ended: Vec<OpaqueToken> = ended.map(|(_, (_, token))| token).collect();
-        for token in &ended {
-            let name = users.by_id[&token.user_id].user.username.clone();
-            users.record.push(write.entry_for_token(token, Some(&name)));
-        }
-        Ok(ended)
-    }
-
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
@@ -277,5 +145,151 @@ impl TokenStore for MemoryStore {
 
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
         Ok(self.users()?.usage_pauses.clone())
+    }
+}
+
+impl Users {
+    fn insert_tokens(
+        &mut self,
+        by: &Principal,
+        tokens: &[NewToken],
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let Some(first) = tokens.first().map(|token| &token.stored) else {
+            return Ok(Vec::new());
+        };
+        let now = self.now;
+        if mem::take(&mut self.revokes_before_token) {
+            let row = self.by_id.get_mut(&first.user_id);
+            let user = &mut row.ok_or(WriteError::UserNotFound)?.user;
+            user.revoke(now, Revocation::Grow);
+        }
+        self.check_insertion(by, first, tokens.len())?;
+        if let Principal::PendingSignIn { digest, .. } = by {
+            self.factors.pending.retain(|it| it.digest != *digest);
+        }
+        let mut inserted = Vec::new();
+        for new in tokens {
+            self.additions.push((first.user_id, now));
+            self.last_token_id += 1;
+            let token = OpaqueToken {
+                id: self.last_token_id,
+                ..new.stored.clone()
+            };
+            let stored = (new.digest.clone(), token.clone());
+            self.tokens.insert(token.id, stored);
+            inserted.push(token);
+        }
+        if first.kind() == TokenKind::Session {
+            self.make_room(first, &inserted);
+        }
+        Ok(inserted)
+    }
+
+    /// Checks the conditions of an insertion of this many tokens, of which `first` is the first one.
+    fn check_insertion(
+        &self,
+        by: &Principal,
+        first: &OpaqueToken,
+        count: usize,
+    ) -> Result<(), WriteError> {
+        if self.has_session_ended(by) {
+            return Err(WriteError::UserNotFound);
+        }
+        let rows: Vec<Credentials> = self.by_id.values().cloned().collect();
+        check_new_token(by, &rows, first.user_id)?;
+        if let Principal::PendingSignIn { digest, .. } = by {
+            let user = self.user_of_pending(digest);
+            if user.is_none_or(|user| user.id != first.user_id) {
+                return Err(WriteError::UserNotFound);
+            }
+        }
+        if !matches!(by, Principal::Operator) {
+            self.check_additions(first.user_id, count)?;
+        }
+        let keys = self
+            .tokens
+            .values()
+            .filter(|(_, it)| it.user_id == first.user_id && it.kind() == TokenKind::ApiKey);
+        if first.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
+            return Err(WriteError::ApiKeyLimit);
+        }
+        Ok(())
+    }
+
+    /// Deletes sessions of the user to make room for the ones that were just inserted, of which `first` is the first
+    /// one.
+    fn make_room(&mut self, first: &OpaqueToken, inserted: &[OpaqueToken]) {
+        let is_session =
+            |it: &OpaqueToken| it.user_id == first.user_id && it.kind() == TokenKind::Session;
+        self.tokens.retain(|_, (_, it)| {
+            !is_session(it) || it.expires_at.is_none_or(|end| end > first.created_at)
+        });
+        let sessions = self
+            .tokens
+            .values()
+            .map(|(_, it)| it)
+            .filter(|it| is_session(it));
+        let mut sessions: Vec<_> = sessions
+            .map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id))
+            .collect();
+        sessions.sort_by_key(|&used| Reverse(used));
+        let is_new = |id: &i64| inserted.iter().any(|token| token.id == *id);
+        for (_, id) in sessions.into_iter().skip(MAX_SESSIONS) {
+            if !is_new(&id) {
+                self.tokens.remove(&id);
+            }
+        }
+    }
+
+    fn delete_tokens(
+        &mut self,
+        by: &Principal,
+        kind: TokenKind,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        if by.admin_id().is_some() {
+            self.find(by, user_id, AdminCount::Kept)?;
+        }
+        let selected = match selection {
+            TokenSelection::One(id) | TokenSelection::AllBut(id) => Some(id),
+            TokenSelection::All => None,
+        };
+        let pair_id = self.pair_of(user_id, selected);
+        let is_meant = |token: &OpaqueToken| {
+            let is_selected =
+                Some(token.id) == selected || (pair_id.is_some() && token.pair_id == pair_id);
+            token.user_id == user_id
+                && token.kind() == kind
+                && is_selected == matches!(selection, TokenSelection::One(_))
+        };
+        let deleted = self.tokens.extract_if(.., |_, (_, token)| is_meant(token));
+        Ok(deleted.map(|(_, (_, token))| token).collect())
+    }
+
+    fn end_sessions_by_digest(
+        &mut self,
+        digests: &[String],
+        extent: SessionEnd,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        if self.is_read_only {
+            return Err(StoreError::ReadOnly("full".into()).into());
+        }
+        let pairs: Vec<i64> = match extent {
+            SessionEnd::Alone => Vec::new(),
+            SessionEnd::WithPairs => {
+                let presented = self.tokens.values();
+                let presented = presented.filter(|(digest, _)| digests.contains(digest));
+                presented.filter_map(|(_, token)| token.pair_id).collect()
+            }
+        };
+        let is_meant = |digest: &String, token: &OpaqueToken| {
+            let is_of_pair = token.pair_id.as_ref().is_some_and(|id| pairs.contains(id));
+            token.kind() == TokenKind::Session && (digests.contains(digest) || is_of_pair)
+        };
+        let ended = self
+            .tokens
+            .extract_if(.., |_, (digest, token)| is_meant(digest, token));
+        Ok(ended.map(|(_, (_, token))| token).collect())
     }
 }

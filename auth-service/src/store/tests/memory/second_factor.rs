@@ -1,22 +1,26 @@
 //! The part of the store in memory about second factors, password links and pending sign-ins.
 
-use super::{MemoryStore, Users};
+use super::{MemoryStore, Revocation, Users};
 use crate::{
-    audit::Write,
+    audit::{RecoveryCodeUse, Requested},
+    change::NewPasswordLink,
+    principal::Principal,
     store::{
-        NewPasswordLink, StoreError, WriteError,
-        admin_check::AdminCount,
+        StoreError, WriteError,
+        locked_rows::AdminCount,
         second_factor::{
-            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PASSWORD_LINK_SECONDS,
-            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
-            WrongCodes,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PENDING_SIGN_IN_SECONDS,
+            SecondFactorStore, StoredPasswordLink, StoredSecondFactor, WrongCodes,
         },
     },
     user::User,
 };
 use async_trait::async_trait;
 use rolegate_sql_store::Timed;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Factors {
@@ -62,10 +66,82 @@ impl Users {
         is_good.then(|| user.clone())
     }
 
-    fn unchanged(&mut self, seen: &User) -> Result<&mut User, WriteError> {
-        let row = self.by_id.get_mut(&seen.id).map(|row| &mut row.user);
-        let row =
-            row.filter(|row| row.tokens_not_before == seen.tokens_not_before && !row.second_factor);
+    pub(super) fn create_link(
+        &mut self,
+        by: &Principal,
+        user_id: i64,
+        link: &NewPasswordLink,
+    ) -> Result<User, WriteError> {
+        let user = self.find(by, user_id, AdminCount::Kept)?.user.clone();
+        self.factors.links.insert(user_id, link.clone());
+        Ok(user)
+    }
+
+    pub(super) fn begin_second_factor(
+        &mut self,
+        by: &Principal,
+        user_id: i64,
+        secret: &str,
+        recovery_codes: &[String],
+    ) -> Result<User, WriteError> {
+        let user = self.find_without_factor(by, user_id)?.clone();
+        self.check_additions(user_id, 1)?;
+        self.additions.push((user_id, self.now));
+        let (factor, codes) = self.factors.by_user.entry(user_id).or_default();
+        (factor.secret, factor.last_step) = (secret.to_owned(), 0);
+        *codes = recovery_codes.iter().cloned().collect();
+        Ok(user)
+    }
+
+    pub(super) fn turn_on_second_factor(
+        &mut self,
+        by: &Principal,
+        user_id: i64,
+        secret: &str,
+        step: i64,
+    ) -> Result<User, WriteError> {
+        let now = self.now;
+        if self.has_session_ended(by) {
+            return Err(WriteError::UserNotFound);
+        }
+        self.find_without_factor(by, user_id)?;
+        let begun = self.factors.by_user.get_mut(&user_id);
+        let begun = begun.map(|(factor, _)| factor);
+        let begun = begun.filter(|factor| factor.secret == secret);
+        begun.ok_or(WriteError::UserNotFound)?.last_step = step;
+        let row = self.find_without_factor(by, user_id)?;
+        row.second_factor = true;
+        row.revoke(now, Revocation::Grow);
+        let user = row.clone();
+        self.end_sessions(user_id, by.session_id());
+        self.additions.push((user_id, now));
+        Ok(user)
+    }
+
+    pub(super) fn turn_off_second_factor(
+        &mut self,
+        by: &Principal,
+        user_id: i64,
+    ) -> Result<User, WriteError> {
+        let row = &mut self.find(by, user_id, AdminCount::Kept)?.user;
+        if !row.second_factor {
+            return Err(WriteError::SecondFactorOff);
+        }
+        row.second_factor = false;
+        let user = row.clone();
+        self.factors.by_user.remove(&user_id);
+        Ok(user)
+    }
+
+    /// Returns the user whose second factor is not on, and whose tokens are those that the principal has seen.
+    fn find_without_factor(
+        &mut self,
+        by: &Principal,
+        user_id: i64,
+    ) -> Result<&mut User, WriteError> {
+        let row = self.by_id.get_mut(&user_id).map(|row| &mut row.user);
+        let expected = by.expected_tokens_not_before();
+        let row = row.filter(|row| Some(row.tokens_not_before) == expected && !row.second_factor);
         row.ok_or(WriteError::UserNotFound)
     }
 }
@@ -83,7 +159,8 @@ impl SecondFactorStore for MemoryStore {
             value: user,
         } = user;
         let now = *now;
-        let row = users.find(None, user.id, AdminCount::Kept)?.user.clone();
+        let row = users.by_id.get(&user.id).ok_or(WriteError::UserNotFound)?;
+        let row = row.user.clone();
         if row.tokens_not_before != user.tokens_not_before || !row.second_factor || row.disabled {
             return Err(WriteError::UserNotFound);
         }
@@ -110,24 +187,6 @@ impl SecondFactorStore for MemoryStore {
             at: users.now,
             value: users.user_of_pending(digest),
         })
-    }
-
-    async fn insert_password_link(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        digest: String,
-        write: Write,
-    ) -> Result<u64, WriteError> {
-        let mut users = self.users()?;
-        let user = users.find(actor, user_id, AdminCount::Kept)?.user.clone();
-        let expires_at = users.now + PASSWORD_LINK_SECONDS;
-        users
-            .factors
-            .links
-            .insert(user_id, NewPasswordLink { digest, expires_at });
-        users.record.push(write.entry_for_user(&user));
-        Ok(expires_at)
     }
 
     async fn password_link(
@@ -159,73 +218,6 @@ impl SecondFactorStore for MemoryStore {
         })
     }
 
-    async fn begin_second_factor(
-        &self,
-        user: &User,
-        secret: String,
-        recovery_codes: Vec<String>,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let user = users.unchanged(user)?.clone();
-        users.check_additions(user.id, 1)?;
-        let now = users.now;
-        users.additions.push((user.id, now));
-        let (factor, codes) = users.factors.by_user.entry(user.id).or_default();
-        (factor.secret, factor.last_step) = (secret, 0);
-        *codes = recovery_codes.into_iter().collect();
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
-    async fn turn_on_second_factor(
-        &self,
-        user: &User,
-        session: Option<i64>,
-        secret: String,
-        step: i64,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let now = users.now;
-        if session.is_some_and(|session| !users.tokens.contains_key(&session)) {
-            return Err(WriteError::UserNotFound);
-        }
-        let begun = users
-            .factors
-            .by_user
-            .get_mut(&user.id)
-            .map(|(factor, _)| factor);
-        let begun = begun.filter(|factor| factor.secret == secret);
-        begun.ok_or(WriteError::UserNotFound)?.last_step = step;
-        let row = users.unchanged(user)?;
-        row.second_factor = true;
-        row.revoke(now, None);
-        let user = row.clone();
-        users.end_sessions(user.id, session);
-        users.additions.push((user.id, now));
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
-    async fn turn_off_second_factor(
-        &self,
-        actor: Option<i64>,
-        user_id: i64,
-        write: Write,
-    ) -> Result<User, WriteError> {
-        let mut users = self.users()?;
-        let row = &mut users.find(actor, user_id, AdminCount::Kept)?.user;
-        if !row.second_factor {
-            return Err(WriteError::SecondFactorOff);
-        }
-        row.second_factor = false;
-        let user = row.clone();
-        users.factors.by_user.remove(&user_id);
-        users.record.push(write.entry_for_user(&user));
-        Ok(user)
-    }
-
     async fn use_one_time_code(
         &self,
         user_id: i64,
@@ -252,20 +244,20 @@ impl SecondFactorStore for MemoryStore {
 
     async fn use_recovery_code(
         &self,
-        user: &User,
         purpose: CodePurpose,
         digest: String,
-        write: Write,
+        request: Arc<Requested<RecoveryCodeUse>>,
     ) -> Result<bool, StoreError> {
+        let user_id = request.change.0.id;
         let mut users = self.users()?;
         let now = users.now;
-        let factor = users.factors.by_user.get_mut(&user.id);
+        let factor = users.factors.by_user.get_mut(&user_id);
         let limit = CodeLimit::Recovery(purpose);
         let factor = factor.filter(|(factor, _)| factor.refused_for(limit, now).is_none());
         let is_used = factor.is_some_and(|(_, codes)| codes.remove(&digest));
         if is_used {
-            users.additions.push((user.id, now));
-            users.record.push(write.entry_for_user(user));
+            users.additions.push((user_id, now));
+            users.record.push(request.entry_for_use());
         }
         Ok(is_used)
     }
