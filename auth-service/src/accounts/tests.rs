@@ -7,12 +7,11 @@ use super::{
     InitialPassword, Policy, Requirement, SessionLimits, TokenSource, UserUpdateRequest,
 };
 use crate::{
-    audit::Write,
     call_origin::CallOrigin,
     password::{Hasher, PasswordRules},
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
-    store::{UserStore as _, tests::MemoryStore},
+    store::tests::MemoryStore,
     token::{self, Keyring, Tokens},
     user::User,
 };
@@ -159,6 +158,7 @@ macro_rules! assert_err {
 // The macro is defined above, so that these modules can use it.
 mod additions;
 mod api_keys;
+mod changes;
 mod domain_sessions;
 mod keys_as_passwords;
 mod pending_sign_ins;
@@ -363,10 +363,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
 async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselves() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let delete = |token, id| app.accounts.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);

@@ -5,9 +5,7 @@ use crate::{
     accounts::{
         Accounts, ApiKeyRequest, Requirement, UserUpdateRequest, check_key_expiry, check_name,
     },
-    audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
-    store::{TokenSelection, TokenStore as _, UserStore as _},
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};
@@ -55,10 +53,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
         (Role::AUTHOR, Role::AUTHOR),
         (Role::USER, Role::USER),
     ] {
-        app.store
-            .set_role(None, ann.id, stored, Write::any())
-            .await
-            .expect("set");
+        app.set_role(ann.id, stored).await;
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
             let user = app
                 .accounts
@@ -92,10 +87,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
     let of_bob = app.login("bob", "sesame").await.expect("logged in");
     let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
-    app.store
-        .delete(None, bob.id, Write::any())
-        .await
-        .expect("deleted");
+    app.delete_user(bob.id).await;
     let check = async |key: &str| {
         let alone = app.accounts.authorize(key, &any()).await;
         let bearer = bearer(key, any());
@@ -132,21 +124,11 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     assert!(check(&short).await);
     app.store.set_time(NOW + 5);
     assert!(!check(&short).await && check(&valid).await);
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     assert!(!check(&valid).await);
-    app.store
-        .set_disabled(None, ann.id, false, Write::any())
-        .await
-        .expect("enabled");
+    app.set_disabled(ann.id, false).await;
     assert!(check(&valid).await, "keys are valid again");
-    let one = TokenSelection::One(id);
-    app.store
-        .delete_tokens(TokenKind::ApiKey, None, ann.id, one, Write::any())
-        .await
-        .expect("deleted");
+    app.delete_token(TokenKind::ApiKey, ann.id, id).await;
     assert!(!check(&valid).await);
 }
 
@@ -221,10 +203,7 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;

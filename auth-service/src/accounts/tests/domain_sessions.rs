@@ -9,9 +9,9 @@ use crate::{
         ApiKeyRequest, AuthorizationRequest, Requirement, SessionRequest, SessionUse, TokenSource,
         session_creation::CreatedSession,
     },
-    audit::Write,
+    change::SessionEnd,
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, UsageKind, UserStore as _},
+    store::{AuditFilter, AuditStore as _, TokenStore as _, UsageKind},
 };
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
@@ -114,10 +114,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
         .expect("out");
     assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     assert!(!app.is_accepted_in_cookie(&domain).await);
 }
 

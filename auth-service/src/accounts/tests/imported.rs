@@ -1,11 +1,7 @@
 //! Tests of users with password hashes from other systems.
 
 use super::{App, POLICY, basic_check};
-use crate::{
-    audit::Write,
-    store::{NewUser, UserStore as _},
-};
-use rolegate_proto::Role;
+use crate::store::UserStore as _;
 use secrecy::ExposeSecret;
 use std::time::{Duration, Instant};
 
@@ -26,17 +22,7 @@ async fn stored(app: &App) -> String {
 #[tokio::test]
 async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     let app = App::new(POLICY).await;
-    let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
-    let new = NewUser {
-        username,
-        password_hash,
-        role: Role::USER,
-        link: None,
-    };
-    app.store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted");
+    app.insert_user("ann", ARGON2I).await;
 
     let basic = |password: &'static str| {
         app.accounts

@@ -6,10 +6,9 @@ use super::{
 };
 use crate::{
     accounts::{AccountError, BasicCredentials, InitialPassword},
-    audit::Write,
     opaque_token::TokenKind,
     second_factor::Mode,
-    store::{TokenSelection, TokenStore as _, UserStore as _},
+    store::TokenStore as _,
     user::User,
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
@@ -52,11 +51,7 @@ impl KeyUser {
     }
 
     async fn set_role(&self, role: Role) {
-        let set = self
-            .app
-            .store
-            .set_role(None, self.user.id, role, Write::any());
-        set.await.expect("set");
+        self.app.set_role(self.user.id, role).await;
     }
 
     /// Expects that a password is refused and counts as a guess, like any wrong password, until the
@@ -106,22 +101,17 @@ async fn a_key_passes_in_a_full_window_and_waits_for_no_hash() {
 
 #[tokio::test]
 async fn a_key_that_ended_is_a_wrong_password_from_the_next_request_on() {
-    let one = |ann: &KeyUser| TokenSelection::One(ann.key_id);
     for end in ["deleted", "expired", "disabled"] {
         let ann = KeyUser::new(None, Some(1_800_000_005)).await;
-        let store = &ann.app.store;
+        let app = &ann.app;
         ann.present("ann", &ann.key).await.expect(end);
         match end {
             "deleted" => {
-                let kind = TokenKind::ApiKey;
-                let deleted = store.delete_tokens(kind, None, ann.user.id, one(&ann), Write::any());
-                deleted.await.expect("deleted");
+                app.delete_token(TokenKind::ApiKey, ann.user.id, ann.key_id)
+                    .await;
             }
-            "expired" => store.set_time(NOW + 5),
-            _ => {
-                let disabled = store.set_disabled(None, ann.user.id, true, Write::any());
-                disabled.await.expect("disabled");
-            }
+            "expired" => app.store.set_time(NOW + 5),
+            _ => app.set_disabled(ann.user.id, true).await,
         }
         ann.expect_a_wrong_password("ann", &ann.key).await;
     }

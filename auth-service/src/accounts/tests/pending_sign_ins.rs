@@ -5,9 +5,9 @@ use crate::{
     accounts::{
         Requirement, SessionOutcome, SessionRequest, SessionUse, session_creation::CreatedSession,
     },
-    audit::Write,
+    principal::Principal,
     second_factor::Mode,
-    store::{AuditFilter, AuditStore as _, UserFilter, UserStore as _, Writer},
+    store::{AuditFilter, AuditStore as _, UserFilter, UserStore as _},
 };
 use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -226,11 +226,7 @@ async fn a_revocation_between_the_code_and_the_sessions_leaves_none() {
     let refused = ann.finish(&token, &otp).await;
     assert_eq!(refused.map(drop), Err(Reason::TokenInvalid));
     let token = ann.begin().await;
-    let revoked = ann
-        .app
-        .store
-        .revoke_tokens(2, Writer::Operator, Write::any());
-    revoked.await.expect("revoked");
+    ann.app.revoke_tokens(Principal::Operator, 2).await;
     let refused = ann.finish(&token, &ann.otp(NOW + 60)).await;
     assert_eq!(refused.map(drop), Err(Reason::TokenInvalid));
 }

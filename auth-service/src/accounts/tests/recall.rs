@@ -1,11 +1,7 @@
 //! Tests of batches of HTTP Basic credentials.
 
 use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
-use crate::{
-    accounts::{AuthenticatedUser, BasicCredentials, UserUpdateRequest},
-    audit::Write,
-    store::{NewUser, UserStore as _},
-};
+use crate::accounts::{AuthenticatedUser, BasicCredentials, UserUpdateRequest};
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
@@ -83,10 +79,7 @@ async fn what_is_recalled_is_as_stored_now() {
     let ann = app.register("ann").await.expect("registered");
     app.verify("ann", "sesame").await.expect("verified");
     for role in [Role::AUTHOR, "planted".parse().expect("a role")] {
-        app.store
-            .set_role(None, ann.id, role, Write::any())
-            .await
-            .expect("set");
+        app.set_role(ann.id, role).await;
         let recalled = app
             .accounts
             .recall(vec![Some(check("ann", "sesame", 1))])
@@ -106,21 +99,8 @@ async fn what_is_recalled_is_as_stored_now() {
         .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
-    app.store
-        .delete(None, ann.id, Write::any())
-        .await
-        .expect("deleted");
-    let password_hash = "x".to_owned().into();
-    let new = NewUser {
-        username: "ann".to_owned(),
-        password_hash,
-        role: Role::USER,
-        link: None,
-    };
-    app.store
-        .insert(None, new, Write::any())
-        .await
-        .expect("inserted");
+    app.delete_user(ann.id).await;
+    app.insert_user("ann", "x").await;
     assert!(!app.is_recalled("ann", "sesame").await, "another user");
 }
 

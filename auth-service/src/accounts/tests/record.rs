@@ -3,8 +3,7 @@
 use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, AuditRequest, PasswordLink},
-    audit::Write,
-    store::{AuditRow, CheckedRow, UserStore as _},
+    store::{AuditRow, CheckedRow},
 };
 use http::HeaderValue;
 use rolegate_proto::Role;
@@ -205,10 +204,7 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     app.store.set_time(expires_at);
     redeem(link.expose_secret(), 32).await;
     app.store.set_time(NOW);
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     let of_disabled = make().await.token;
     redeem(of_disabled.expose_secret(), 33).await;
 

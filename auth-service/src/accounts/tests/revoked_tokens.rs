@@ -1,13 +1,9 @@
 //! Tests of logouts and other revocations of access tokens.
 
 use super::{App, NOW, POLICY, bearer};
-use crate::{
-    accounts::Requirement,
-    audit::Write,
-    store::{UserStore as _, Writer},
-};
+use crate::{accounts::Requirement, principal::Principal};
 use rolegate_proto::{Reason, Role};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 fn any() -> Requirement {
     Requirement::AnyAuthenticated
@@ -72,10 +68,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    app.store
-        .delete(None, ann.id, Write::any())
-        .await
-        .expect("deleted");
+    app.delete_user(ann.id).await;
     assert_err!(
         app.accounts.authorize(&token, &any()).await,
         TokenUserNotFound
@@ -119,10 +112,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     );
 
     for _ in 0..2 {
-        app.store
-            .revoke_tokens(ann.id, Writer::Operator, Write::any())
-            .await
-            .expect("revoked");
+        app.revoke_tokens(Principal::Operator, ann.id).await;
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
@@ -147,17 +137,14 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
 async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    let store = Arc::clone(&app.store);
+    let admin = app.by_admin().await;
     let logout = async {
         // The revocations happen between the read of the hash and the end of the check.
         for _ in 0..200 {
-            store
-                .revoke_tokens(ann.id, Writer::Admin(1), Write::any())
-                .await
-                .expect("revoked");
+            app.revoke_tokens(admin.clone(), ann.id).await;
             tokio::task::yield_now().await;
         }
-        store.set_time(NOW + 3);
+        app.store.set_time(NOW + 3);
     };
     let (token, ()) = tokio::join!(app.login("ann", "sesame"), logout);
     token.expect("logged in");
@@ -218,10 +205,7 @@ async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
     // This is longer than the hash takes, so the login is waiting for the clock.
     let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
     assert!(waited.is_err(), "{waited:?}");
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     app.store.set_time(NOW + 3);
     assert_err!(login.await, CredentialsInvalid);
 }

@@ -1,11 +1,7 @@
 //! Tests of the extra roles that an operator defines.
 
 use super::{App, POLICY};
-use crate::{
-    accounts::{ApiKeyRequest, Policy, Requirement, UserPageRequest},
-    audit::Write,
-    store::UserStore as _,
-};
+use crate::accounts::{ApiKeyRequest, Policy, Requirement, UserPageRequest};
 use rolegate_proto::{Role, UnknownRole};
 use secrecy::ExposeSecret as _;
 
@@ -91,10 +87,7 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
         app.login("ann", "sesame").await.expect("in"),
         role("editor"),
     );
-    app.store
-        .set_role(None, ann.id, removed, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, removed).await;
     let actor = app
         .accounts
         .authorize(&token, &Requirement::AnyAuthenticated)
@@ -144,10 +137,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         ("admin", "editor"),
         ("user", "user"),
     ] {
-        app.store
-            .set_role(None, ann.id, role(stored), Write::any())
-            .await
-            .expect("set");
+        app.set_role(ann.id, role(stored)).await;
         let actor = app
             .accounts
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)

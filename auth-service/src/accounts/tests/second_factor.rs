@@ -6,9 +6,7 @@ use crate::{
         AccountError, PasswordLink, Policy, Requirement, SessionRequest,
         second_factor::SecondFactorStatus,
     },
-    audit::Write,
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
-    store::UserStore as _,
 };
 use data_encoding::BASE32_NOPAD;
 use rolegate_proto::{Reason, Role};
@@ -553,10 +551,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
             "{bad}"
         );
     }
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     let link = make(ann.id).await.expect("made").token;
     assert_eq!(
         redeem(link.expose_secret(), "open sesame", 3).await,

@@ -3,8 +3,7 @@
 use super::{App, POLICY, origin};
 use crate::{
     accounts::{ADMIN_USERNAME, AdminPassword, InitialPassword, SeedError},
-    audit::Write,
-    store::{UserStore as _, Writer},
+    principal::Principal,
 };
 use rolegate_proto::Role;
 use std::{
@@ -81,15 +80,9 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
         .expect("logged out");
     start().await.expect("started");
     assert!(path.exists(), "a logout sets no password");
-    app.store
-        .set_disabled(None, 1, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(1, true).await;
     start().await.expect("started");
-    app.store
-        .set_disabled(None, 1, false, Write::any())
-        .await
-        .expect("enabled");
+    app.set_disabled(1, false).await;
     assert!(
         path.exists(),
         "the password is accepted again when the admin is enabled"
@@ -99,11 +92,9 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     // Another process sets passwords in this way: first the same password with another cost, and
     // then another password.
     let set = async |password: &str| {
-        let hash = bcrypt::hash(password, 5).expect("hashed").into();
-        app.store
-            .set_password(1, hash, Writer::Operator, Write::any())
-            .await
-            .expect("set");
+        let hash = bcrypt::hash(password, 5).expect("hashed");
+        let set = app.set_password_hash(Principal::Operator, 1, &hash).await;
+        set.expect("set");
     };
     set(&text).await;
     start().await.expect("started");
@@ -127,10 +118,8 @@ async fn start_keeps_a_file_that_it_cannot_check() {
         "hmac-sha256:unknown:{}",
         bcrypt::hash("sesame", 4).expect("hashed")
     );
-    app.store
-        .set_password(1, hash.into(), Writer::Operator, Write::any())
-        .await
-        .expect("set");
+    let set = app.set_password_hash(Principal::Operator, 1, &hash).await;
+    set.expect("set");
     start().await.expect("started");
     assert!(path.exists(), "the pepper is not configured");
 }
@@ -164,10 +153,7 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
 async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     let admin = app.login("ann", "sesame").await.expect("logged in");
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
@@ -178,10 +164,7 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
             .create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);
         if has_user {
-            app.store
-                .delete(None, 1, Write::any())
-                .await
-                .expect("deleted by the operator");
+            app.delete_user(1).await;
         }
     }
     app.register("Admin").await.expect("another name");

@@ -1,14 +1,13 @@
 //! Tests of how sessions are created, used and ended.
 
-use super::{App, NOW, POLICY, SESSIONS, origin};
+use super::{App, NOW, POLICY, SESSIONS, changes::owner, origin};
 use crate::{
     accounts::{
         AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
         SessionRequest, TokenSource, TokensToDelete, session_creation::CreatedSession,
     },
-    audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
-    store::{TokenStore as _, UserStore as _, Writer},
+    principal::Principal,
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};
@@ -117,10 +116,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
     let (app, ann) = app().await;
     let (token, _) = app.session().await;
     for role in [Role::USER, Role::ADMIN, Role::AUTHOR] {
-        app.store
-            .set_role(None, ann.id, role, Write::any())
-            .await
-            .expect("set");
+        app.set_role(ann.id, role).await;
         let actor = app
             .accounts
             .authorize(&token, &Requirement::AnyAuthenticated)
@@ -145,21 +141,12 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
         .expect("deleted");
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     assert!(!app.is_accepted(&token).await);
-    app.store
-        .set_disabled(None, ann.id, false, Write::any())
-        .await
-        .expect("enabled");
+    app.set_disabled(ann.id, false).await;
     assert!(!app.is_accepted(&token).await, "it has ended");
     let (token, _) = app.session().await;
-    app.store
-        .delete(None, ann.id, Write::any())
-        .await
-        .expect("deleted");
+    app.delete_user(ann.id).await;
     assert!(!app.is_accepted(&token).await);
 }
 
@@ -167,18 +154,12 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
 async fn a_session_is_made_with_the_checks_of_a_login() {
     let (app, ann) = app().await;
     let wrong = async || app.try_session("open!", SessionRequest::default()).await;
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     assert_err!(
         app.try_session("sesame", SessionRequest::default()).await,
         CredentialsInvalid
     );
-    app.store
-        .set_disabled(None, ann.id, false, Write::any())
-        .await
-        .expect("enabled");
+    app.set_disabled(ann.id, false).await;
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, TooManyAttempts);
@@ -344,18 +325,12 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
 #[tokio::test]
 async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
     let (app, ann) = app().await;
-    for writer in [Writer::Admin(1), Writer::Operator] {
+    for by in [app.by_admin().await, Principal::Operator] {
         app.store.set_time(NOW + 86_400);
-        app.store
-            .revoke_tokens(ann.id, Writer::Operator, Write::any())
-            .await
-            .expect("revoked");
+        app.revoke_tokens(Principal::Operator, ann.id).await;
         let (token, _) = app.session().await;
         app.store.set_time(NOW);
-        app.store
-            .revoke_tokens(ann.id, writer, Write::any())
-            .await
-            .expect("revoked");
+        app.revoke_tokens(by, ann.id).await;
         for time in [NOW, NOW + 86_400] {
             app.store.set_time(time);
             assert!(!app.is_accepted(&token).await);
@@ -413,34 +388,25 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
     let (app, ann) = app().await;
     let (_, session) = app.session().await;
     let seen = session.not_before.expect("a session");
-    let owner = || Writer::Owner {
-        tokens_not_before: seen,
-        session_id: Some(session.id),
+    let by = |tokens_not_before| {
+        let user = User {
+            tokens_not_before,
+            ..ann.clone()
+        };
+        owner(user, session.id)
     };
     app.accounts
         .revoke_tokens(&app.session().await.0, None)
         .await
         .expect("another one");
     let user = app
-        .store
-        .set_password(ann.id, "hash".into(), owner(), Write::any())
+        .set_password_hash(by(seen), ann.id, "hash")
         .await
         .expect("still valid");
-    let one = crate::store::TokenSelection::One(session.id);
-    app.store
-        .delete_tokens(TokenKind::Session, None, ann.id, one, Write::any())
-        .await
-        .expect("ended");
-    let late = Writer::Owner {
-        tokens_not_before: user.tokens_not_before,
-        session_id: Some(session.id),
-    };
-    assert!(
-        app.store
-            .set_password(ann.id, "hash".into(), late, Write::any())
-            .await
-            .is_err()
-    );
+    app.delete_token(TokenKind::Session, ann.id, session.id)
+        .await;
+    let late = by(user.tokens_not_before);
+    assert!(app.set_password_hash(late, ann.id, "hash").await.is_err());
 }
 
 #[tokio::test]
@@ -538,15 +504,9 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     assert_err!(create(admin, Some(999), role).await, UserNotFound);
     assert_err!(create(&session, Some(ann.id), role).await, RoleInsufficient);
     assert_err!(create(admin, Some(1), role).await, ApiKeyInvalid);
-    app.store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     assert_err!(create(admin, Some(ann.id), role).await, ApiKeyInvalid);
     let (own, _) = create(admin, None, None).await.expect("one's own");
-    app.store
-        .set_role(None, ann.id, Role::USER, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::USER).await;
     assert_err!(create(&own, Some(ann.id), role).await, RoleInsufficient);
 }

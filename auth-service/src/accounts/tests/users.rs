@@ -3,8 +3,6 @@
 use super::{App, NOW, POLICY, origin, sessions::created};
 use crate::{
     accounts::{AccountError, SessionRequest, UserPageRequest},
-    audit::Write,
-    store::UserStore as _,
     user::ListedUser,
 };
 use rolegate_proto::{Reason, Role};
@@ -139,10 +137,7 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
 async fn lists_are_of_those_who_are_disabled_or_are_not() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store
-        .set_disabled(None, ann.id, true, Write::any())
-        .await
-        .expect("disabled");
+    app.set_disabled(ann.id, true).await;
     for (disabled, expected) in [(Some(true), &["ann"][..]), (Some(false), &["admin"])] {
         let search = "N".to_owned();
         let found = app

@@ -7,8 +7,7 @@ use crate::{
         WatchItem::{self, Change, Progress},
         WatchItems, WatchStart, Watcher,
     },
-    audit::Write,
-    store::{AuditStore as _, NewUser, UserStore as _},
+    store::AuditStore as _,
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -154,10 +153,7 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
         app.accounts.watch_users(by(""), behind(None)).await,
         TokenInvalid
     );
-    app.store
-        .set_role(None, ann.id, Role::ADMIN, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     let from = Some(app.newest().await);
     let mut items = app
         .accounts
@@ -170,10 +166,7 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
         .watch_users(service, behind(from))
         .await
         .expect("named");
-    app.store
-        .set_role(None, ann.id, Role::USER, Write::any())
-        .await
-        .expect("set");
+    app.set_role(ann.id, Role::USER).await;
     let mut ended = None;
     while let Some(item) = timeout(Duration::from_secs(2), items.recv())
         .await
@@ -225,14 +218,7 @@ impl App {
     /// Inserts users whose names end with a number.
     async fn insert_users(&self, count: usize) {
         for number in 0..count {
-            let new = NewUser {
-                username: format!("user {number}"),
-                password_hash: "hash".into(),
-                role: Role::USER,
-                link: None,
-            };
-            let inserted = self.store.insert(None, new, Write::any()).await;
-            inserted.expect("inserted");
+            self.insert_user(&format!("user {number}"), "hash").await;
         }
     }
 }
@@ -263,15 +249,13 @@ async fn a_demoted_admin_gets_no_item_that_waits() {
     let app = App::kept().await;
     app.insert_users(300).await;
     let ann = app.register("ann").await.expect("registered");
-    let promoted = app.store.set_role(None, ann.id, Role::ADMIN, Write::any());
-    promoted.await.expect("set");
+    app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let watcher = Watcher::Bearer(token.into());
     let stream = app.accounts.watch_users(watcher, behind(None));
     let mut items = stream.await.expect("an admin");
     change(&mut items).await;
-    let demoted = app.store.set_role(None, ann.id, Role::USER, Write::any());
-    demoted.await.expect("set");
+    app.set_role(ann.id, Role::USER).await;
     let mut seen = 1;
     let error = loop {
         // The reader is so slow that items wait, and so fast that it takes one before each check.
@@ -321,15 +305,13 @@ impl App {
     /// Creates a second admin, and returns it with an access token.
     async fn second_admin(&self) -> (User, String) {
         let ann = self.register("ann").await.expect("registered");
-        let promoted = self.store.set_role(None, ann.id, Role::ADMIN, Write::any());
-        promoted.await.expect("set");
+        self.set_role(ann.id, Role::ADMIN).await;
         let token = self.login("ann", "sesame").await.expect("logged in");
         (ann, token)
     }
 
     async fn demote(&self, user: &User) {
-        let demoted = self.store.set_role(None, user.id, Role::USER, Write::any());
-        demoted.await.expect("set");
+        self.set_role(user.id, Role::USER).await;
     }
 }
 

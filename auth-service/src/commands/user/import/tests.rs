@@ -2,9 +2,12 @@
 
 use super::{super::UserCommand, ImportArguments};
 use crate::{
-    audit::Write,
+    audit::Requested,
+    change::{Change, NewUser},
+    principal::Principal,
     settings::ServiceSettings,
-    store::{self, FileClock, NewUser},
+    store::{self, FileClock},
+    user::User,
 };
 use clap::Parser;
 use postgres_cluster::Database;
@@ -12,7 +15,7 @@ use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseUrl;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 use tempfile::TempDir;
 
 const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
@@ -106,20 +109,25 @@ impl Target {
     }
 
     async fn register(&self, username: &str) -> i64 {
-        let store = store::open(&self.url).await.expect("opened");
         let new = NewUser {
             username: username.into(),
             password_hash: "x".into(),
             role: Role::USER,
             link: None,
         };
-        let id = store
-            .insert(None, new, Write::any())
-            .await
-            .expect("inserted")
-            .id;
+        self.change(Change::CreateUser(new)).await.id
+    }
+
+    async fn delete(&self, user_id: i64) {
+        self.change(Change::DeleteUser { user_id }).await;
+    }
+
+    async fn change(&self, change: Change) -> User {
+        let store = store::open(&self.url).await.expect("opened");
+        let request = Arc::new(Requested::new(Principal::Operator, change));
+        let changed = store.change_user(request).await;
         store.close().await;
-        id
+        changed.expect("changed")
     }
 }
 

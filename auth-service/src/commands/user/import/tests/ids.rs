@@ -1,7 +1,6 @@
 //! Tests of the ids of imported users.
 
 use super::{HASH, Target, line};
-use crate::{audit::Write, store};
 use serde_json::{Value, json};
 
 on_both_stores!(
@@ -53,12 +52,10 @@ async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
 }
 
 async fn assigned_ids_are_greater_than_those_of_later_lines(target: Target) {
-    let store = store::open(&target.url).await.expect("opened");
     for name in ["ann", "bob"] {
         let id = target.register(name).await;
-        store.delete(None, id, Write::any()).await.expect("deleted");
+        target.delete(id).await;
     }
-    store.close().await;
     let with = |name: &str, id: i64| {
         json!({ "username": name, "password_hash": HASH, "id": id }).to_string()
     };
@@ -119,12 +116,10 @@ async fn an_id_of_two_lines_is_an_error_before_anything_is_inserted(target: Targ
 }
 
 async fn an_id_of_a_deleted_user_is_refused_unless_it_is_asked_for(target: Target) {
-    let store = store::open(&target.url).await.expect("opened");
     for name in ["ann", "bob"] {
         let id = target.register(name).await;
-        store.delete(None, id, Write::any()).await.expect("deleted");
+        target.delete(id).await;
     }
-    store.close().await;
     let with = |name: &str, id: i64| {
         json!({ "username": name, "password_hash": HASH, "id": id }).to_string()
     };
