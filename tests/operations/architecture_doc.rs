@@ -38,14 +38,14 @@ fn each_listed_file_exists() {
 
 #[test]
 fn a_step_that_moved_or_was_renamed_is_found_missing() {
-    let line = "| 7 | `require_admin` | `auth-service/src/store/admin_check.rs` | Goes on |";
+    let line = "| 7 | `require_admin` | `auth-service/src/store/locked_rows.rs` | Goes on |";
     let [step] = &steps(line)[..] else {
         panic!("one step");
     };
     assert!(exists(step));
     for (function, file) in [
-        ("require_admins", "auth-service/src/store/admin_check.rs"),
-        ("require", "auth-service/src/store/admin_check.rs"),
+        ("require_admins", "auth-service/src/store/locked_rows.rs"),
+        ("require", "auth-service/src/store/locked_rows.rs"),
         ("require_admin", "auth-service/src/store.rs"),
         ("require_admin", "auth-service/src/store/no_such_file.rs"),
     ] {
