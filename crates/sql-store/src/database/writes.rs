@@ -13,7 +13,7 @@
 
 use super::{Database, Engine};
 use crate::{
-    QueryFuture, ReadConsistency, StoreError,
+    ReadConsistency, StoreError,
     postgres::Pool,
     row::{Rows, TableRow},
     statement::{Connection, Statement},
@@ -24,7 +24,7 @@ use std::{marker::PhantomData, sync::Arc};
 /// Makes the statements that follow a write in its transaction, if the write returns rows. If the transaction
 /// is retried, each attempt makes the statements again.
 pub struct FollowUp<R> {
-    make_statements: Arc<MakeStatements>,
+    make_statements: Box<MakeStatements>,
     /// The type of the rows of the write.
     rows: PhantomData<fn(R)>,
 }
@@ -39,7 +39,16 @@ impl<R: TableRow> FollowUp<R> {
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            make_statements: Arc::new(move |rows| statements(&rows.decode()?)),
+            make_statements: Box::new(move |rows| statements(&rows.decode()?)),
+            rows: PhantomData,
+        }
+    }
+
+    /// Creates a follow-up with statements that do not depend on the rows of the write.
+    #[must_use]
+    pub fn fixed(statements: Vec<Statement>) -> Self {
+        Self {
+            make_statements: Box::new(move |_| Ok(statements.clone())),
             rows: PhantomData,
         }
     }
@@ -47,38 +56,21 @@ impl<R: TableRow> FollowUp<R> {
     /// Creates a follow-up without statements.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            make_statements: Arc::new(|_| Ok(Vec::new())),
-            rows: PhantomData,
-        }
-    }
-
-    fn after(self, write: Statement) -> FollowedWrite {
-        FollowedWrite {
-            write,
-            make_statements: self.make_statements,
-        }
+        Self::fixed(Vec::new())
     }
 }
 
-/// A write and the statements that follow it. Each attempt at the transaction runs a clone.
-#[derive(Clone)]
-struct FollowedWrite {
-    write: Statement,
-    make_statements: Arc<MakeStatements>,
+/// The statements of a transaction. `E` is the error with which its lock may refuse the write.
+struct Write<E> {
+    guard: Option<Guard<E>>,
+    statement: Statement,
+    make_statements: Box<MakeStatements>,
 }
 
-impl FollowedWrite {
-    /// Runs the write and the statements that follow it, and returns the rows of the write.
-    async fn run(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
-        let rows = self.write.fetch(connection).await?;
-        if rows.len() > 0 {
-            for statement in (self.make_statements)(&rows)? {
-                statement.run(connection).await?;
-            }
-        }
-        Ok(rows)
-    }
+/// A `SELECT` whose rows are locked before the write, and the check of these rows.
+struct Guard<E> {
+    lock: Statement,
+    check: Box<CheckLocked<E>>,
 }
 
 /// A function that checks the rows that a transaction has locked.
@@ -86,6 +78,27 @@ impl FollowedWrite {
 /// The outer error rolls back the transaction. The inner error is a refusal: the transaction ends without the
 /// write, and the caller gets the refusal.
 type CheckLocked<E> = dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync;
+
+impl<E> Write<E> {
+    /// Runs the write and the statements that follow it, and returns the rows of the write. The inner error is
+    /// the refusal of the guard.
+    async fn run(&self, mut connection: Connection<'_>) -> sqlx::Result<Result<Rows, E>> {
+        if let Some(guard) = &self.guard {
+            let locked = guard.lock.clone().lock(&mut connection).await?;
+            if let Err(refusal) = (guard.check)(locked)? {
+                // The transaction commits, but it has only locked rows and changed nothing.
+                return Ok(Err(refusal));
+            }
+        }
+        let rows = self.statement.clone().fetch(&mut connection).await?;
+        if rows.len() > 0 {
+            for statement in (self.make_statements)(&rows)? {
+                statement.run(&mut connection).await?;
+            }
+        }
+        Ok(Ok(rows))
+    }
+}
 
 impl Database {
     /// Runs a statement that writes, and returns its rows.
@@ -109,9 +122,10 @@ impl Database {
         {
             return write_without_begin(pool, statement).await;
         }
-        self.transaction(move |mut connection| {
-            let statement = statement.clone();
-            Box::pin(async move { statement.fetch(&mut connection).await })
+        self.transaction(Write {
+            guard: None,
+            statement,
+            make_statements: FollowUp::<i64>::none().make_statements,
         })
         .await
     }
@@ -123,16 +137,7 @@ impl Database {
         write: Statement,
         follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, StoreError> {
-        let rows = self.write_rows(follow_up.after(write)).await?;
-        Ok(rows.decode()?)
-    }
-
-    async fn write_rows(&self, write: FollowedWrite) -> Result<Rows, StoreError> {
-        self.transaction(move |mut connection| {
-            let write = write.clone();
-            Box::pin(async move { write.run(&mut connection).await })
-        })
-        .await
+        self.write_guarded(None, write, follow_up).await
     }
 
     /// Does the same as [`Self::write_with`], but first locks the rows that `lock` selects, so that concurrent
@@ -143,24 +148,9 @@ impl Database {
         write: Statement,
         follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, StoreError> {
-        let rows = self.write_rows_locked(lock, follow_up.after(write)).await?;
-        Ok(rows.decode()?)
-    }
-
-    async fn write_rows_locked(
-        &self,
-        lock: Statement,
-        write: FollowedWrite,
-    ) -> Result<Rows, StoreError> {
-        self.transaction(move |mut connection| {
-            let lock = lock.clone();
-            let write = write.clone();
-            Box::pin(async move {
-                lock.lock(&mut connection).await?;
-                write.run(&mut connection).await
-            })
-        })
-        .await
+        let check = Box::new(|_| Ok(Ok(())));
+        self.write_guarded(Some(Guard { lock, check }), write, follow_up)
+            .await
     }
 
     /// Does the same as [`Self::write_with`], but only if `check` accepts the rows that `lock` has locked;
@@ -172,65 +162,58 @@ impl Database {
         write: Statement,
         follow_up: FollowUp<R>,
     ) -> Result<Vec<R>, E> {
-        let check = Arc::new(move |locked: Rows| Ok(check(&locked.decode()?)));
-        let rows = self
-            .write_rows_if(lock, check, follow_up.after(write))
-            .await?;
+        let check = Box::new(move |locked: Rows| Ok(check(&locked.decode()?)));
+        self.write_guarded(Some(Guard { lock, check }), write, follow_up)
+            .await
+    }
+
+    async fn write_guarded<R: TableRow, E: From<StoreError> + Send + 'static>(
+        &self,
+        guard: Option<Guard<E>>,
+        statement: Statement,
+        follow_up: FollowUp<R>,
+    ) -> Result<Vec<R>, E> {
+        let write = Write {
+            guard,
+            statement,
+            make_statements: follow_up.make_statements,
+        };
+        let rows = self.transaction(write).await?;
         Ok(rows.decode().map_err(StoreError::from)?)
     }
 
-    async fn write_rows_if<E: From<StoreError> + Send + 'static>(
-        &self,
-        lock: Statement,
-        check: Arc<CheckLocked<E>>,
-        write: FollowedWrite,
-    ) -> Result<Rows, E> {
-        self.transaction(move |mut connection| {
-            let lock = lock.clone();
-            let check = Arc::clone(&check);
-            let write = write.clone();
-            Box::pin(async move {
-                let locked = lock.lock(&mut connection).await?;
-                if let Err(refusal) = check(locked)? {
-                    // The transaction commits, but it has only locked rows and changed nothing.
-                    return Ok(Err(refusal));
-                }
-                Ok(Ok(write.run(&mut connection).await?))
-            })
-        })
-        .await?
-    }
-
-    /// Runs statements as one transaction and commits it. An error rolls it back.
+    /// Runs the statements of a write as one transaction and commits it. An error rolls it back.
     ///
     /// PostgreSQL itself may roll the transaction back because of a conflict with another one. The transaction
     /// is then retried until [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT) (`postgres/pool/writes.rs`).
     /// Writes of SQLite wait for one another, so they have no such conflict and no retry.
-    async fn transaction<T: Send + 'static>(
+    async fn transaction<E: From<StoreError> + Send + 'static>(
         &self,
-        statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,
-    ) -> Result<T, StoreError> {
-        // Each attempt is a future that needs the closure, so the attempts share it.
-        let statements = Arc::new(statements);
+        write: Write<E>,
+    ) -> Result<Rows, E> {
+        // Each attempt is a future that needs the statements, so the attempts share them.
+        let write = Arc::new(write);
         match &self.engine {
             Engine::Postgres(pool) => {
                 let begin = pool.read_consistency().begin();
-                let write = pool.write_with_retries(move |connection, commit| {
-                    let statements = Arc::clone(&statements);
+                let written = pool.write_with_retries(move |connection, commit| {
+                    let write = Arc::clone(&write);
                     Box::pin(async move {
                         let mut transaction = connection.begin_with(begin).await?;
-                        let value = statements(Connection::Postgres(&mut transaction)).await?;
+                        let rows = write.run(Connection::Postgres(&mut transaction)).await?;
                         commit.mark_sent()?;
                         transaction.commit().await?;
-                        Ok(value)
+                        Ok(rows)
                     })
                 });
-                write.await
+                written.await?
             }
             Engine::Sqlite(pools) => {
                 pools
-                    .write(move |writer| statements(Connection::Sqlite(writer)))
-                    .await
+                    .write(|writer| {
+                        Box::pin(async move { write.run(Connection::Sqlite(writer)).await })
+                    })
+                    .await?
             }
         }
     }
