@@ -69,32 +69,41 @@ enum Values {
 
 impl Statement {
     pub(crate) fn new(start: &str, dialect: Dialect) -> Self {
-        // 512 bytes are enough for most statements, whose text is appended piece by piece.
-        let mut sql = String::with_capacity(512);
-        sql.push_str(start);
         let values = match dialect {
             Dialect::Postgres => Values::Postgres(PgArguments::default()),
             Dialect::Sqlite => Values::Sqlite(SqliteArguments::default()),
         };
-        Self {
-            sql,
+        let statement = Self {
+            // 512 bytes are enough for most statements, whose text is appended piece by piece.
+            sql: String::with_capacity(512),
             values,
             encoding: Ok(()),
-        }
+        };
+        statement.append(start)
     }
 
-    /// Appends a piece of SQL to the statement.
-    pub fn push(mut self, sql: &'static str) -> Self {
-        self.sql.push_str(sql);
+    /// Appends a piece of SQL to the statement. In the SQL, `$NOW` stands for the time of the database's clock
+    /// when the statement runs, in Unix seconds.
+    pub fn push(self, sql: &'static str) -> Self {
+        self.append(sql)
+    }
+
+    fn append(mut self, sql: &str) -> Self {
+        let now = match self.dialect() {
+            Dialect::Postgres => "floor(date_part('epoch', clock_timestamp()))::bigint",
+            Dialect::Sqlite => NOW,
+        };
+        let mut pieces = sql.split("$NOW");
+        self.sql.extend(pieces.next());
+        for piece in pieces {
+            self.sql.extend([now, piece]);
+        }
         self
     }
 
     /// Appends an expression for the time of the database's clock when the statement runs, in Unix seconds.
     pub fn push_now(self) -> Self {
-        match self.dialect() {
-            Dialect::Postgres => self.push("floor(date_part('epoch', clock_timestamp()))::bigint"),
-            Dialect::Sqlite => self.push(NOW),
-        }
+        self.push("$NOW")
     }
 
     /// Binds a value to the next placeholder. If the value cannot be encoded, running the statement fails.
