@@ -55,7 +55,7 @@ impl Database {
         self.dialect() == Dialect::Postgres
     }
 
-    fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         match self.engine {
             Engine::Postgres(_) => Dialect::Postgres,
             Engine::Sqlite(_) => Dialect::Sqlite,

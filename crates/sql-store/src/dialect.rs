@@ -6,3 +6,13 @@ pub(crate) enum Dialect {
     Postgres,
     Sqlite,
 }
+
+impl Dialect {
+    /// Returns the name of the engine in spans.
+    pub(crate) fn system(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgresql",
+            Self::Sqlite => "sqlite",
+        }
+    }
+}

@@ -20,8 +20,6 @@ use tokio::time::Instant;
 /// The time limit of each statement of a [`LongTransaction`], and of its beginning and its commit.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
-const UNANSWERED: &str = "the database did not answer the commit";
-
 /// The SQL that begins a transaction in PostgreSQL whose reads all see the same state.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
@@ -33,6 +31,7 @@ const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
 /// A transaction whose statements may take a minute each. Dropping it rolls it back.
 #[derive(Debug)]
 pub struct LongTransaction {
+    dialect: Dialect,
     connection: OpenConnection,
 }
 
@@ -58,38 +57,38 @@ impl Database {
     /// Begins a transaction that writes. On SQLite, every other write waits until this transaction ends, and
     /// times out if the transaction lasts too long.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
-        LongTransaction::begin(&self.engine, Purpose::Write).await
+        LongTransaction::begin(self, Purpose::Write).await
     }
 
     /// Begins a transaction whose reads all see the same state.
     pub async fn begin_snapshot(&self) -> Result<LongTransaction, StoreError> {
-        LongTransaction::begin(&self.engine, Purpose::Snapshot).await
+        LongTransaction::begin(self, Purpose::Snapshot).await
     }
 }
 
 impl LongTransaction {
-    async fn begin(engine: &Engine, purpose: Purpose) -> Result<Self, StoreError> {
-        let connection = match engine {
-            Engine::Postgres(pool) => {
-                run_long("postgresql", begin_in_postgres(pool, purpose)).await?
+    async fn begin(database: &Database, purpose: Purpose) -> Result<Self, StoreError> {
+        let dialect = database.dialect();
+        let begin = async {
+            match &database.engine {
+                Engine::Postgres(pool) => begin_in_postgres(pool, purpose).await,
+                Engine::Sqlite(pools) => begin_in_sqlite(pools, purpose).await,
             }
-            Engine::Sqlite(pools) => run_long("sqlite", begin_in_sqlite(pools, purpose)).await?,
         };
-        Ok(Self { connection })
+        Ok(Self {
+            dialect,
+            connection: run_long(dialect, begin).await?,
+        })
     }
 
     /// Returns whether the database is on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
-        matches!(self.connection, OpenConnection::Postgres(_))
+        self.dialect == Dialect::Postgres
     }
 
     /// Creates a statement with this SQL in the dialect of this database. Its values are bound afterwards.
     pub fn statement(&self, sql: &'static str) -> Statement {
-        let dialect = match self.connection {
-            OpenConnection::Postgres(_) => Dialect::Postgres,
-            OpenConnection::Sqlite { .. } => Dialect::Sqlite,
-        };
-        Statement::new(sql, dialect)
+        Statement::new(sql, self.dialect)
     }
 
     /// Runs a statement and returns its rows.
@@ -103,16 +102,11 @@ impl LongTransaction {
     }
 
     async fn run(&mut self, statement: Statement) -> Result<Rows, StoreError> {
-        match &mut self.connection {
-            OpenConnection::Postgres(connection) => {
-                let mut connection = Connection::Postgres(connection);
-                run_long("postgresql", statement.fetch(&mut connection)).await
-            }
-            OpenConnection::Sqlite { transaction, .. } => {
-                let mut connection = Connection::Sqlite(transaction);
-                run_long("sqlite", statement.fetch(&mut connection)).await
-            }
-        }
+        let mut connection = match &mut self.connection {
+            OpenConnection::Postgres(connection) => Connection::Postgres(connection),
+            OpenConnection::Sqlite { transaction, .. } => Connection::Sqlite(transaction),
+        };
+        run_long(self.dialect, statement.fetch(&mut connection)).await
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if the clock is behind.
@@ -165,32 +159,29 @@ impl LongTransaction {
     /// Commits the transaction. Returns [`StoreError::OutcomeUnknown`] if the database does not answer, if the
     /// connection breaks, or if the SQLite file was deleted or replaced.
     pub async fn commit(self) -> Result<(), StoreError> {
-        let committed = match self.connection {
-            OpenConnection::Postgres(mut connection) => {
-                let commit = async {
+        let commit = async {
+            match self.connection {
+                OpenConnection::Postgres(mut connection) => {
                     sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
                     connection.close().await
-                };
-                run_long("postgresql", commit).await
-            }
-            OpenConnection::Sqlite { transaction, pools } => {
-                let commit = async {
+                }
+                OpenConnection::Sqlite { transaction, pools } => {
                     transaction.commit().await?;
                     pools.files.ensure_not_replaced()
-                };
-                run_long("sqlite", commit).await
+                }
             }
         };
-        committed.map_err(|error| match error {
-            StoreError::TimedOut => StoreError::OutcomeUnknown {
-                problem: UNANSWERED,
-                source: None,
-            },
-            StoreError::Unavailable(error) => StoreError::OutcomeUnknown {
-                problem: UNANSWERED,
-                source: Some(error),
-            },
-            error => error,
+        let Err(error) = run_long(self.dialect, commit).await else {
+            return Ok(());
+        };
+        let source = match error {
+            StoreError::TimedOut => None,
+            StoreError::Unavailable(error) => Some(error),
+            error => return Err(error),
+        };
+        Err(StoreError::OutcomeUnknown {
+            problem: "the database did not answer the commit",
+            source,
         })
     }
 }
@@ -218,12 +209,17 @@ async fn begin_in_sqlite(pools: &Pools, purpose: Purpose) -> sqlx::Result<OpenCo
     })
 }
 
-/// Runs a statement in a span that names the engine `system`, with the time limit [`LONG_STATEMENT_TIMEOUT`].
+/// Runs a statement in a span that names the engine, with the time limit [`LONG_STATEMENT_TIMEOUT`].
 async fn run_long<T>(
-    system: &'static str,
+    dialect: Dialect,
     statement: impl Future<Output = sqlx::Result<T>>,
 ) -> Result<T, StoreError> {
-    run_traced(system, Instant::now() + LONG_STATEMENT_TIMEOUT, statement).await
+    run_traced(
+        dialect.system(),
+        Instant::now() + LONG_STATEMENT_TIMEOUT,
+        statement,
+    )
+    .await
 }
 
 #[cfg(test)]
