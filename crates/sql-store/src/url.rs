@@ -174,17 +174,12 @@ impl DatabaseUrl {
     /// A mistyped URL must not create an empty database, and a command must not migrate a schema that a service
     /// may be using.
     pub fn require_current(&self, schema: &Schema) -> Result<(), SettingError> {
-        match schema {
-            Schema::Missing { .. } => {
-                let problem = "there is no database yet; the first start creates it";
-                Err(self.invalid(format!("{self}: {problem}")))
-            }
-            Schema::Older { .. } => {
-                let problem = format!("{self} has an older schema; run migrate first");
-                Err(self.invalid(problem))
-            }
-            Schema::Current | Schema::Newer => Ok(()),
-        }
+        let problem = match schema {
+            Schema::Missing { .. } => ": there is no database yet; the first start creates it",
+            Schema::Older { .. } => " has an older schema; run migrate first",
+            Schema::Current | Schema::Newer => return Ok(()),
+        };
+        Err(self.invalid(format!("{self}{problem}")))
     }
 
     /// Returns whether both URLs lead to the same SQLite file, even by different paths. The file need not

@@ -134,7 +134,7 @@ fn is_known(name: &str) -> bool {
 }
 
 fn names_host(uri: &Uri) -> bool {
-    let has_host = uri.servers.iter().any(|server| server.host.is_some());
+    let has_host = uri.servers.iter().any(|server| !server.host.is_empty());
     has_host || uri.parameters.iter().any(|(name, _)| name == "host")
 }
 
@@ -216,7 +216,9 @@ fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
 /// Returns the options of sqlx for one server. All parts are passed as parameters, because sqlx uses the values
 /// of parameters unchanged.
 fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Problem> {
-    let port = server.port.map(|port| port.to_string());
+    let port = server
+        .port
+        .map_or_else(String::new, |port| port.to_string());
     let parts = [
         ("host", &server.host),
         ("port", &port),
@@ -227,7 +229,7 @@ fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Probl
     let mut url = Url::parse("postgres:///").map_err(|_| INVALID)?;
     let mut query = url.query_pairs_mut();
     for (name, value) in parts {
-        if let Some(value) = value {
+        if !value.is_empty() {
             query.append_pair(name, value);
         }
     }

@@ -7,15 +7,14 @@
 use percent_encoding::percent_decode_str;
 use std::net::Ipv6Addr;
 
-/// The parts of a URI that libpq accepts. A part that is missing or empty is `None`, and gets the default of
-/// libpq.
+/// The parts of a URI that libpq accepts. A part that is missing is empty, and gets the default of libpq.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Uri {
-    pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) user: String,
+    pub(super) password: String,
     /// The servers in the order of the URI; at least one.
     pub(super) servers: Vec<Server>,
-    pub(super) database: Option<String>,
+    pub(super) database: String,
     /// The names and values of the parameters, in the order of the URI.
     pub(super) parameters: Vec<(String, String)>,
 }
@@ -23,7 +22,7 @@ pub(super) struct Uri {
 /// The address of a server. The host is a name, an IP address, or the folder of a Unix socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Server {
-    pub(super) host: Option<String>,
+    pub(super) host: String,
     pub(super) port: Option<u16>,
 }
 
@@ -41,15 +40,15 @@ impl Uri {
         let (user_info, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
         let servers: Vec<_> = hosts.split(',').map(Server::parse).collect::<Option<_>>()?;
-        if servers.len() > 1 && servers.iter().any(|server| server.host.is_none()) {
+        if servers.len() > 1 && servers.iter().any(|server| server.host.is_empty()) {
             return None;
         }
         let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
         Some(Self {
-            user: decode_part(user)?,
-            password: decode_part(password)?,
+            user: decode(user)?,
+            password: decode(password)?,
             servers,
-            database: decode_part(database)?,
+            database: decode(database)?,
             parameters: parameters.map(parse_parameter).collect::<Option<_>>()?,
         })
     }
@@ -59,10 +58,10 @@ impl Server {
     fn parse(text: &str) -> Option<Self> {
         let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
             let (address, port) = bracketed.split_once(']')?;
-            (Some(parse_ipv6(address)?), port)
+            (parse_ipv6(address)?, port)
         } else {
             let host = text.split(':').next()?;
-            (decode_part(host)?, &text[host.len()..])
+            (decode(host)?, &text[host.len()..])
         };
         let port = match port {
             "" | ":" => None,
@@ -92,13 +91,6 @@ fn parse_parameter(text: &str) -> Option<(String, String)> {
     Some((decode(name)?, decode(value)?))
 }
 
-/// Decodes a part of the URI. Returns `Some(None)` if the part is empty, and `None` if it is invalid.
-#[expect(clippy::option_option, reason = "an empty part is not a wrong one")]
-fn decode_part(text: &str) -> Option<Option<String>> {
-    let decoded = decode(text)?;
-    Some(Some(decoded).filter(|part| !part.is_empty()))
-}
-
 /// Decodes `%XX`. Returns `None` for other uses of `%`, for NUL, and for bytes that are not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut escapes = text.split('%').skip(1);
@@ -118,7 +110,7 @@ mod tests {
     use super::{Server, Uri};
 
     fn server(host: &str, port: Option<u16>) -> Server {
-        let host = Some(host.to_owned()).filter(|host| !host.is_empty());
+        let host = host.to_owned();
         Server { host, port }
     }
 
@@ -165,14 +157,14 @@ mod tests {
     fn parts_are_decoded_as_libpq_does() {
         let uri = Uri::parse("postgres://a%40b:p%2F+:%20@db/r%3Fx?options=-c%20a%3Db+c&user=x@y")
             .expect("valid");
-        assert_eq!(uri.user.as_deref(), Some("a@b"));
-        assert_eq!(uri.password.as_deref(), Some("p/+: "));
-        assert_eq!(uri.database.as_deref(), Some("r?x"));
+        assert_eq!(uri.user, "a@b");
+        assert_eq!(uri.password, "p/+: ");
+        assert_eq!(uri.database, "r?x");
         let parameters = [("options", "-c a=b+c"), ("user", "x@y")];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(uri.parameters, parameters);
         let uri = Uri::parse("postgres://u:@db/?").expect("valid");
-        assert_eq!((uri.password, uri.database), (None, None));
+        assert_eq!([uri.password, uri.database], ["", ""]);
     }
 
     #[test]
