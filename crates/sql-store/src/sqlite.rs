@@ -71,8 +71,8 @@ pub(crate) async fn open(
 /// accepted, because it is migrated next.
 async fn require_recognized(file: &Path, tables: &Tables) -> Result<(), OpenFailure> {
     let mut connection = connect_read_only(file).await?;
-    let mut opened = statement::Connection::Sqlite(&mut connection);
-    Schema::read(&mut opened, tables, SchemaSharing::Refused).await?;
+    let opened = &mut statement::Connection::Sqlite(&mut connection);
+    Schema::read(opened, tables, SchemaSharing::Refused).await?;
     connection.close().await?;
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! `latest` is a time that the clock has not passed yet. After another boot, the clock begins at `latest`, or
 //! at the time of the system if that is later.
 
-use crate::uptime::uptime;
+use crate::{ColumnValue, uptime::uptime};
 use sqlx::SqliteConnection;
 use std::{
     fs,
@@ -77,34 +77,32 @@ impl CachedClock {
 /// Until the system boots again, this is the time of the clock itself. `latest` is ahead of that time and is
 /// used only after another boot. If it were used always, each restore would move the clock further ahead.
 pub(super) async fn read_latest(connection: &mut SqliteConnection) -> sqlx::Result<Option<i64>> {
-    if !has_clock(connection).await? {
-        return Ok(None);
-    }
     let latest = "SELECT CASE WHEN boot = $1 THEN zero + $2 ELSE latest END FROM clock";
-    sqlx::query_scalar(latest)
-        .bind(BOOT.as_deref())
-        .bind(uptime())
-        .fetch_optional(connection)
-        .await
+    read(connection, latest).await
 }
 
 /// Reads the time of the file in Unix seconds; `None` if the file has no clock, or if no process has started
 /// the clock since the boot.
 pub(crate) async fn read_time(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
-    if !has_clock(connection).await? {
+    let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";
+    read(connection, now).await
+}
+
+/// Reads a time with this SQL, in which `$1` is the id of the current boot and `$2` the milliseconds since. Returns
+/// `None` if the file has no table for the clock. Files of posts-service have none, nor have those of the first
+/// versions of auth-service.
+async fn read<T: ColumnValue + Send + Unpin>(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+) -> sqlx::Result<Option<T>> {
+    let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
+    let has_clock = sqlx::query_scalar(exists).fetch_one(&mut *connection);
+    if !has_clock.await? {
         return Ok(None);
     }
-    let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";
-    sqlx::query_scalar(now)
+    sqlx::query_scalar(sql)
         .bind(BOOT.as_deref())
         .bind(uptime())
         .fetch_optional(connection)
         .await
-}
-
-/// Returns whether the file has a table for the clock. Files of posts-service have none, nor have those of the
-/// first versions of auth-service.
-async fn has_clock(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
-    let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
-    sqlx::query_scalar(exists).fetch_one(connection).await
 }

@@ -3,15 +3,12 @@
 //! A copy is made and checked in a temporary folder beside its destination, and then moved there in one step.
 
 use super::{
-    file::connect_read_only,
+    file::{connect_read_only, connect_without_log},
     path::{folder, with_suffix},
 };
 use crate::DatabaseUrl;
 use rolegate_program::failure::Failure;
-use sqlx::{
-    ConnectOptions, Connection, SqliteConnection,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode},
-};
+use sqlx::{Connection, SqliteConnection};
 use std::{
     fmt::Display,
     fs::{self, DirEntry, File, Permissions, TryLockError},
@@ -82,10 +79,8 @@ impl DatabaseCopy {
     /// This is needed if the copy was changed after it was made, because only its main file is moved to the
     /// destination, without the log.
     pub(super) async fn fold_log(&self) -> sqlx::Result<()> {
-        let options = SqliteConnectOptions::new()
-            .filename(self.file.path())
-            .journal_mode(SqliteJournalMode::Delete);
-        options.connect().await?.close().await?;
+        let connection = connect_without_log(self.file.path()).await?;
+        connection.close().await?;
         if with_suffix(self.file.path(), "-wal").exists() {
             return Err(io::Error::other("the log of the copy cannot be moved into it").into());
         }

@@ -2,9 +2,12 @@
 
 use super::path::{folder, with_suffix};
 use crate::error::OpenFailure;
-use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{
+    ConnectOptions as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode},
+};
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, ErrorKind},
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -70,17 +73,26 @@ pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnect
         .await
 }
 
+/// Opens a connection that moves the write-ahead log into the file.
+pub(super) async fn connect_without_log(file: &Path) -> sqlx::Result<SqliteConnection> {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .journal_mode(SqliteJournalMode::Delete)
+        .connect()
+        .await
+}
+
 /// Opens a file that only this user may access (mode 0600), and creates it if it is missing. SQLite gives its
 /// other files the mode of the database.
 pub(super) fn private_file(path: &Path) -> Result<File, OpenFailure> {
-    let mut options = OpenOptions::new();
-    options
+    File::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
-        .mode(0o600);
-    options.open(path).map_err(|error| explain(path, error))
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| explain(path, error))
 }
 
 /// Distinguishes an error that another path or other permissions would solve from a failure of the machine.

@@ -19,16 +19,10 @@ const RESTART: &str = "stop this program, which moves the log into the database,
 /// connection is open, the system does not reuse the inodes of its files, so an inode identifies a file.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFiles {
-    files: OnceLock<Files>,
+    /// The database, its log and the index of the log.
+    files: OnceLock<[OpenFile; 3]>,
     /// True if the last check found that a file was deleted or replaced.
     is_lost: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Files {
-    database: OpenFile,
-    log: OpenFile,
-    index: OpenFile,
 }
 
 #[derive(Debug)]
@@ -44,11 +38,11 @@ impl OpenFiles {
     /// while a connection is open, because otherwise the log and the index do not exist.
     pub(super) fn remember(&self, database: &Path) -> io::Result<()> {
         let target = database.canonicalize()?;
-        let _ = self.files.set(Files {
-            database: OpenFile::find(database.to_owned(), RESTORE)?,
-            log: OpenFile::find(with_suffix(&target, "-wal"), RESTART)?,
-            index: OpenFile::find(with_suffix(&target, "-shm"), RESTART)?,
-        });
+        let _ = self.files.set([
+            OpenFile::find(database.to_owned(), RESTORE)?,
+            OpenFile::find(with_suffix(&target, "-wal"), RESTART)?,
+            OpenFile::find(with_suffix(&target, "-shm"), RESTART)?,
+        ]);
         Ok(())
     }
 
@@ -58,8 +52,7 @@ impl OpenFiles {
         let Some(files) = self.files.get() else {
             return Ok(());
         };
-        let mut open_files = [&files.database, &files.log, &files.index].into_iter();
-        let lost = open_files.find(|file| file.is_lost());
+        let lost = files.iter().find(|file| file.is_lost());
         self.is_lost.store(lost.is_some(), Relaxed);
         match lost {
             None => Ok(()),
@@ -86,7 +79,7 @@ impl OpenFiles {
     pub(super) fn is_database_lost(&self) -> bool {
         self.files
             .get()
-            .is_some_and(|files| files.database.is_lost())
+            .is_some_and(|[database, ..]| database.is_lost())
     }
 }
 

@@ -4,16 +4,13 @@
 use super::{
     clock,
     copy::{DatabaseCopy, at},
-    file::{connect_read_only, lock_exclusive, private_file},
+    file::{connect_read_only, connect_without_log, lock_exclusive, private_file},
     path::with_suffix,
 };
 use crate::sql_error::{BUSY, LOCKED, sqlite_code};
 use rolegate_program::failure::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
-use sqlx::{
-    ConnectOptions, Connection,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode},
-};
+use sqlx::Connection;
 use std::{
     fs::{self, File},
     io,
@@ -102,10 +99,7 @@ impl Replacement {
 
 /// Moves the write-ahead log into the file. If the file is damaged, logs a warning and leaves it unchanged.
 async fn fold_log(file: &Path) -> Result<(), Failure> {
-    let options = SqliteConnectOptions::new()
-        .filename(file)
-        .journal_mode(SqliteJournalMode::Delete);
-    match options.connect().await {
+    match connect_without_log(file).await {
         Ok(connection) => connection.close().await.map_err(at(file)),
         Err(error) if matches!(sqlite_code(&error), Some(BUSY | LOCKED)) => Err(in_use(file)),
         Err(error) => {
