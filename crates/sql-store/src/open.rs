@@ -62,14 +62,8 @@ impl DatabaseUrl {
     ) -> Result<Engine, OpenFailure> {
         match &self.target {
             DatabaseTarget::Postgres(servers) => {
-                let options = postgres::OpenOptions {
-                    servers,
-                    tables,
-                    reads: self.reads,
-                    sharing: self.sharing,
-                };
                 // This future and those below are boxed, because the future of the migrator is large.
-                let open = Box::pin(postgres::open(options, migration_timeout));
+                let open = Box::pin(postgres::open(self, servers, tables, migration_timeout));
                 Ok(Engine::Postgres(open.await?))
             }
             DatabaseTarget::Sqlite(name) if self.is_in_memory => {

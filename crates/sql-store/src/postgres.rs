@@ -12,6 +12,6 @@ mod primary;
 mod server_checks;
 mod session_settings;
 
-pub(crate) use open::{MIGRATION_TIMEOUT, OpenOptions, connect, open};
+pub(crate) use open::{MIGRATION_TIMEOUT, connect, open};
 pub use pool::Pool;
 pub(crate) use primary::fetch_from_primary;

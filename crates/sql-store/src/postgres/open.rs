@@ -4,7 +4,7 @@ use super::{
     connector::Connector, pool::Pool, primary::is_standby, server_checks::require_suitable_server,
 };
 use crate::{
-    DatabaseTarget, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
+    DatabaseUrl, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
     retry::within, schema::SchemaSharing, sql_error::is_timeout, statement,
 };
 use sqlx::{Connection, Error, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
@@ -17,16 +17,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// [`MAX_MIGRATION_TIMEOUT`].
 pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
-
-/// The database to open, and the settings that it is opened with.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenOptions<'a> {
-    /// The servers of the database, of which one is the primary.
-    pub(crate) servers: &'a [PgConnectOptions],
-    pub(crate) tables: &'a Tables,
-    pub(crate) reads: ReadConsistency,
-    pub(crate) sharing: SchemaSharing,
-}
 
 /// Opens a connection to inspect the database: to the primary, or to a standby if there is no primary. Fails if
 /// the server is not suitable (`server_checks.rs`).
@@ -43,66 +33,64 @@ pub(crate) async fn connect(
     require_suitable_server(connect().await?, connect().await?, reads).await
 }
 
-/// Migrates the schema and creates the pool.
+/// Migrates the schema and creates the pool. `servers` are those of the URL, of which one is the primary.
 ///
 /// Instances that start together take turns. Migrations that run out of time double `migration_timeout`, so
 /// that even a large table is migrated eventually.
 pub(crate) async fn open(
-    options: OpenOptions<'_>,
+    url: &DatabaseUrl,
+    servers: &[PgConnectOptions],
+    tables: &Tables,
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
-    let name = format!("rolegate {}", options.tables.owner);
-    let servers: Vec<_> = options
-        .servers
+    let name = format!("rolegate {}", tables.owner);
+    let servers: Vec<_> = servers
         .iter()
         .map(|server| server.clone().application_name(&name))
         .collect();
-    let options = OpenOptions {
-        servers: &servers,
-        ..options
-    };
-    let mut connection = connect_to_migrate(options, *migration_timeout).await?;
-    migrate(&mut connection, options, migration_timeout).await?;
+    let mut connection = connect_to_migrate(&servers, url.reads, *migration_timeout).await?;
+    migrate(&mut connection, tables, url.sharing, migration_timeout).await?;
     // A failure does not matter, because the server ends the session in any case.
     let _ = tokio::time::timeout(STATEMENT_TIMEOUT, connection.close()).await;
     // With these timeouts, the server cancels a statement whose caller has timed out, and ends a transaction
     // that gets no further statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
     let pooled = with_timeouts(&servers, timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
-    let connector = Connector::new(pooled, options.reads);
-    let store = DatabaseTarget::Postgres(servers).to_string();
-    Ok(Pool::new(store, connector)?)
+    let connector = Connector::new(pooled, url.reads);
+    Ok(Pool::new(url.to_string(), connector)?)
 }
 
 async fn connect_to_migrate(
-    options: OpenOptions<'_>,
+    servers: &[PgConnectOptions],
+    reads: ReadConsistency,
     migration_timeout: Duration,
 ) -> Result<PgConnection, OpenFailure> {
     let timeouts = [
         ("lock_timeout", LOCK_TIMEOUT),
         ("statement_timeout", migration_timeout),
     ];
-    let connector = Connector::new(with_timeouts(options.servers, timeouts), options.reads);
+    let connector = Connector::new(with_timeouts(servers, timeouts), reads);
     let connection = connector.try_connect().await?;
     let other = connector.try_connect().await?;
-    require_suitable_server(connection, other, options.reads).await
+    require_suitable_server(connection, other, reads).await
 }
 
 async fn migrate(
     connection: &mut PgConnection,
-    options: OpenOptions<'_>,
+    tables: &Tables,
+    sharing: SchemaSharing,
     migration_timeout: &mut Duration,
 ) -> Result<(), OpenFailure> {
     lock_schema(connection).await?;
     let mut opened = statement::Connection::Postgres(connection);
-    let read = Schema::read(&mut opened, options.tables, options.sharing);
+    let read = Schema::read(&mut opened, tables, sharing);
     let schema = within("cannot read the schema: ", STATEMENT_TIMEOUT, read).await?;
     let limit = if schema.is_up_to_date() {
         STATEMENT_TIMEOUT
     } else {
         *migration_timeout
     };
-    let migrator = options.tables.postgres_migrator();
+    let migrator = tables.postgres_migrator();
     let run = async { migrator.run(connection).await.map_err(Error::from) };
     if let Err(error) = within("cannot migrate the schema: ", limit, run).await {
         if is_timeout(&error) {
