@@ -86,10 +86,8 @@ impl DatabaseUrl {
                 let accepts_writes = sqlx::query_scalar("SELECT NOT pg_is_in_recovery()")
                     .fetch_one(&mut connection)
                     .await?;
-                let mut opened = Connection::Postgres(&mut connection);
-                let inspection = self
-                    .inspect_open(&mut opened, tables, accepts_writes)
-                    .await?;
+                let opened = Connection::Postgres(&mut connection);
+                let inspection = self.inspect_open(opened, tables, accepts_writes).await?;
                 connection.close().await?;
                 Ok(inspection)
             }
@@ -105,10 +103,8 @@ impl DatabaseUrl {
                 let mut connection = sqlite::connect_read_only(file).await?;
                 let metadata = file.metadata().map_err(sqlx::Error::from)?;
                 let accepts_writes = !metadata.permissions().readonly();
-                let mut opened = Connection::Sqlite(&mut connection);
-                let inspection = self
-                    .inspect_open(&mut opened, tables, accepts_writes)
-                    .await?;
+                let opened = Connection::Sqlite(&mut connection);
+                let inspection = self.inspect_open(opened, tables, accepts_writes).await?;
                 connection.close().await?;
                 Ok(inspection)
             }
@@ -117,15 +113,15 @@ impl DatabaseUrl {
 
     async fn inspect_open<F: Facts>(
         &self,
-        connection: &mut Connection<'_>,
+        mut connection: Connection<'_>,
         tables: &Tables,
         accepts_writes: bool,
     ) -> Result<Inspection<F>, OpenFailure> {
-        let schema = Schema::read(connection, tables, self.sharing).await?;
-        let clock = read_clock(connection).await?;
+        let schema = Schema::read(&mut connection, tables, self.sharing).await?;
+        let clock = read_clock(&mut connection).await?;
         let facts = if schema.has_tables() {
             F::read(&mut InspectedTables {
-                connection,
+                connection: &mut connection,
                 is_up_to_date: schema.is_up_to_date(),
                 time: clock.map(whole_seconds),
             })

@@ -79,68 +79,58 @@ pub(super) struct ExistingTables {
 }
 
 impl ExistingTables {
+    /// Reads the catalog of the database and the applied migrations. Fails if the encoding of the database is
+    /// not UTF-8.
     pub(super) async fn read(
         connection: &mut Connection<'_>,
         tables: &Tables,
         sharing: SchemaSharing,
     ) -> Result<Self, OpenFailure> {
+        let history;
+        let conflict;
+        let select;
         match connection {
             Connection::Postgres(_) => {
-                let history = tables.in_postgres(HISTORY);
-                let select = connection
+                history = tables.in_postgres(HISTORY);
+                conflict = SHARED_SCHEMA;
+                select = connection
                     .statement(SELECT_IN_POSTGRES)
                     .bind(&history)
                     .bind(tables.marker_in_postgres())
                     .bind(tables.schema);
-                let row: SchemaRow = select.fetch_one(connection).await?;
-                let conflict = match sharing {
-                    SchemaSharing::Refused if row.has_others => Some(SHARED_SCHEMA),
-                    _ => None,
-                };
-                read_history(connection, row, conflict, &history).await
             }
             Connection::Sqlite(_) => {
-                let select = connection
+                history = HISTORY.to_owned();
+                conflict = "it has tables of another program";
+                select = connection
                     .statement(SELECT_IN_SQLITE)
                     .bind(HISTORY)
                     .bind(tables.marker_table);
-                let row: SchemaRow = select.fetch_one(connection).await?;
-                let conflict = row.has_others.then_some("it has tables of another program");
-                read_history(connection, row, conflict, HISTORY).await
             }
         }
+        let row: SchemaRow = select.fetch_one(connection).await?;
+        // Other encodings are refused, because a name that the encoding cannot represent would make a whole
+        // batched statement fail, including the reads of other names.
+        if row.encoding != "UTF8" {
+            return Err(OpenFailure::Unrecognized(format!(
+                "has the encoding {}; create it with ENCODING 'UTF8'",
+                row.encoding
+            )));
+        }
+        let mut applied = Vec::new();
+        if row.has_history {
+            let sql = format!(
+                "SELECT version, description, success, checksum FROM {history} ORDER BY version"
+            );
+            let select = connection.statement(&sql);
+            applied = select.fetch(connection).await?.decode()?;
+        }
+        let has_conflict = row.has_others && matches!(sharing, SchemaSharing::Refused);
+        Ok(Self {
+            applied,
+            has_marker: row.has_marker,
+            conflict: has_conflict.then_some(conflict),
+            can_create: row.can_create,
+        })
     }
-}
-
-/// Reads the applied migrations, and combines them with the row from the catalog. Fails if the encoding of the
-/// database is not UTF-8.
-async fn read_history(
-    connection: &mut Connection<'_>,
-    row: SchemaRow,
-    conflict: Option<&'static str>,
-    history: &str,
-) -> Result<ExistingTables, OpenFailure> {
-    // Other encodings are refused, because a name that the encoding cannot represent would make a whole batched
-    // statement fail, including the reads of other names.
-    if row.encoding != "UTF8" {
-        return Err(OpenFailure::Unrecognized(format!(
-            "has the encoding {}; create it with ENCODING 'UTF8'",
-            row.encoding
-        )));
-    }
-    let applied = if row.has_history {
-        let sql = format!(
-            "SELECT version, description, success, checksum FROM {history} ORDER BY version"
-        );
-        let select = connection.statement(&sql);
-        select.fetch(connection).await?.decode()?
-    } else {
-        Vec::new()
-    };
-    Ok(ExistingTables {
-        applied,
-        has_marker: row.has_marker,
-        conflict,
-        can_create: row.can_create,
-    })
 }
