@@ -142,10 +142,7 @@ where
 {
     async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
         match (self.read)(&self.store, keys).await {
-            Ok(rows) => Ok(Timed {
-                at: rows.at,
-                value: self.by_key(rows.value).collect(),
-            }),
+            Ok(read) => Ok(read.map(|rows| self.by_key(rows).collect())),
             Err(error) if error.is_data_error() => Ok(Box::pin(self.read_parts(keys, error)).await),
             Err(error) => Err(error),
         }

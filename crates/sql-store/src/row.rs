@@ -14,6 +14,16 @@ pub struct Timed<T> {
     pub value: T,
 }
 
+impl<T> Timed<T> {
+    /// Converts the result, and keeps the time.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Timed<U> {
+        Timed {
+            at: self.at,
+            value: convert(self.value),
+        }
+    }
+}
+
 /// A type into which rows of both engines can be decoded.
 ///
 /// These types are the structs of [`row!`](crate::row), structs that convert what they read, and the types of

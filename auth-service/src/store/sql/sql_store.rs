@@ -43,9 +43,8 @@ impl SqlStore {
         &self,
         select: Statement,
     ) -> Result<Timed<Option<R>>, StoreError> {
-        let Timed { at, mut value } = self.database.read_timed(select).await?;
-        let row = value.pop();
-        Ok(Timed { at, value: row })
+        let read = self.database.read_timed(select).await?;
+        Ok(read.map(|mut rows| rows.pop()))
     }
 }
 
