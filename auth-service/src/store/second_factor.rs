@@ -7,7 +7,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The time for which a password link is valid, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
@@ -26,7 +26,7 @@ const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
 
 /// The purpose for which a code is presented.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CodePurpose {
     /// The second step of a sign-in, after the right password.
     SignIn,
@@ -36,7 +36,7 @@ pub(crate) enum CodePurpose {
 
 /// A limit on wrong codes. For each user, each limit has a count of its own. So wrong codes from a stolen session do
 /// not block the codes of a sign-in, and wrong one-time codes do not block recovery codes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CodeLimit {
     /// Limits wrong one-time codes. Codes without a valid form count as such.
     OneTime(CodePurpose),
@@ -59,16 +59,21 @@ pub(crate) struct StoredSecondFactor {
     pub(crate) secret: String,
     /// The latest time step whose code was used. Codes of this step and of earlier steps are refused.
     pub(crate) last_step: i64,
-    /// The wrong one-time codes of sign-ins. Programs of the previous release count every wrong code here.
-    pub(crate) at_sign_in: WrongCodes,
-    pub(crate) recovery_at_sign_in: WrongCodes,
-    pub(crate) at_confirmation: WrongCodes,
-    pub(crate) recovery_at_confirmation: WrongCodes,
+    /// The wrong codes by their limit; a limit without an entry has none. Programs of the previous release count every
+    /// wrong code as a one-time code of a sign-in.
+    pub(crate) wrong_codes: BTreeMap<CodeLimit, WrongCodes>,
     /// The number of recovery codes that are left.
     pub(crate) recovery_codes: i64,
 }
 
 impl CodeLimit {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::OneTime(CodePurpose::SignIn),
+        Self::OneTime(CodePurpose::Confirmation),
+        Self::Recovery(CodePurpose::SignIn),
+        Self::Recovery(CodePurpose::Confirmation),
+    ];
+
     /// Returns the maximum number of wrong codes in a window.
     pub(crate) fn max(self) -> i64 {
         match self {
@@ -86,12 +91,7 @@ impl StoredSecondFactor {
 
     /// Returns the wrong codes that count towards this limit.
     pub(crate) fn wrong_codes(&self, limit: CodeLimit) -> WrongCodes {
-        match limit {
-            CodeLimit::OneTime(CodePurpose::SignIn) => self.at_sign_in,
-            CodeLimit::OneTime(CodePurpose::Confirmation) => self.at_confirmation,
-            CodeLimit::Recovery(CodePurpose::SignIn) => self.recovery_at_sign_in,
-            CodeLimit::Recovery(CodePurpose::Confirmation) => self.recovery_at_confirmation,
-        }
+        self.wrong_codes.get(&limit).copied().unwrap_or_default()
     }
 
     /// Returns the seconds from `at` (in Unix seconds) until codes of this limit are accepted again; `None` if they are
@@ -202,18 +202,21 @@ mod tests {
     use super::{CodeLimit, CodePurpose, StoredPasswordLink, StoredSecondFactor, WrongCodes};
     use crate::user::User;
     use rolegate_proto::Role;
+    use std::collections::BTreeMap;
+
+    fn factor_with(limit: CodeLimit, count: i64) -> StoredSecondFactor {
+        let since = 10_000;
+        StoredSecondFactor {
+            wrong_codes: BTreeMap::from([(limit, WrongCodes { count, since })]),
+            ..StoredSecondFactor::default()
+        }
+    }
 
     #[test]
     fn ten_wrong_codes_refuse_for_an_hour_and_a_window_of_a_wrong_clock_does_not_count() {
         let refused_for = |count, at| {
-            let factor = StoredSecondFactor {
-                at_sign_in: WrongCodes {
-                    count,
-                    since: 10_000,
-                },
-                ..StoredSecondFactor::default()
-            };
-            factor.refused_for(CodeLimit::OneTime(CodePurpose::SignIn), at)
+            let limit = CodeLimit::OneTime(CodePurpose::SignIn);
+            factor_with(limit, count).refused_for(limit, at)
         };
         assert_eq!(refused_for(9, 10_000), None);
         assert_eq!(refused_for(10, 10_000), Some(3600));
@@ -229,41 +232,13 @@ mod tests {
 
     #[test]
     fn wrong_codes_refuse_only_codes_of_their_own_limit() {
-        let full = WrongCodes {
-            count: 100,
-            since: 10_000,
-        };
-        let none = StoredSecondFactor::default;
-        let limits = [
-            CodeLimit::OneTime(CodePurpose::SignIn),
-            CodeLimit::OneTime(CodePurpose::Confirmation),
-            CodeLimit::Recovery(CodePurpose::SignIn),
-            CodeLimit::Recovery(CodePurpose::Confirmation),
-        ];
-        let factors = [
-            StoredSecondFactor {
-                at_sign_in: full,
-                ..none()
-            },
-            StoredSecondFactor {
-                at_confirmation: full,
-                ..none()
-            },
-            StoredSecondFactor {
-                recovery_at_sign_in: full,
-                ..none()
-            },
-            StoredSecondFactor {
-                recovery_at_confirmation: full,
-                ..none()
-            },
-        ];
-        for (full, factor) in factors.iter().enumerate() {
-            for (asked, limit) in limits.into_iter().enumerate() {
+        for full in CodeLimit::ALL {
+            let factor = factor_with(full, 100);
+            for asked in CodeLimit::ALL {
                 assert_eq!(
-                    factor.refused_for(limit, 10_000).is_some(),
+                    factor.refused_for(asked, 10_000).is_some(),
                     full == asked,
-                    "{factor:?} {limit:?}"
+                    "{factor:?} {asked:?}"
                 );
             }
         }

@@ -3,12 +3,13 @@
 use super::code_limits::LimitColumns;
 use crate::{
     store::{
-        CodeLimit, CodePurpose, StoredPasswordLink, StoredSecondFactor, WrongCodes,
+        CodeLimit, StoredPasswordLink, StoredSecondFactor, WrongCodes,
         sql::encoding::decode_seconds,
     },
     user::User,
 };
 use rolegate_sql_store::{Row, TableRow};
+use std::collections::BTreeMap;
 
 pub(super) const SELECT_SECOND_FACTOR: &str = "SELECT secret, last_step, wrong_codes, wrong_since,
             wrong_recovery_codes, wrong_recovery_since,
@@ -19,27 +20,22 @@ pub(super) const SELECT_SECOND_FACTOR: &str = "SELECT secret, last_step, wrong_c
 
 impl TableRow for StoredSecondFactor {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let mut wrong_codes = BTreeMap::new();
+        for limit in CodeLimit::ALL {
+            let columns = LimitColumns::new(limit);
+            let wrong = WrongCodes {
+                count: row.get(columns.count)?,
+                since: row.get(columns.since)?,
+            };
+            wrong_codes.insert(limit, wrong);
+        }
         Ok(Self {
             secret: row.get("secret")?,
             last_step: row.get("last_step")?,
-            at_sign_in: wrong_codes(row, CodeLimit::OneTime(CodePurpose::SignIn))?,
-            recovery_at_sign_in: wrong_codes(row, CodeLimit::Recovery(CodePurpose::SignIn))?,
-            at_confirmation: wrong_codes(row, CodeLimit::OneTime(CodePurpose::Confirmation))?,
-            recovery_at_confirmation: wrong_codes(
-                row,
-                CodeLimit::Recovery(CodePurpose::Confirmation),
-            )?,
+            wrong_codes,
             recovery_codes: row.get("recovery_codes")?,
         })
     }
-}
-
-fn wrong_codes(row: Row<'_>, limit: CodeLimit) -> sqlx::Result<WrongCodes> {
-    let columns = LimitColumns::new(limit);
-    Ok(WrongCodes {
-        count: row.get(columns.count)?,
-        since: row.get(columns.since)?,
-    })
 }
 
 impl TableRow for StoredPasswordLink {

@@ -268,12 +268,7 @@ impl SecondFactorStore for MemoryStore {
         let Some((factor, _)) = users.factors.by_user.get_mut(&user_id) else {
             return Ok(false);
         };
-        let wrong = match limit {
-            CodeLimit::OneTime(CodePurpose::SignIn) => &mut factor.at_sign_in,
-            CodeLimit::OneTime(CodePurpose::Confirmation) => &mut factor.at_confirmation,
-            CodeLimit::Recovery(CodePurpose::SignIn) => &mut factor.recovery_at_sign_in,
-            CodeLimit::Recovery(CodePurpose::Confirmation) => &mut factor.recovery_at_confirmation,
-        };
+        let wrong = factor.wrong_codes.entry(limit).or_default();
         if (now - wrong.since).abs() >= 3600 {
             *wrong = WrongCodes {
                 count: 0,
