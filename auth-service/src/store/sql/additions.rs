@@ -15,9 +15,7 @@ const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
 /// future are left out, because they come from a clock that was ahead.
 fn push_from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
-        .push(" FROM (SELECT at, now FROM addition, (SELECT ")
-        .push_now()
-        .push(" AS now) AS clock WHERE user_id = ")
+        .push(" FROM (SELECT at, now FROM addition, (SELECT $NOW AS now) AS clock WHERE user_id = ")
         .push_bind(user_id)
         .push(" AND at <= now AND at > now - ")
         .push_bind(seconds)
@@ -37,21 +35,25 @@ impl SqlStore {
     /// Returns the statement that counts an addition to this user, for the transaction of the addition.
     pub(super) fn count_addition(&self, user_id: i64) -> Statement {
         self.database
-            .statement("INSERT INTO addition (user_id, at) SELECT $1, ")
-            .push_now()
+            .statement("INSERT INTO addition (user_id, at) SELECT $1, $NOW")
             .bind(user_id)
     }
 
     /// Deletes additions that neither count nor explain a refusal any more. Also deletes additions that are more than a
     /// minute in the future, because they come from a clock that was ahead.
     pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
-        let old = self.database.statement("SELECT at FROM addition WHERE ");
-        let old = push_is_forgotten(old).push(" LIMIT 1");
+        let statement = |start| {
+            self.database
+                .statement(start)
+                .push("at <= $NOW - $1 OR at > $NOW + $2")
+                .bind(EXPLANATION_SECONDS)
+                .bind(ADDITION_SECONDS)
+        };
+        let old = statement("SELECT at FROM addition WHERE ").push(" LIMIT 1");
         if self.database.read_hint::<i64>(old).await?.is_empty() {
             return Ok(());
         }
-        let forget = self.database.statement("DELETE FROM addition WHERE ");
-        let forget = push_is_forgotten(forget).push(" RETURNING at");
+        let forget = statement("DELETE FROM addition WHERE ").push(" RETURNING at");
         self.database.execute(forget).await.map(drop)
     }
 }
@@ -68,17 +70,4 @@ pub(super) async fn recent_additions(
     let select = push_from_additions(select, user_id, EXPLANATION_SECONDS);
     let additions = database.read(select).await?.pop();
     Ok(additions.unwrap_or_default())
-}
-
-/// Continues a statement with the condition that an addition may be deleted.
-fn push_is_forgotten(statement: Statement) -> Statement {
-    statement
-        .push("at <= ")
-        .push_now()
-        .push(" - ")
-        .push_bind(EXPLANATION_SECONDS)
-        .push(" OR at > ")
-        .push_now()
-        .push(" + ")
-        .push_bind(ADDITION_SECONDS)
 }

@@ -89,11 +89,7 @@ impl TokenStore for SqlStore {
             .push(" WHERE ")
             .push(belong_to_user(kind))
             .bind(user_id);
-        let Timed { at, value: tokens } = self.database.read_timed(select).await?;
-        Ok(Timed {
-            at,
-            value: sort_by_id(tokens),
-        })
+        Ok(self.database.read_timed(select).await?.map(sort_by_id))
     }
 
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {
@@ -105,9 +101,10 @@ impl TokenStore for SqlStore {
             .push(" ORDER BY id");
         let restrict = self
             .database
-            .statement("UPDATE api_key SET cookie_only = ")
-            .push_bind(true)
-            .push(" WHERE session_user_id IS NOT NULL AND id")
+            .statement(
+                "UPDATE api_key SET cookie_only = $1 WHERE session_user_id IS NOT NULL AND id",
+            )
+            .bind(true)
             .push_any(ids)
             .push(" RETURNING id");
         let nothing = FollowUp::<i64>::none();
@@ -234,13 +231,11 @@ impl SqlStore {
             .statement(concat!(
                 "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND ",
                 last_use!(),
-                " NOT BETWEEN "
+                " NOT BETWEEN $1 AND $2 AND id"
             ))
-            .push_bind(encode_seconds(active_range.start))
-            .push(" AND ")
+            .bind(encode_seconds(active_range.start))
             // `BETWEEN` includes its end; the range does not.
-            .push_bind(encode_seconds(active_range.end) - 1)
-            .push(" AND id")
+            .bind(encode_seconds(active_range.end) - 1)
             .push_any(ids)
             .push(" RETURNING id");
         self.database.execute(delete).await.map(drop)

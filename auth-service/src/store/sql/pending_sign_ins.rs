@@ -21,9 +21,7 @@ pub(super) fn push_from_pending_sign_in(select: Statement, digest: &str) -> Stat
     select
         .push(
             r#" FROM "user" JOIN pending_sign_in ON user_id = id AND not_before = tokens_not_before
-            WHERE second_factor AND NOT disabled AND expires_at > "#,
+            WHERE second_factor AND NOT disabled AND expires_at > $NOW AND digest = "#,
         )
-        .push_now()
-        .push(" AND digest = ")
         .push_bind(digest)
 }

@@ -24,17 +24,9 @@ use crate::{
 };
 use async_trait::async_trait;
 use code_limits::{LimitColumns, push_is_accepting};
-use rolegate_sql_store::{FollowUp, Statement, Timed};
+use rolegate_sql_store::{FollowUp, Timed};
 use rows::SELECT_SECOND_FACTOR;
 use std::sync::Arc;
-
-/// Continues a statement with a `FROM` that provides the time of the database as `now`, and with `WHERE`.
-fn push_from_clock(statement: Statement) -> Statement {
-    statement
-        .push(" FROM (SELECT ")
-        .push_now()
-        .push(" AS now) AS clock WHERE ")
-}
 
 #[async_trait]
 impl SecondFactorStore for SqlStore {
@@ -58,8 +50,8 @@ impl SecondFactorStore for SqlStore {
             .bind(digest)
             .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
-        let follow_up = FollowUp::new(move |_: &[i64]| Ok(vec![end.clone()]));
-        let inserted = self.write_locked(user.id, insert, follow_up).await?;
+        let end = FollowUp::<i64>::fixed(vec![end]);
+        let inserted = self.write_locked(user.id, insert, end).await?;
         if inserted.is_empty() {
             return Err(WriteError::UserNotFound);
         }
@@ -99,15 +91,17 @@ impl SecondFactorStore for SqlStore {
         purpose: CodePurpose,
         code: OneTimeCodeUse,
     ) -> Result<bool, StoreError> {
-        let set = self
+        let unused = self
             .database
-            .statement("UPDATE second_factor SET last_step = $2, secret = $4")
+            .statement(
+                "UPDATE second_factor SET last_step = $2, secret = $4
+                FROM (SELECT $NOW AS now) AS clock
+                WHERE user_id = $1 AND secret = $3 AND last_step < $2 AND ",
+            )
             .bind(user_id)
             .bind(code.step)
             .bind(code.secret)
             .bind(code.new_secret);
-        let unused =
-            push_from_clock(set).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let update = push_is_accepting(unused, CodeLimit::OneTime(purpose));
         let update = update.push(" RETURNING user_id");
         Ok(self.database.execute(update).await? > 0)
@@ -124,11 +118,9 @@ impl SecondFactorStore for SqlStore {
             .database
             .statement(
                 "DELETE FROM recovery_code WHERE user_id = $1 AND digest = $2 AND EXISTS (
-            SELECT 1",
+                SELECT 1 FROM second_factor, (SELECT $NOW AS now) AS clock
+                WHERE second_factor.user_id = $1 AND ",
             )
-            .push(" FROM second_factor, (SELECT ")
-            .push_now()
-            .push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ")
             .bind(user_id)
             .bind(digest);
         let delete =
@@ -158,8 +150,8 @@ impl SecondFactorStore for SqlStore {
             .push_is_over(set_since)
             .push(" THEN now ELSE ")
             .push(columns.since)
-            .push(" END");
-        let update = push_is_accepting(push_from_clock(set).push("user_id = $1 AND "), limit);
+            .push(" END FROM (SELECT $NOW AS now) AS clock WHERE user_id = $1 AND ");
+        let update = push_is_accepting(set, limit);
         let update = update.push(" RETURNING user_id");
         Ok(self.database.execute(update).await? > 0)
     }

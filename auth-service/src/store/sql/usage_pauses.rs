@@ -26,37 +26,27 @@ pub(super) async fn read_pauses(database: &Database) -> Result<Vec<UsagePause>, 
     let select = database
         .statement(
             "SELECT began, ended FROM usage_pause WHERE began >= 0 AND ended >= 0
-            ORDER BY ended DESC LIMIT ",
+            ORDER BY ended DESC LIMIT $1",
         )
-        .push_bind(MAX_PAUSES);
+        .bind(MAX_PAUSES);
     database.read(select).await
 }
 
 /// Returns the statements that store a pause from `began` until now. They also delete the pauses within that period,
 /// which this or other processes have stored before.
 pub(super) fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
-    let began = encode_seconds(began);
-    let forget = database
-        .statement("DELETE FROM usage_pause WHERE began >= $1 AND ended <= ")
-        .bind(began)
-        .push_now();
-    let insert = database
-        .statement("INSERT INTO usage_pause (began, ended) SELECT $1, now FROM (SELECT ")
-        .bind(began)
-        .push_now()
-        .push(" AS now) AS clock WHERE now > $1");
-    [forget, insert]
+    let statements = [
+        "DELETE FROM usage_pause WHERE began >= $1 AND ended <= $NOW",
+        "INSERT INTO usage_pause (began, ended) SELECT $1, now
+            FROM (SELECT $NOW AS now) AS clock WHERE now > $1",
+    ];
+    statements.map(|sql| database.statement(sql).bind(encode_seconds(began)))
 }
 
 /// Returns the statement that deletes the pauses that are too old to count, and those from a clock that was ahead.
 pub(super) fn forget_pauses(database: &Database) -> Statement {
     database
-        .statement("DELETE FROM usage_pause WHERE ended < ")
-        .push_now()
-        .push(" - ")
-        .push_bind(PAUSE_TTL)
-        .push(" OR ended > ")
-        .push_now()
-        .push(" + ")
-        .push_bind(encode_seconds(MAX_PAUSE_AHEAD))
+        .statement("DELETE FROM usage_pause WHERE ended < $NOW - $1 OR ended > $NOW + $2")
+        .bind(PAUSE_TTL)
+        .bind(encode_seconds(MAX_PAUSE_AHEAD))
 }

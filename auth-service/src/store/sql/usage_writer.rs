@@ -202,13 +202,11 @@ impl UsageWriter {
     /// outage until now, in place of the one that an earlier success stored. After [`SUCCESSES`] successful writes, the
     /// outage is over.
     async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
-        let record = database
-            .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")
-            .push_now()
-            .push(
-                ") ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+        let record = database.statement(
+            "INSERT INTO usage_write (id, written_at) VALUES (1, $NOW)
+                ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
                 RETURNING written_at",
-            );
+        );
         // This update changes no row, because no row has this id. It tests the table of the uses, because it fails if
         // the table is locked or cannot be written.
         let touch = "UPDATE api_key SET last_used_at = last_used_at WHERE id = -1";
@@ -216,8 +214,10 @@ impl UsageWriter {
         if let Some(since) = self.failing_since() {
             then.extend(record_pause(database, since));
         }
-        let follow_up = FollowUp::new(move |_: &[i64]| Ok(then.clone()));
-        let written = database.write_with(record, follow_up).await?.pop();
+        let written = database
+            .write_with(record, FollowUp::fixed(then))
+            .await?
+            .pop();
         let mut unwritten = self.unwritten.lock();
         unwritten.written_at = written.and_then(|at: i64| at.try_into().ok());
         if let Some(outage) = &mut unwritten.outage {
