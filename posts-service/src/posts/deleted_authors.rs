@@ -161,20 +161,25 @@ impl DeletedAuthors {
     async fn store_position(&mut self, next: NextPosition) -> Result<(), WatchError> {
         let revision = next.revision;
         let history = advance(&self.store, next).await?;
-        require_followed(history)?;
-        self.resume_following(revision);
-        Ok(())
+        self.resume_following(history, revision)
     }
 
     /// Updates the state after a position was stored. Logs the position if it is the first one, or the first one after
     /// a warning.
-    fn resume_following(&mut self, revision: i64) {
+    ///
+    /// Fails if an operator has given up the history that this connection follows. The next connection then begins
+    /// with a snapshot of the history that the operator has accepted instead.
+    fn resume_following(&mut self, history: History, revision: i64) -> Result<(), WatchError> {
+        if history == History::GivenUp {
+            return Err("an operator has accepted another history of users".into());
+        }
         if self.position_stored_at.is_none() || self.last_warning.is_some() {
             tracing::info!(revision, "follows the changes of users");
         }
         self.position_stored_at = Some(Instant::now());
         self.refused_history = None;
         self.last_warning = None;
+        Ok(())
     }
 
     /// Detaches or deletes the posts of a deleted user. Stores the revision of the deletion in the same transaction as
@@ -194,9 +199,7 @@ impl DeletedAuthors {
         self.detach_or_delete(posts).await?;
         let next = self.next_position(change.revision, change.seal);
         let history = advance_with_last_posts(&self.store, next, self.policy, posts).await?;
-        require_followed(history)?;
-        self.resume_following(change.revision);
-        Ok(())
+        self.resume_following(history, change.revision)
     }
 
     /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. The revision of
@@ -219,15 +222,6 @@ impl DeletedAuthors {
             replaces_revision: None,
             generation: self.position.generation,
         }
-    }
-}
-
-/// Fails if an operator has given up the history that this connection follows. The next connection then begins with a
-/// snapshot of the history that the operator has accepted instead.
-fn require_followed(history: History) -> Result<(), WatchError> {
-    match history {
-        History::Followed => Ok(()),
-        History::GivenUp => Err("an operator has accepted another history of users".into()),
     }
 }
 

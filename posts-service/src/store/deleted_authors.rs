@@ -161,14 +161,14 @@ pub(crate) async fn reassign_posts(
             .push(" SET author_created_at = $1 WHERE id IN (SELECT id FROM ")
             .push(posts(database))
             .push(
-                " WHERE author_id = $2 AND author_created_at = $3 AND id <= $4 ORDER BY id LIMIT ",
+                " WHERE author_id = $2 AND author_created_at = $3 AND id <= $4
+                ORDER BY id LIMIT $5) RETURNING id",
             )
             .bind(to.created_at)
             .bind(from.id)
             .bind(from.created_at)
             .bind(newest_post)
-            .push_bind(i64::from(MAX_BATCH))
-            .push(") RETURNING id")
+            .bind(i64::from(MAX_BATCH))
     };
     write_in_batches(database, reassign).await
 }
@@ -211,7 +211,7 @@ pub(crate) async fn advance_with_last_posts(
         ..posts
     };
     let last_posts = detach_or_delete_batch(database, policy, posts);
-    let then = FollowUp::new(move |_| Ok(vec![last_posts.clone()]));
+    let then = FollowUp::fixed(vec![last_posts]);
     store_position(database, next, then).await
 }
 
