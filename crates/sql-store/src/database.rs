@@ -37,12 +37,18 @@ pub enum Engine {
     Sqlite(Pools),
 }
 
+impl Engine {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+}
+
 impl Database {
     pub(crate) fn new(engine: Engine, tables: &Tables) -> Self {
-        let table = match engine {
-            Engine::Postgres(_) => tables.marker_in_postgres(),
-            Engine::Sqlite(_) => format!("\"{}\"", tables.marker_table),
-        };
+        let table = tables.marker(engine.dialect());
         let ping = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS one");
         Self {
             engine,
@@ -52,19 +58,12 @@ impl Database {
 
     /// Returns whether the database is on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
-        self.dialect() == Dialect::Postgres
-    }
-
-    pub(crate) fn dialect(&self) -> Dialect {
-        match self.engine {
-            Engine::Postgres(_) => Dialect::Postgres,
-            Engine::Sqlite(_) => Dialect::Sqlite,
-        }
+        self.engine.dialect() == Dialect::Postgres
     }
 
     /// Creates a statement with this SQL in the dialect of this database. Its values are bound afterwards.
     pub fn statement(&self, sql: &'static str) -> Statement {
-        Statement::new(sql, self.dialect())
+        Statement::new(sql, self.engine.dialect())
     }
 
     /// Runs a `SELECT` and returns its rows. On PostgreSQL, rows are returned only if the server is the
@@ -143,7 +142,7 @@ impl Store for Database {
         if let Engine::Sqlite(pools) = &self.engine {
             pools.files.ensure_not_replaced()?;
         }
-        let ping = Statement::new(&self.ping, self.dialect());
+        let ping = Statement::new(&self.ping, self.engine.dialect());
         self.read_undecoded(ping).await.map(drop)
     }
 

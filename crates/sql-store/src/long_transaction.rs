@@ -20,9 +20,6 @@ use tokio::time::Instant;
 /// The time limit of each statement of a [`LongTransaction`], and of its beginning and its commit.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The SQL that begins a transaction in PostgreSQL whose reads all see the same state.
-const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-
 /// The SQL that replaces the time limits of a PostgreSQL session, which are meant for requests, for the
 /// duration of this transaction.
 const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
@@ -68,7 +65,7 @@ impl Database {
 
 impl LongTransaction {
     async fn begin(database: &Database, purpose: Purpose) -> Result<Self, StoreError> {
-        let dialect = database.dialect();
+        let dialect = database.engine.dialect();
         let begin = async {
             match &database.engine {
                 Engine::Postgres(pool) => begin_in_postgres(pool, purpose).await,
@@ -189,7 +186,7 @@ impl LongTransaction {
 async fn begin_in_postgres(pool: &Pool, purpose: Purpose) -> sqlx::Result<OpenConnection> {
     let begin = match purpose {
         Purpose::Write => pool.read_consistency().begin(),
-        Purpose::Snapshot => BEGIN_SNAPSHOT,
+        Purpose::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
     };
     let sql = AssertSqlSafe(format!("{begin}; {LIMITS}"));
     let mut connection = pool.take_connection().await?;

@@ -48,10 +48,7 @@ impl Schema {
         sharing: SchemaSharing,
     ) -> Result<Self, OpenFailure> {
         let existing = ExistingTables::read(connection, tables, sharing).await?;
-        let ours = match connection {
-            Connection::Postgres(_) => tables.postgres_migrator(),
-            Connection::Sqlite(_) => tables.sqlite_migrator(),
-        };
+        let ours = tables.migrator(connection.dialect());
         compare(tables, &ours, &existing)
     }
 }

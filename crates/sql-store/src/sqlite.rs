@@ -28,8 +28,8 @@ pub(crate) use path::{folder, same_file};
 pub(crate) use pools::IMMEDIATE;
 
 use crate::{
-    STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, schema::SchemaSharing, statement,
-    write::WriteHealth,
+    STATEMENT_TIMEOUT, Schema, Tables, dialect::Dialect, error::OpenFailure, schema::SchemaSharing,
+    statement, write::WriteHealth,
 };
 use file::{lock_exclusive, private_file};
 use open_files::OpenFiles;
@@ -111,7 +111,7 @@ async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Res
         })
         .connect_with(options.clone())
         .await?;
-    tables.sqlite_migrator().run(&writer).await?;
+    tables.migrator(Dialect::Sqlite).run(&writer).await?;
     if storage == Storage::File {
         files.remember(file)?;
     }

@@ -36,12 +36,15 @@ pub(crate) enum Connection<'c> {
 }
 
 impl Connection<'_> {
-    pub(crate) fn statement(&self, sql: &str) -> Statement {
-        let dialect = match self {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
             Self::Postgres(_) => Dialect::Postgres,
             Self::Sqlite(_) => Dialect::Sqlite,
-        };
-        Statement::new(sql, dialect)
+        }
+    }
+
+    pub(crate) fn statement(&self, sql: &str) -> Statement {
+        Statement::new(sql, self.dialect())
     }
 }
 

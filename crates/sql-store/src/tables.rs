@@ -1,5 +1,6 @@
 //! Describes the tables of one service as migrations, which sqlx applies.
 
+use crate::dialect::Dialect;
 use sqlx::{
     SqlSafeStr,
     migrate::{self, MigrationType, Migrator},
@@ -38,39 +39,17 @@ pub struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn postgres_migrator(&self) -> Migrator {
-        let mut migrator = self.migrator(|migration| migration.postgres);
-        if let Some(schema) = self.schema {
-            migrator.create_schema(schema);
-            migrator.dangerous_set_table_name(self.in_postgres(HISTORY));
-        }
-        migrator
-    }
-
-    pub(crate) fn sqlite_migrator(&self) -> Migrator {
-        self.migrator(|migration| migration.sqlite)
-    }
-
-    /// Returns the name of this table in statements for PostgreSQL, with its schema if the service has one of
-    /// its own.
-    pub(crate) fn in_postgres(&self, table: &str) -> String {
-        match self.schema {
-            Some(schema) => format!("{schema}.{table}"),
-            None => table.to_owned(),
-        }
-    }
-
-    pub(crate) fn marker_in_postgres(&self) -> String {
-        self.in_postgres(&format!("\"{}\"", self.marker_table))
-    }
-
-    fn migrator(&self, sql: fn(&Migration) -> &'static str) -> Migrator {
+    pub(crate) fn migrator(&self, dialect: Dialect) -> Migrator {
         let migrations = self.migrations.iter().map(|migration| {
+            let sql = match dialect {
+                Dialect::Postgres => migration.postgres,
+                Dialect::Sqlite => migration.sqlite,
+            };
             migrate::Migration::new(
                 migration.version,
                 Cow::Borrowed(migration.name),
                 MigrationType::Simple,
-                sql(migration).into_sql_str(),
+                sql.into_sql_str(),
                 false,
             )
         });
@@ -78,6 +57,25 @@ impl Tables {
         // A newer release may have applied migrations that this one does not have. During a rollout, an older
         // instance must still be able to restart beside a newer one.
         migrator.set_ignore_missing(true);
+        if dialect == Dialect::Postgres
+            && let Some(schema) = self.schema
+        {
+            migrator.create_schema(schema);
+            migrator.dangerous_set_table_name(self.name(dialect, HISTORY));
+        }
         migrator
+    }
+
+    /// Returns the name of this table in statements, which in PostgreSQL includes the schema if the service has
+    /// one of its own.
+    pub(crate) fn name(&self, dialect: Dialect, table: &str) -> String {
+        match self.schema {
+            Some(schema) if dialect == Dialect::Postgres => format!("{schema}.{table}"),
+            _ => table.to_owned(),
+        }
+    }
+
+    pub(crate) fn marker(&self, dialect: Dialect) -> String {
+        self.name(dialect, &format!("\"{}\"", self.marker_table))
     }
 }

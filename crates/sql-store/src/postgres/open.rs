@@ -4,8 +4,8 @@ use super::{
     connector::Connector, pool::Pool, primary::is_standby, server_checks::require_suitable_server,
 };
 use crate::{
-    DatabaseUrl, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
-    retry::within, schema::SchemaSharing, sql_error::is_timeout, statement,
+    DatabaseUrl, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables, dialect::Dialect,
+    error::OpenFailure, retry::within, schema::SchemaSharing, sql_error::is_timeout, statement,
 };
 use sqlx::{Connection, Error, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
 use std::time::Duration;
@@ -90,7 +90,7 @@ async fn migrate(
     } else {
         *migration_timeout
     };
-    let migrator = tables.postgres_migrator();
+    let migrator = tables.migrator(Dialect::Postgres);
     let run = async { migrator.run(connection).await.map_err(Error::from) };
     if let Err(error) = within("cannot migrate the schema: ", limit, run).await {
         if is_timeout(&error) {

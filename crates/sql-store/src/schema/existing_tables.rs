@@ -86,25 +86,24 @@ impl ExistingTables {
         tables: &Tables,
         sharing: SchemaSharing,
     ) -> Result<Self, OpenFailure> {
-        let history;
+        let dialect = connection.dialect();
+        let history = tables.name(dialect, HISTORY);
         let conflict;
         let select;
         match connection {
             Connection::Postgres(_) => {
-                history = tables.in_postgres(HISTORY);
                 conflict = SHARED_SCHEMA;
                 select = connection
                     .statement(SELECT_IN_POSTGRES)
                     .bind(&history)
-                    .bind(tables.marker_in_postgres())
+                    .bind(tables.marker(dialect))
                     .bind(tables.schema);
             }
             Connection::Sqlite(_) => {
-                history = HISTORY.to_owned();
                 conflict = "it has tables of another program";
                 select = connection
                     .statement(SELECT_IN_SQLITE)
-                    .bind(HISTORY)
+                    .bind(&history)
                     .bind(tables.marker_table);
             }
         }

@@ -1,5 +1,5 @@
 use super::{AppliedMigration, ExistingTables, Schema, compare};
-use crate::{Migration, Tables, error::OpenFailure};
+use crate::{Migration, Tables, dialect::Dialect, error::OpenFailure};
 
 const TABLES: Tables = Tables {
     owner: "auth-service",
@@ -22,7 +22,7 @@ const TABLES: Tables = Tables {
 };
 
 fn ours() -> Vec<AppliedMigration> {
-    let migrator = TABLES.sqlite_migrator();
+    let migrator = TABLES.migrator(Dialect::Sqlite);
     let applied = migrator.iter().map(|migration| AppliedMigration {
         version: migration.version,
         description: migration.description.clone().into_owned(),
@@ -43,7 +43,7 @@ fn compare_with(
         conflict: has_others.then_some("it has tables of another program"),
         can_create: true,
     };
-    compare(&TABLES, &TABLES.sqlite_migrator(), &found)
+    compare(&TABLES, &TABLES.migrator(Dialect::Sqlite), &found)
 }
 
 #[track_caller]
@@ -124,7 +124,7 @@ fn empty_database_is_missing_its_schema() {
             conflict: None,
             can_create,
         };
-        let schema = compare(&TABLES, &TABLES.sqlite_migrator(), &found).expect("empty");
+        let schema = compare(&TABLES, &TABLES.migrator(Dialect::Sqlite), &found).expect("empty");
         assert_eq!(schema, Schema::Missing { can_create });
     }
 }
