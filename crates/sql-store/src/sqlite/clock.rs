@@ -6,13 +6,11 @@
 //! at the time of the system if that is later.
 
 use crate::{ColumnValue, uptime::uptime};
+use parking_lot::Mutex;
 use sqlx::SqliteConnection;
 use std::{
     fs,
-    sync::{
-        LazyLock,
-        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
-    },
+    sync::{LazyLock, atomic::AtomicBool},
 };
 
 /// Determines what happens to the clock of an SQLite file when the file is opened.
@@ -38,7 +36,7 @@ pub(super) static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
 
 crate::row! {
     /// The row of the table `clock`. Its times are 0 before the clock is started for the first time.
-    #[derive(Default)]
+    #[derive(Debug, Default)]
     pub(super) struct ClockRow {
         pub(super) boot: Option<String>,
         pub(super) zero: i64,
@@ -46,29 +44,14 @@ crate::row! {
     }
 }
 
-/// A copy of the row, with which this process computes the time without a statement.
+/// The clock of an open file.
 #[derive(Debug, Default)]
 pub(super) struct CachedClock {
-    zero: AtomicI64,
-    latest: AtomicI64,
+    /// A copy of the row, with which this process computes the time without a statement; `None` until the clock
+    /// is started.
+    pub(super) row: Mutex<Option<ClockRow>>,
     /// True while a task of this process writes `latest`, and during the pause that follows.
     pub(super) is_writing: AtomicBool,
-}
-
-impl CachedClock {
-    /// Returns the time in Unix milliseconds.
-    pub(super) fn now(&self) -> i64 {
-        self.zero.load(Relaxed) + uptime()
-    }
-
-    pub(super) fn latest(&self) -> i64 {
-        self.latest.load(Relaxed)
-    }
-
-    pub(super) fn set(&self, row: &ClockRow) {
-        self.zero.store(row.zero, Relaxed);
-        self.latest.store(row.latest, Relaxed);
-    }
 }
 
 /// Reads a time in Unix milliseconds that the clock of this file has not passed; `None` if the file has no

@@ -11,12 +11,9 @@ use crate::{
     statement::Connection,
     write::{Commit, WriteHealth, WriteTask},
 };
+use futures_util::future::BoxFuture;
 use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
-use std::{
-    future::pending,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Starts a transaction as the writer. A deferred transaction would fail at its first write if another process
@@ -36,8 +33,7 @@ pub struct Pools {
     /// The pool of the connections that read.
     pub(crate) readers: SqlitePool,
     pub(crate) files: Arc<OpenFiles>,
-    /// The clock of the file, once it is started: see [`FileClock`](crate::FileClock).
-    pub(super) clock: Arc<OnceLock<CachedClock>>,
+    pub(super) clock: Arc<CachedClock>,
     pub(super) health: WriteHealth,
 }
 
@@ -48,17 +44,6 @@ impl Pools {
     /// A timeout or a dropped future rolls the transaction back, unless the commit has begun. So even a single
     /// statement needs a transaction: without one, it would still run when its turn comes.
     pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let written = self.try_write(statements).await;
-        if written.is_err() && self.health.claim_probe() {
-            tokio::spawn(probe(self.clone()));
-        }
-        written
-    }
-
-    async fn try_write<T: Send + 'static>(
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -86,7 +71,11 @@ impl Pools {
             // The file is on this machine, so there is no connection that could break.
             connection_lost: pending(),
         };
-        task.run(&self.health).await
+        let written = task.run(&self.health).await;
+        if written.is_err() && self.health.claim_probe() {
+            tokio::spawn(probe(self.clone()));
+        }
+        written
     }
 
     /// Runs a `SELECT` on a connection that only reads, and returns its rows.
@@ -138,13 +127,17 @@ fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
 
 /// Probes a file that could not be written. It ends after the first successful write, whether of the probe or
 /// of another caller, or when the pool is closed.
-async fn probe(pools: Pools) {
-    while pools.health.problem().is_some() && !pools.writer.is_closed() {
-        tokio::time::sleep(PROBE_INTERVAL).await;
-        let _ = pools
-            .try_write(|writer| Box::pin(rewrite_first_page(writer)))
-            .await;
-    }
+///
+/// A probe that fails starts no other probe, because the health of the store remembers the one that runs.
+fn probe(pools: Pools) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        while pools.health.problem().is_some() && !pools.writer.is_closed() {
+            tokio::time::sleep(PROBE_INTERVAL).await;
+            let _ = pools
+                .write(|writer| Box::pin(rewrite_first_page(writer)))
+                .await;
+        }
+    })
 }
 
 /// Writes the first page of the file without changing its content.
@@ -177,7 +170,7 @@ mod tests {
         };
         let before = log_size();
         let probed = pools
-            .try_write(|writer| Box::pin(super::rewrite_first_page(writer)))
+            .write(|writer| Box::pin(super::rewrite_first_page(writer)))
             .await;
         probed.expect("written");
         assert!(log_size() > before, "nothing was written");

@@ -4,7 +4,7 @@ use super::Pools;
 use crate::{
     StoreError,
     row::Rows,
-    sqlite::clock::{BOOT, CachedClock, ClockRow, FileClock},
+    sqlite::clock::{BOOT, ClockRow, FileClock},
     uptime::{unix_millis, uptime},
 };
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
@@ -26,20 +26,20 @@ impl Pools {
     /// Returns the time in Unix seconds. Fails if the clock was not started. When half of the reserved time is
     /// used, a task starts that writes a new `latest`.
     pub(crate) fn now(&self) -> Result<u64, StoreError> {
-        let clock = self.clock.get().ok_or_else(|| {
+        let row = self.clock.row.lock();
+        let Some(ClockRow { zero, latest, .. }) = *row else {
             let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
-            StoreError::Failed(error.into())
-        })?;
-        let now = clock.now();
-        let is_due = now > clock.latest() - RESERVED_MILLIS / 2;
-        if is_due && !clock.is_writing.swap(true, Relaxed) {
+            return Err(StoreError::Failed(error.into()));
+        };
+        drop(row);
+        let now = zero + uptime();
+        let is_due = now > latest - RESERVED_MILLIS / 2;
+        if is_due && !self.clock.is_writing.swap(true, Relaxed) {
             let pools = self.clone();
             tokio::spawn(async move {
                 pools.reserve().await;
                 tokio::time::sleep(RESERVE_INTERVAL).await;
-                if let Some(clock) = pools.clock.get() {
-                    clock.is_writing.store(false, Relaxed);
-                }
+                pools.clock.is_writing.store(false, Relaxed);
             });
         }
         Ok(u64::try_from(now / 1000).unwrap_or(0))
@@ -71,7 +71,7 @@ impl Pools {
             );
         }
         if is_same_boot && (!advances || behind < MIN_ADVANCE_MILLIS) {
-            self.set_clock(&stored);
+            *self.clock.row.lock() = Some(stored);
             return Ok(());
         }
         self.write_zero(time + behind.max(0) - uptime()).await
@@ -86,9 +86,7 @@ impl Pools {
             RETURNING boot, zero, latest";
         let write = sqlx::query(sql).bind(BOOT.as_deref()).bind(zero);
         let written = Rows::Sqlite(write.fetch_all(&self.writer).await?);
-        for row in written.decode()? {
-            self.set_clock(&row);
-        }
+        *self.clock.row.lock() = written.decode()?.pop();
         Ok(())
     }
 
@@ -102,12 +100,8 @@ impl Pools {
         let written = self.write(|writer| {
             Box::pin(async move { Rows::Sqlite(update.fetch_all(writer).await?).decode() })
         });
-        for row in written.await.unwrap_or_default() {
-            self.set_clock(&row);
+        if let Some(row) = written.await.unwrap_or_default().pop() {
+            *self.clock.row.lock() = Some(row);
         }
-    }
-
-    fn set_clock(&self, row: &ClockRow) {
-        self.clock.get_or_init(CachedClock::default).set(row);
     }
 }
