@@ -83,24 +83,20 @@ impl DatabaseUrl {
     /// the network or the server.
     pub(crate) fn failure(&self, failure: OpenFailure) -> Failure {
         let target = &self.target;
-        let sqlite_problem = match &failure {
-            OpenFailure::Failed(error) => sqlite_code(cause(error)),
-            _ => None,
-        };
-        let problem = match failure {
-            OpenFailure::Setting(problem) => problem,
+        let error = match failure {
+            OpenFailure::Setting(problem) => return self.invalid(problem).into(),
             OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),
-            OpenFailure::Unrecognized(why) => format!("{target} {why}"),
-            OpenFailure::Failed(error) => {
-                let Some(problem) = find_setting_problem(target, &error) else {
-                    return format!("cannot open {target}: {error}").into();
-                };
-                problem
+            OpenFailure::Unrecognized(why) => {
+                return self.invalid(format!("{target} {why}")).into();
             }
+            OpenFailure::Failed(error) => error,
+        };
+        let Some(problem) = find_setting_problem(target, &error) else {
+            return format!("cannot open {target}: {error}").into();
         };
         let invalid = self.invalid(problem);
         if let DatabaseTarget::Sqlite(file) = target
-            && let Some(CANTOPEN | READONLY) = sqlite_problem
+            && let Some(CANTOPEN | READONLY) = sqlite_code(cause(&error))
         {
             return match try_file(file) {
                 // The file can be opened now, so the cause was temporary. SQLite may have run out of file
