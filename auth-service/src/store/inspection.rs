@@ -39,17 +39,17 @@ rolegate_sql_store::row! {
 impl Facts for UserFacts {
     async fn read(tables: &mut InspectedTables<'_, '_>) -> sqlx::Result<Self> {
         let admin = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
-        let admin = tables.statement(admin);
         let mut facts = Self {
-            admin_exists: tables.fetch::<bool>(admin).await? == [true],
+            admin_exists: tables.fetch::<bool>(tables.statement(admin)).await? == [true],
             ..Self::default()
         };
         if !tables.is_up_to_date {
             return Ok(facts);
         }
         facts.roles_in_use = tables.fetch(tables.statement(ROLES_IN_USE)).await?;
-        let key_ids = tables.statement(SECOND_FACTOR_KEY_IDS);
-        facts.second_factor_key_ids = tables.fetch(key_ids).await?;
+        facts.second_factor_key_ids = tables
+            .fetch(tables.statement(SECOND_FACTOR_KEY_IDS))
+            .await?;
         let Some(now) = tables.time else {
             return Ok(facts);
         };

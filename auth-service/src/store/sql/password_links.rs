@@ -4,13 +4,6 @@ use super::{encoding::encode_seconds, sql_store::SqlStore};
 use crate::change::NewPasswordLink;
 use rolegate_sql_store::Statement;
 
-const INSERT_OF_NEW_USER: &str = r#"INSERT INTO password_link (user_id, digest, expires_at)
-            SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
-
-const REPLACE: &str = "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
-            ON CONFLICT (user_id) DO UPDATE
-            SET digest = excluded.digest, expires_at = excluded.expires_at";
-
 impl SqlStore {
     /// Returns the statement that inserts the link of a new user. The same transaction inserts the user, so the
     /// statement looks up the id by the name.
@@ -20,7 +13,10 @@ impl SqlStore {
         link: NewPasswordLink,
     ) -> Statement {
         self.database
-            .statement(INSERT_OF_NEW_USER)
+            .statement(
+                r#"INSERT INTO password_link (user_id, digest, expires_at)
+            SELECT id, $2, $3 FROM "user" WHERE username = $1"#,
+            )
             .bind(username)
             .bind(link.digest)
             .bind(encode_seconds(link.expires_at))
@@ -29,7 +25,11 @@ impl SqlStore {
     /// Returns the statement that inserts a link of a user, or replaces the user's earlier link.
     pub(super) fn replace_link(&self, user_id: i64, link: NewPasswordLink) -> Statement {
         self.database
-            .statement(REPLACE)
+            .statement(
+                "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE
+            SET digest = excluded.digest, expires_at = excluded.expires_at",
+            )
             .bind(user_id)
             .bind(link.digest)
             .bind(encode_seconds(link.expires_at))

@@ -5,9 +5,7 @@ mod code_limits;
 mod rows;
 
 use super::{
-    encoding::encode_seconds,
-    pending_sign_ins::{END_PENDING, INSERT_PENDING, push_from_pending_sign_in},
-    sql_store::SqlStore,
+    encoding::encode_seconds, pending_sign_ins::push_from_pending_sign_in, sql_store::SqlStore,
     user_rows::USER_COLUMNS,
 };
 use crate::{
@@ -38,14 +36,24 @@ impl SecondFactorStore for SqlStore {
         let Timed { at, value: user } = user;
         let insert = self
             .database
-            .statement(INSERT_PENDING)
+            .statement(
+                r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
+                SELECT $2, id, tokens_not_before, $4 FROM "user"
+                WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#,
+            )
             .bind(user.id)
             .bind(&*digest)
             .bind(encode_seconds(user.tokens_not_before))
             .bind(encode_seconds(at + PENDING_SIGN_IN_SECONDS));
+        // This statement deletes the expired pending sign-ins. Of the others, it keeps the new one and the newest ones
+        // beside it.
         let end = self
             .database
-            .statement(END_PENDING)
+            .statement(
+                "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
+                AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
+                    WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))",
+            )
             .bind(user.id)
             .bind(digest)
             .bind(encode_seconds(*at))

@@ -29,9 +29,6 @@ use tokio::{
 /// The maximum number of connections. Batched reads share statements, so a few connections carry a high load.
 const MAX_CONNECTIONS: usize = 10;
 
-/// The hint for the operator in the log line about a commit without an answer.
-const HINT: &str = "if standbys are synchronous, look for a lost one";
-
 /// The connections to one database. Statements get connections in the order of their requests. Clones share the
 /// connections.
 #[derive(Clone, Debug)]
@@ -67,7 +64,7 @@ impl Pool {
             connections: connections.build().map_err(sqlx::Error::config)?,
             write_permits: Arc::new(Semaphore::new(MAX_CONNECTIONS / 2)),
             last_search: Arc::default(),
-            health: WriteHealth::new(store, HINT),
+            health: WriteHealth::new(store, "if standbys are synchronous, look for a lost one"),
         })
     }
 

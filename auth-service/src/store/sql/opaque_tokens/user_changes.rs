@@ -7,29 +7,6 @@ use crate::{
 };
 use rolegate_sql_store::Statement;
 
-/// Deletes the sessions of the user `$1`. If `$2` is not null, the session with this id stays, and so does the other
-/// session of its sign-in.
-const END_SESSIONS: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
-            OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))";
-
-/// Keeps the session `$2` and the other session of its sign-in valid, by giving them the new `tokens_not_before` of the
-/// user `$1`.
-const KEEP_SESSION: &str = r#"UPDATE api_key
-            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
-            WHERE session_user_id = $1
-                AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#;
-
-/// Keeps the valid sessions of the user `$1` valid by changing their `not_before` from `$2`, the old
-/// `tokens_not_before` of the user, to the new one.
-const CONTINUE_SESSIONS: &str = r#"UPDATE api_key
-            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
-            WHERE session_user_id = $1 AND not_before = $2"#;
-
-/// Replaces the name `$2` of the admin who created API keys for other users by `$3`. Keys that are older than the user
-/// `$1` are left, because another user had the name when they were created.
-const RENAME_KEY_CREATOR: &str = r#"UPDATE api_key SET created_by = $3 WHERE created_by = $2
-            AND created_at >= coalesce((SELECT created_at FROM "user" WHERE "user".id = $1), 0)"#;
-
 impl SqlStore {
     /// Returns the statements that end the sessions of the user. The session `except` and the other session of its
     /// sign-in stay valid, because they get the user's new `tokens_not_before`.
@@ -39,34 +16,50 @@ impl SqlStore {
         except: Option<i64>,
     ) -> Vec<Statement> {
         let statement = |sql| self.database.statement(sql).bind(user_id).bind(except);
-        let mut statements = vec![statement(END_SESSIONS)];
+        let mut statements = vec![statement(
+            "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
+            OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))",
+        )];
         if except.is_some() {
-            statements.push(statement(KEEP_SESSION));
+            statements.push(statement(
+                r#"UPDATE api_key
+            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
+            WHERE session_user_id = $1
+                AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#,
+            ));
         }
         statements
     }
 
-    /// Returns the statement that keeps the valid sessions of a renamed user, by giving them the user's new
-    /// `tokens_not_before`.
+    /// Returns the statement that keeps the valid sessions of a renamed user, by changing their `not_before` from
+    /// `old_not_before`, the old `tokens_not_before` of the user, to the new one.
     pub(in crate::store::sql) fn continue_sessions(
         &self,
         user_id: i64,
         old_not_before: u64,
     ) -> Statement {
         self.database
-            .statement(CONTINUE_SESSIONS)
+            .statement(
+                r#"UPDATE api_key
+            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
+            WHERE session_user_id = $1 AND not_before = $2"#,
+            )
             .bind(user_id)
             .bind(encode_seconds(old_not_before))
     }
 
-    /// Returns the statement that renames the user in the API keys that they created for other users.
+    /// Returns the statement that renames the user in the API keys that they created for other users. Keys that are
+    /// older than the user are left, because another user had the name when they were created.
     pub(in crate::store::sql) fn rename_key_creator(
         &self,
         user_id: i64,
         rename: &Rename,
     ) -> Statement {
         self.database
-            .statement(RENAME_KEY_CREATOR)
+            .statement(
+                r#"UPDATE api_key SET created_by = $3 WHERE created_by = $2
+            AND created_at >= coalesce((SELECT created_at FROM "user" WHERE "user".id = $1), 0)"#,
+            )
             .bind(user_id)
             .bind(&*rename.from.name)
             .bind(rename.to.as_str())
