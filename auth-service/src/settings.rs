@@ -2,8 +2,8 @@
 //!
 //! [`Settings`] is the command line of the program auth-service. [`ServiceSettings`] is the part
 //! that auth-service shares with rolegate; it becomes the `Config` of the service. `secrets` reads
-//! the settings that are secrets, from variables, flags or files. The comment of a setting is its
-//! text in `--help`.
+//! the settings that are secrets, from variables, flags or files, and `tls` those about TLS. The
+//! comment of a setting is its text in `--help`.
 
 #![expect(
     clippy::doc_markdown,
@@ -11,6 +11,7 @@
 )]
 
 mod secrets;
+mod tls;
 
 use crate::{
     accounts::{InitialPassword, Policy, SessionLimits},
@@ -22,11 +23,9 @@ use crate::{
 };
 use clap::{ArgAction, Args, Parser};
 use rolegate_grpc_server::{HostSettings, certificate_name};
-use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
-    secret,
     settings::{SettingError, number_between, socket_address, switch},
 };
 use rolegate_sign_in::settings::SignInSettings;
@@ -68,7 +67,12 @@ pub struct ServiceSettings {
     pub database_reads: String,
 
     /// HS256 secret that signs access tokens, at least 32 bytes
-    #[arg(long, env = "SIGNING_SECRET", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "SIGNING_SECRET",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub signing_secret: Option<SecretString>,
 
     /// File that contains SIGNING_SECRET
@@ -76,7 +80,12 @@ pub struct ServiceSettings {
     pub signing_secret_file: Option<PathBuf>,
 
     /// Additional secrets whose tokens are accepted, separated by commas or newlines; for rotating SIGNING_SECRET
-    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "SIGNING_SECRETS_ACCEPTED",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub signing_secrets_accepted: Option<SecretString>,
 
     /// File that contains SIGNING_SECRETS_ACCEPTED
@@ -84,7 +93,12 @@ pub struct ServiceSettings {
     pub signing_secrets_accepted_file: Option<PathBuf>,
 
     /// Secret that encrypts second factors in the database, at least 32 bytes; the same for all replicas
-    #[arg(long, env = "SECOND_FACTOR_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "SECOND_FACTOR_KEY",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub second_factor_key: Option<SecretString>,
 
     /// File that contains SECOND_FACTOR_KEY
@@ -93,7 +107,12 @@ pub struct ServiceSettings {
 
     /// Additional secrets that second factors may be encrypted with, separated by commas or newlines; for rotating
     /// SECOND_FACTOR_KEY
-    #[arg(long, env = "SECOND_FACTOR_KEYS_ACCEPTED", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "SECOND_FACTOR_KEYS_ACCEPTED",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub second_factor_keys_accepted: Option<SecretString>,
 
     /// File that contains SECOND_FACTOR_KEYS_ACCEPTED
@@ -105,7 +124,12 @@ pub struct ServiceSettings {
     pub second_factor_keys_accepted_file: Option<PathBuf>,
 
     /// Password of a new user admin; never changes an existing one
-    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "DEFAULT_ADMIN_PASSWORD",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub default_admin_password: Option<SecretString>,
 
     /// File that contains DEFAULT_ADMIN_PASSWORD
@@ -114,7 +138,12 @@ pub struct ServiceSettings {
 
     /// Peppers of password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
     /// after a first entry "none", new hashes have no pepper and the others are only accepted
-    #[arg(long, env = "PASSWORD_PEPPER", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "PASSWORD_PEPPER",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub password_pepper: Option<SecretString>,
 
     /// File that contains PASSWORD_PEPPER
@@ -122,7 +151,7 @@ pub struct ServiceSettings {
     pub password_pepper_file: Option<PathBuf>,
 
     /// Minimum length of a new password in bytes, 1 to 72
-    #[arg(long, env = "PASSWORD_MIN_LENGTH", help_heading = "Passwords", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
+    #[arg(long, env = "PASSWORD_MIN_LENGTH", help_heading = "Passwords", default_value = "1", value_parser = number_between(1_usize, 72))]
     pub password_min_length: usize,
 
     /// File of passwords that may not be chosen, one on each line, as text or as a SHA-1 digest in 40 hex digits; for
@@ -135,19 +164,19 @@ pub struct ServiceSettings {
     pub admins_set_passwords: bool,
 
     /// bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16
-    #[arg(long, env = "BCRYPT_COST", help_heading = "Passwords", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
+    #[arg(long, env = "BCRYPT_COST", help_heading = "Passwords", default_value = "12", value_parser = number_between(12_u32, 16))]
     pub bcrypt_cost: u32,
 
     /// Password hashing threads, 1 to 256 [default: one per core]
-    #[arg(long, env = "BCRYPT_THREADS", help_heading = "Passwords", value_parser = |text: &str| number_between(text, 1_usize, 256))]
+    #[arg(long, env = "BCRYPT_THREADS", help_heading = "Passwords", value_parser = number_between(1_usize, 256))]
     pub bcrypt_threads: Option<usize>,
 
     /// Passwords that each thread hashes at the same time, 1 to 8
-    #[arg(long, env = "BCRYPT_LANES", help_heading = "Passwords", default_value = "6", value_parser = |text: &str| number_between(text, 1_usize, 8))]
+    #[arg(long, env = "BCRYPT_LANES", help_heading = "Passwords", default_value = "6", value_parser = number_between(1_usize, 8))]
     pub bcrypt_lanes: usize,
 
     /// Seconds for which a verified password of HTTP Basic is cached, as a keyed digest; 0 for no cache
-    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = |text: &str| number_between(text, 0_u32, 86_400))]
+    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = number_between(0_u32, 86_400))]
     pub basic_cache_ttl_seconds: u32,
 
     /// Registration: everybody may register (open), or only admins and operators create users (closed)
@@ -175,15 +204,15 @@ pub struct ServiceSettings {
     pub extra_roles: Roles,
 
     /// Seconds without use after which a session ends, 300 to 31,536,000, and at most SESSION_MAX_SECONDS
-    #[arg(long, env = "SESSION_IDLE_SECONDS", help_heading = "Users and sessions", default_value = "43200", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    #[arg(long, env = "SESSION_IDLE_SECONDS", help_heading = "Users and sessions", default_value = "43200", value_parser = number_between(300_u64, 31_536_000))]
     pub session_idle_seconds: u64,
 
     /// Seconds after which a session ends in any case, 300 to 31,536,000
-    #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = number_between(300_u64, 31_536_000))]
     pub session_max_seconds: u64,
 
     /// Days after which rows of the record of what happened are removed, 1 to 36,500
-    #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
+    #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = number_between(1_u32, 36_500))]
     pub audit_retention_days: u32,
 
     /// The settings for signing in at applications behind Envoy.
@@ -192,11 +221,11 @@ pub struct ServiceSettings {
 
     /// Failed logins per minute for a username at a client address, and 15 times that for a client address; 0 for no
     /// limit
-    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = parse_limit)]
+    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = number_between(0, MAX_LIMIT))]
     pub login_failure_limit: u32,
 
     /// Registrations per minute from a client address; 0 for no limit
-    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = parse_limit)]
+    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = number_between(0, MAX_LIMIT))]
     pub registration_limit: u32,
 
     /// PEM certificate of the gRPC listener; enables TLS
@@ -216,9 +245,8 @@ pub struct ServiceSettings {
     pub user_changes_certificates: Vec<String>,
 }
 
-fn parse_limit(text: &str) -> Result<u32, String> {
-    number_between(text, 0, 1_000_000)
-}
+/// The maximum number of attempts in a minute that a limit can allow.
+const MAX_LIMIT: u32 = 1_000_000;
 
 impl Settings {
     /// Returns the sources of the keys of access tokens. Fails if `SIGNING_SECRET` is not set.
@@ -270,16 +298,6 @@ impl ServiceSettings {
         })
     }
 
-    /// Returns the names in certificates of services that may follow the changes of users. Fails if
-    /// client certificates are not verified, because the names would then match no caller.
-    pub(crate) fn watchers(&self) -> Result<Vec<String>, SettingError> {
-        if !self.user_changes_certificates.is_empty() && self.auth_tls_client_ca_file.is_none() {
-            let problem = "would name nobody, because no client certificate is verified; set AUTH_TLS_CLIENT_CA_FILE";
-            return Err(SettingError::new("USER_CHANGES_CERTIFICATES", problem));
-        }
-        Ok(self.user_changes_certificates.clone())
-    }
-
     /// Returns the times after which sessions expire. Fails if the time without use exceeds the
     /// maximum age.
     pub(crate) fn sessions(&self) -> Result<SessionLimits, SettingError> {
@@ -301,19 +319,6 @@ impl ServiceSettings {
             ReadConsistency::Primary
         };
         database.with_read_consistency(consistency)
-    }
-
-    /// Loads the certificates of the gRPC listener; `None` if it has no TLS.
-    pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
-        Ok(ServerTls::load(
-            "AUTH_TLS",
-            ServerFiles {
-                certificate: self.auth_tls_cert_file.clone(),
-                key: self.auth_tls_key_file.clone(),
-                client_ca: self.auth_tls_client_ca_file.clone(),
-            },
-            HTTP_2,
-        )?)
     }
 
     /// Returns the rules for new passwords, and reads the blocklist for them.

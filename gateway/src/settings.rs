@@ -122,19 +122,19 @@ pub struct PublicSettings {
     /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
     /// 10000; trusted proxies may have any number
     #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", help_heading = "Limits", default_value = "1000",
-        value_parser = |text: &str| number_between(text, 1_u32, 10_000))]
+        value_parser = number_between(1_u32, 10_000))]
     pub max_connections_per_address: u32,
 
     /// MiB of request bodies that may be read at a time, 16 to 65536; further requests wait for 5 seconds,
     /// then get 503. One client gets at most half
     #[arg(long, env = "REQUEST_MEMORY_MIB", help_heading = "Limits", default_value = "64",
-        value_parser = |text: &str| number_between(text, 16_usize, 65_536))]
+        value_parser = number_between(16_usize, 65_536))]
     pub request_memory_mib: usize,
 
     /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; further
     /// requests wait for 5 seconds, then get 503. One client gets at most half
     #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64",
-        value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
+        value_parser = number_between(32_usize, 65_536))]
     pub response_memory_mib: usize,
 
     /// PEM file of the certificate of the address of proxies; enables TLS there

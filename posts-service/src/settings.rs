@@ -13,7 +13,7 @@ use rolegate_grpc_server::HostSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
-    secret::{self, SecretSource},
+    secret::SecretSource,
     settings::{SettingError, number_between, socket_address},
 };
 use rolegate_proto::authorization::is_api_key;
@@ -57,7 +57,12 @@ pub struct Settings {
 
     /// API key of an admin, by which posts-service learns of deleted users; not needed with a client certificate that
     /// auth-service names
-    #[arg(long, env = "USER_CHANGES_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "USER_CHANGES_KEY",
+        help_heading = "Secrets",
+        hide_env_values = true
+    )]
     pub user_changes_key: Option<SecretString>,
 
     /// File that contains USER_CHANGES_KEY; it may be replaced
@@ -66,7 +71,7 @@ pub struct Settings {
 
     /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 3
     /// seconds, then get OVERLOADED
-    #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
+    #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = number_between(32_usize, 65_536))]
     pub response_memory_mib: usize,
 
     /// The TLS settings of the gRPC listener.

@@ -11,7 +11,6 @@ use rolegate_gateway::settings::PublicSettings;
 use rolegate_posts_service::settings::{PostsOfDeletedUsers, ServerTlsSettings};
 use rolegate_program::{
     program::CommonSettings,
-    secret,
     settings::{ListenAddress, listen_address, socket_address, switch},
 };
 use secrecy::SecretString;
@@ -38,7 +37,12 @@ pub struct Settings {
     pub ops_listen_addr: SocketAddr,
 
     /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
-    #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        help_heading = "Database",
+        hide_env_values = true
+    )]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL
@@ -46,7 +50,12 @@ pub struct Settings {
     pub database_url_file: Option<PathBuf>,
 
     /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
-    #[arg(long, env = "POSTS_DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "POSTS_DATABASE_URL",
+        help_heading = "Database",
+        hide_env_values = true
+    )]
     pub posts_database_url: Option<SecretString>,
 
     /// File that contains POSTS_DATABASE_URL

@@ -115,7 +115,7 @@ pub enum UserCommand {
         /// Name of the user, case-sensitive
         username: String,
         /// Id of the key, as listed by user keys
-        #[arg(value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+        #[arg(value_parser = number_between(1, i64::MAX))]
         id: i64,
     },
     /// Erase the name and the addresses of a deleted user from the record of what happened, and the name from API keys

@@ -43,7 +43,7 @@ pub struct CommonSettings {
         long,
         env = "LAME_DUCK_SECONDS", help_heading = "Logs and shutdown",
         default_value = "2",
-        value_parser = |text: &str| number_between(text, 0_u16, 300)
+        value_parser = number_between(0_u16, 300)
     )]
     pub lame_duck_seconds: u16,
 
@@ -175,7 +175,7 @@ fn worker_threads() -> Result<usize, SettingError> {
         let value = env::var_os(&variable).unwrap_or_default();
         if !value.is_empty() {
             let number = value.to_str().unwrap_or_default();
-            return number_between(number, 1, MAX_WORKER_THREADS)
+            return number_between(1, MAX_WORKER_THREADS)(number)
                 .map_err(|problem| SettingError::new(variable, problem));
         }
     }
@@ -206,10 +206,10 @@ async fn execute<P: Program>(
     let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
         Command::Serve => {
             check_addresses(&settings)?;
-            if let Some(warning) = trust_warning(&settings) {
-                tracing::warn!("{warning}");
-            }
-            for warning in settings.warnings() {
+            for warning in trust_warning(&settings)
+                .into_iter()
+                .chain(settings.warnings())
+            {
                 tracing::warn!("{warning}");
             }
             return Box::pin(settings.serve(shutdown)).await;

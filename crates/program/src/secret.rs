@@ -17,11 +17,6 @@ use zeroize::Zeroizing;
 /// The maximum size of a file with a secret, in KiB. It is far more than a list of secrets needs.
 const MAX_FILE_KIB: u64 = 64;
 
-/// Parses a secret, as a `value_parser` of clap. It cannot fail, because the error of clap would quote the value.
-pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
-    Ok(SecretString::from(text))
-}
-
 /// The variable or the file from which a secret is read. A secret in a file can be read again when the file has been
 /// replaced.
 #[derive(Clone, Debug)]

@@ -202,12 +202,12 @@ pub fn switch() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }
 
-/// Parses a number from `min` to `max`, as a `value_parser` of clap.
-pub fn number_between<N>(text: &str, min: N, max: N) -> Result<N, String>
+/// Returns a `value_parser` of clap for a number from `min` to `max`.
+pub fn number_between<N>(min: N, max: N) -> impl Fn(&str) -> Result<N, String> + Clone
 where
     N: FromStr + PartialOrd + Display + Copy,
 {
-    match text.parse::<N>() {
+    move |text| match text.parse::<N>() {
         Ok(number) if (min..=max).contains(&number) => Ok(number),
         _ => Err(format!("must be a whole number from {min} to {max}")),
     }

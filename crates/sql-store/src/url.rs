@@ -32,7 +32,12 @@ use std::{
 #[derive(clap::Args, Debug)]
 pub struct DatabaseSettings {
     /// URL of the database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
-    #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        help_heading = "Database",
+        hide_env_values = true
+    )]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL

@@ -20,16 +20,16 @@ use rolegate_program::{
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// List only what happened to the user with this id
-    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+    #[arg(long, value_parser = number_between(1, i64::MAX))]
     user_id: Option<i64>,
     /// List only what the user with this id did
-    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+    #[arg(long, value_parser = number_between(1, i64::MAX))]
     actor_id: Option<i64>,
     /// List only this event, such as `role_changed`
     #[arg(long, default_value = "", hide_default_value = true)]
     event: String,
     /// List at most this many entries, 1 to 1,000,000
-    #[arg(long, default_value = "50", value_parser = |text: &str| number_between(text, 1_i64, 1_000_000))]
+    #[arg(long, default_value = "50", value_parser = number_between(1_i64, 1_000_000))]
     limit: i64,
 }
 

@@ -25,7 +25,7 @@ struct InvalidEnvironment {
 }
 
 fn small(text: &str) -> Result<u8, String> {
-    number_between(text, 0, 9)
+    number_between(0, 9)(text)
 }
 
 fn parse<S: Parser>(arguments: &str) -> Result<(S, Command<Own>), String> {
