@@ -1,11 +1,16 @@
 //! Cuts lists into pages. A query reads one row more than a page holds; if it finds that row, there
 //! is a next page.
 
-/// Removes the row that follows a page of this size, and returns true if there was one.
-pub(super) fn truncate_page<R>(rows: &mut Vec<R>, size: i64) -> bool {
-    let has_next = i64::try_from(rows.len()).is_ok_and(|found| found > size);
-    if has_next {
-        rows.pop();
+/// Removes the row that follows a page of this size. Returns the position after which the next page begins, which is
+/// that of the last row; `None` if there is no next page.
+pub(super) fn cut_page<R>(
+    rows: &mut Vec<R>,
+    size: i64,
+    position_of: impl FnOnce(&R) -> i64,
+) -> Option<i64> {
+    if i64::try_from(rows.len()).is_ok_and(|found| found <= size) {
+        return None;
     }
-    has_next
+    rows.pop();
+    rows.last().map(position_of)
 }

@@ -8,9 +8,7 @@
 
 mod maintenance;
 
-use super::{
-    error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
-};
+use super::{error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts};
 use crate::store::{AuditFilter, AuditRow, CheckedRow, END_OF_9999, UnreadableColumn};
 use rolegate_proto::{Reason, limits::page_size};
 use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
@@ -105,15 +103,14 @@ impl Accounts {
         };
         let mut checked = self.store.audit(&filter).await?;
         drop(permit);
-        let has_next = truncate_page(&mut checked, size);
+        let next_after = cut_page(&mut checked, size, |row| row.revision);
         let mut rows: Vec<AuditRow> = checked.into_iter().map(present).collect();
         if own {
             hide_addresses_of_others(&mut rows, actor_id);
         }
-        let last = rows.last().filter(|_| has_next);
         Ok(AuditPage {
-            next_after: last.map(|row| row.revision),
             rows,
+            next_after,
             is_complete,
         })
     }
@@ -124,8 +121,10 @@ impl Accounts {
         match timeout(READER_SEAL_TIMEOUT, self.store.seal_all()).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {
-                let error = error_chain(&error);
-                tracing::debug!(error, "cannot seal the record for a reader");
+                tracing::debug!(
+                    error = error_chain(&error),
+                    "cannot seal the record for a reader"
+                );
                 false
             }
             Err(_too_slow) => false,

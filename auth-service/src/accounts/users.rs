@@ -1,7 +1,7 @@
 //! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
 
 use super::{
-    error::AccountError, paging::truncate_page, requirement::Requirement, service::Accounts,
+    error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts,
     username,
 };
 use crate::{
@@ -76,18 +76,14 @@ impl Accounts {
         let size = filter.limit;
         filter.limit = size + 1;
         let mut users = self.store.list(&filter).await?;
-        let has_next = truncate_page(&mut users, size);
+        let next_after = cut_page(&mut users, size, |listed| listed.user.id);
         for listed in &mut users {
             let noted = self
                 .store
                 .unwritten_use(UsageKind::Password, listed.user.id);
             listed.last_login_at = listed.last_login_at.max(noted);
         }
-        let last = users.last().filter(|_| has_next);
-        Ok(UserPage {
-            next_after: last.map(|listed| listed.user.id),
-            users,
-        })
+        Ok(UserPage { users, next_after })
     }
 
     /// Returns the users with these ids, by ascending id. Unknown ids are left out.
