@@ -14,8 +14,7 @@
 //!   `sessions` lists sessions, ends idle ones and restricts sessions to cookies.
 //! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor` and
 //!   `opaque_tokens` contain the use cases about users, their passwords and other credentials.
-//!   `username` contains the rules for usernames. `paging` cuts lists into pages, and `searches`
-//!   limits searches for users.
+//!   `username` contains the rules for usernames, and `paging` cuts lists into pages.
 //! - `changes` makes the changes, and logs each of them after its commit.
 //! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read the
 //!   record, seals it and removes old rows. `watch` sends the changes of users to other services.
@@ -36,7 +35,6 @@ mod rate_limit;
 mod record;
 mod requirement;
 mod roles;
-mod searches;
 mod second_factor;
 mod seed;
 mod service;

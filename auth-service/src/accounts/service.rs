@@ -2,7 +2,7 @@
 
 use super::{
     changes::Changes, initial_password::InitialPassword, rate_limit::RateLimiter,
-    searches::Searches, watch::streams::Watches,
+    watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,
@@ -12,12 +12,16 @@ use crate::{
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
+use rolegate_http_server::clients::ClientSlots;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 /// The maximum number of pages of the record that are read at the same time. While the record is
 /// locked, each read occupies a connection that changes need.
 const MAX_PAGE_READS: usize = 2;
+/// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
+/// all users.
+const MAX_SEARCHES: u32 = 1;
 
 /// The operator's settings for the use cases.
 #[derive(Clone)]
@@ -66,7 +70,8 @@ pub(crate) struct Accounts {
     /// Limits how often a client may present a token that belongs to no valid password link.
     pub(super) link_limiter: Arc<RateLimiter>,
     pub(super) sign_in_rows: Arc<SignInRows>,
-    pub(super) searches: Arc<Searches>,
+    /// The running searches of each admin, by the admin's id.
+    pub(super) searches: ClientSlots<i64>,
     pub(super) watches: Arc<Watches>,
     /// The permits for reading pages of the record.
     pub(super) page_reads: Arc<Semaphore>,
@@ -102,7 +107,7 @@ impl Accounts {
             registration_limiter,
             link_limiter,
             sign_in_rows: Arc::new(SignInRows::new()),
-            searches: Arc::default(),
+            searches: ClientSlots::new(MAX_SEARCHES),
             watches: Arc::new(Watches::new()),
             page_reads: Arc::new(Semaphore::new(MAX_PAGE_READS)),
             background_restriction: Arc::new(Semaphore::new(1)),

@@ -1,8 +1,7 @@
 //! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
 
 use super::{
-    error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts,
-    username,
+    error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts, username,
 };
 use crate::{
     store::{UsageKind, UserFilter},
@@ -12,6 +11,10 @@ use rolegate_proto::{
     Reason, Role, UnknownRole,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
+use std::time::Duration;
+
+/// The time after which an admin may retry a search that was refused because another one was running.
+const SEARCH_RETRY: Duration = Duration::from_secs(1);
 
 /// A request for a page of users.
 #[derive(Default)]
@@ -71,7 +74,8 @@ impl Accounts {
         let _running_search = if filter.search.is_empty() {
             None
         } else {
-            Some(self.searches.begin(admin_id)?)
+            let slot = self.searches.acquire(admin_id);
+            Some(slot.ok_or_else(|| AccountError::overloaded(SEARCH_RETRY))?)
         };
         let size = filter.limit;
         filter.limit = size + 1;

@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 use rolegate_program::cidr_set::CidrSet;
 use std::{
     collections::HashMap,
+    hash::Hash,
     net::{IpAddr, Ipv6Addr},
     sync::Arc,
 };
@@ -78,36 +79,42 @@ pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare>
 pub type ClientSlot = OwnedSemaphorePermit;
 
 /// Limits the slots that each client holds at a time, for example for connections or logins. Clones share the slots.
+///
+/// `K` tells clients apart. It is an address unless callers know their clients better, for example by the id of a user.
 #[derive(Clone, Debug)]
-pub struct ClientSlots {
+pub struct ClientSlots<K = IpAddr> {
     max: u32,
-    clients: Arc<Mutex<Clients>>,
+    clients: Arc<Mutex<Clients<K>>>,
 }
 
-#[derive(Debug, Default)]
-struct Clients {
-    slots: HashMap<IpAddr, Arc<Semaphore>>,
+#[derive(Debug)]
+struct Clients<K> {
+    slots: HashMap<K, Arc<Semaphore>>,
     /// The number of clients at which the table next removes clients without a slot.
     limit: usize,
 }
 
-impl ClientSlots {
+impl<K: Eq + Hash> ClientSlots<K> {
     /// Limits each client to `max` slots.
     pub fn new(max: u32) -> Self {
+        let clients = Clients {
+            slots: HashMap::new(),
+            limit: MIN_CLIENTS,
+        };
         Self {
             max,
-            clients: Arc::default(),
+            clients: Arc::new(Mutex::new(clients)),
         }
     }
 
     /// Returns the semaphore of this client. Its permits are the free slots.
-    pub fn slots_of(&self, client: IpAddr) -> Arc<Semaphore> {
+    pub fn slots_of(&self, client: K) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
-        if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
+        if clients.slots.len() >= clients.limit {
             clients
                 .slots
                 .retain(|_, slots| Arc::strong_count(slots) > 1);
-            clients.limit = clients.slots.len() * 2;
+            clients.limit = MIN_CLIENTS.max(clients.slots.len() * 2);
         }
         let slots = clients
             .slots
@@ -117,7 +124,7 @@ impl ClientSlots {
     }
 
     /// Takes a slot. Returns `None` if the client has no slot left.
-    pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
+    pub fn acquire(&self, client: K) -> Option<ClientSlot> {
         self.slots_of(client).try_acquire_owned().ok()
     }
 }

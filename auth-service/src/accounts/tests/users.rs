@@ -51,7 +51,7 @@ async fn an_admin_searches_once_at_a_time() {
         .remove(0)
         .user
         .id;
-    let running = app.accounts.searches.begin(admin).expect("the first");
+    let running = app.accounts.searches.acquire(admin).expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
     assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
@@ -65,7 +65,7 @@ async fn an_admin_searches_once_at_a_time() {
     drop(
         app.accounts
             .searches
-            .begin(ann.id)
+            .acquire(ann.id)
             .expect("another admin's"),
     );
     drop(running);

@@ -1,12 +1,12 @@
 //! Limits the streams of this replica, and notifies them of new changes.
 
-use parking_lot::Mutex;
+use rolegate_http_server::clients::{ClientSlot, ClientSlots};
 use rolegate_program::shutdown::Shutdown;
-use std::{collections::HashMap, sync::Arc};
-use tokio::sync::{Semaphore, watch};
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// The maximum number of streams of one caller.
-const MAX_STREAMS_PER_CALLER: usize = 8;
+const MAX_STREAMS_PER_CALLER: u32 = 8;
 const MAX_STREAMS: usize = 256;
 /// The maximum number of snapshots that are sent at the same time. Each of them keeps a state of
 /// the database alive.
@@ -20,7 +20,8 @@ pub(crate) struct Watches {
     /// The revision of the newest sealed change of a user. A new value wakes the streams, which
     /// then read the record.
     pub(crate) newest_change: watch::Sender<i64>,
-    streams_by_caller: Mutex<HashMap<String, usize>>,
+    streams: Arc<Semaphore>,
+    streams_by_caller: ClientSlots<String>,
     pub(super) snapshots: Arc<Semaphore>,
     pub(crate) record_reads: Semaphore,
     /// Ends all streams when the replica stops.
@@ -29,15 +30,16 @@ pub(crate) struct Watches {
 
 /// The permit of one stream, which counts for its caller until it is dropped.
 pub(super) struct StreamPermit {
-    watches: Arc<Watches>,
-    caller: String,
+    _of_caller: ClientSlot,
+    _of_all: OwnedSemaphorePermit,
 }
 
 impl Watches {
     pub(crate) fn new() -> Self {
         Self {
             newest_change: watch::Sender::new(0),
-            streams_by_caller: Mutex::default(),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            streams_by_caller: ClientSlots::new(MAX_STREAMS_PER_CALLER),
             snapshots: Arc::new(Semaphore::new(MAX_SNAPSHOTS)),
             record_reads: Semaphore::new(MAX_RECORD_READS),
             end: Shutdown::new(),
@@ -46,29 +48,10 @@ impl Watches {
 
     /// Acquires the permit for one more stream of this caller. Returns `None` if the caller, or all
     /// callers together, have too many.
-    pub(super) fn try_acquire_stream(self: &Arc<Self>, caller: String) -> Option<StreamPermit> {
-        let mut streams = self.streams_by_caller.lock();
-        let total: usize = streams.values().sum();
-        let own = streams.entry(caller.clone()).or_default();
-        if total >= MAX_STREAMS || *own >= MAX_STREAMS_PER_CALLER {
-            return None;
-        }
-        *own += 1;
+    pub(super) fn try_acquire_stream(&self, caller: String) -> Option<StreamPermit> {
         Some(StreamPermit {
-            watches: Arc::clone(self),
-            caller,
+            _of_caller: self.streams_by_caller.acquire(caller)?,
+            _of_all: Arc::clone(&self.streams).try_acquire_owned().ok()?,
         })
-    }
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        let mut streams = self.watches.streams_by_caller.lock();
-        if let Some(own) = streams.get_mut(&self.caller) {
-            *own -= 1;
-            if *own == 0 {
-                streams.remove(&self.caller);
-            }
-        }
     }
 }

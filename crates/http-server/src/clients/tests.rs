@@ -32,7 +32,7 @@ fn a_client_has_so_many_slots_and_takes_none_of_another() {
 
 #[test]
 fn clients_that_hold_nothing_are_forgotten() {
-    let slots = ClientSlots::new(1);
+    let slots = ClientSlots::<IpAddr>::new(1);
     for number in 0..10_000_u32 {
         let held = slots.acquire(std::net::Ipv4Addr::from_bits(number).into());
         assert!(held.is_some());
