@@ -7,7 +7,7 @@
 //! This file generates tokens, computes their digests and tells whether a stored token is valid. The tokens of
 //! password links and pending sign-ins are made in the same way, but are not credentials. `store` has the rows.
 
-use crate::user::User;
+use crate::{secret_generation::random_bytes, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rolegate_proto::{
     Reason, Role,
@@ -189,9 +189,7 @@ impl NewToken {
 
 /// Generates the id that the two sessions of one sign-in have in common.
 pub(crate) fn generate_pair_id() -> io::Result<i64> {
-    let mut random = [0_u8; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(i64::from_ne_bytes(random) & i64::MAX)
+    Ok(i64::from_ne_bytes(random_bytes()?) & i64::MAX)
 }
 
 /// Generates the token of a password link. It is no credential.
@@ -207,8 +205,7 @@ pub(crate) fn generate_pending_sign_in(binding: &str) -> io::Result<GeneratedTok
 
 /// Generates a token. Its digest covers the token and `binding`.
 fn generate(prefix: &str, binding: &str) -> io::Result<GeneratedToken> {
-    let mut random = [0_u8; RANDOM_BYTES];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let random: [u8; RANDOM_BYTES] = random_bytes()?;
     let token = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random));
     let digest = hex::encode(Sha256::digest(format!("{token}{binding}")));
     Ok(GeneratedToken {
@@ -220,27 +217,30 @@ fn generate(prefix: &str, binding: &str) -> io::Result<GeneratedToken> {
 /// Returns the digest, in hex, by which a pending sign-in with this binding is found. Returns `None` if the
 /// token is malformed.
 pub(crate) fn pending_sign_in_digest(token: &str, binding: &str) -> Option<String> {
-    let encoded = token.strip_prefix(PENDING_SIGN_IN_PREFIX)?;
-    digest_if_well_formed(encoded, &format!("{token}{binding}"))
+    digest_if_well_formed(
+        &[PENDING_SIGN_IN_PREFIX],
+        token,
+        &format!("{token}{binding}"),
+    )
 }
 
 /// Returns the digest, in hex, by which a password link is found. Returns `None` if the token is malformed.
 pub(crate) fn password_link_digest(token: &str) -> Option<String> {
-    digest_if_well_formed(token.strip_prefix(PASSWORD_LINK_PREFIX)?, token)
+    digest_if_well_formed(&[PASSWORD_LINK_PREFIX], token, token)
 }
 
 /// Returns the digest, in hex, by which an API key or a session is found. Returns `None` if the token is
 /// malformed.
 pub(crate) fn digest(token: &str) -> Option<String> {
-    let encoded = CREDENTIAL_PREFIXES
-        .into_iter()
-        .find_map(|prefix| token.strip_prefix(prefix))?;
-    digest_if_well_formed(encoded, token)
+    digest_if_well_formed(&CREDENTIAL_PREFIXES, token, token)
 }
 
-/// Returns the SHA-256 of `content` if `encoded`, the token without its prefix, encodes as many bytes as a
-/// token has.
-fn digest_if_well_formed(encoded: &str, content: &str) -> Option<String> {
+/// Returns the SHA-256 of `content` if the token has one of these prefixes, and the rest of it encodes as many
+/// bytes as a token has.
+fn digest_if_well_formed(prefixes: &[&str], token: &str, content: &str) -> Option<String> {
+    let encoded = prefixes
+        .iter()
+        .find_map(|prefix| token.strip_prefix(prefix))?;
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random).ok()?;
     if length != RANDOM_BYTES {

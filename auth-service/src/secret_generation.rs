@@ -13,10 +13,16 @@ const MIN_PASSWORD_LEN: usize = 24;
 /// a URL.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
+/// Returns random bytes. Fails only if the system provides none.
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut random = [0; N];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(random)
+}
+
 /// Generates a secret that signs access tokens or encrypts second factors: 48 random bytes in base64.
 pub fn generate_signing_secret() -> io::Result<SecretString> {
-    let mut random = [0_u8; SIGNING_SECRET_BYTES];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let random: [u8; SIGNING_SECRET_BYTES] = random_bytes()?;
     Ok(SecretString::from(STANDARD_NO_PAD.encode(random)))
 }
 

@@ -1,14 +1,36 @@
-//! Parses settings that hold several secrets, such as `SIGNING_SECRETS_ACCEPTED`.
+//! Parses settings that hold several secrets, such as `SIGNING_SECRETS_ACCEPTED`, and computes the ids by which
+//! their keys are found.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rolegate_program::{
     secret::{self, SecretSource},
     settings::SettingError,
 };
 use secrecy::SecretString;
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
 
 /// The minimum length of a secret, in bytes. HS256 requires a key at least as long as the hash output (RFC
 /// 7518, section 3.2).
 pub(crate) const MIN_SECRET_BYTES: usize = 32;
+
+/// The number of bytes of a digest that are an id, encoded in base64url.
+const ID_BYTES: usize = 9;
+
+/// Computes the id of a secret: a short digest, so that all replicas give a secret the same id.
+pub(crate) fn id(label: &str, secret: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(&digest(label, secret)[..ID_BYTES])
+}
+
+/// Computes a digest of a secret. With a different label for each use, no digest reveals anything about another
+/// one.
+pub(crate) fn digest(label: &str, secret: &[u8]) -> Zeroizing<[u8; 32]> {
+    let digest = Sha256::new()
+        .chain_update(label)
+        .chain_update(secret)
+        .finalize();
+    Zeroizing::new(digest.into())
+}
 
 /// Splits the `text` of a setting at commas and line ends.
 ///

@@ -12,22 +12,17 @@
 
 use super::validation::Password;
 use crate::secret_list;
-use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
-};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256, Sha384};
+use sha2::{Sha256, Sha384};
 use zeroize::Zeroizing;
 
 /// The prefix of the pepper's id in a stored hash. No bcrypt hash begins with it.
 const SCHEME: &str = "hmac-sha256:";
 /// The first entry of the setting if new hashes get no pepper.
 const NO_PEPPER: &str = "none";
-/// The number of bytes of a pepper's digest that are its id, encoded in base64url.
-const ID_BYTES: usize = 9;
 
 /// The prefix that WordPress writes before the bcrypt hash.
 const WORDPRESS: &str = "$wp";
@@ -191,14 +186,9 @@ fn prepare_wordpress<'h>(hash: &'h str, password: &Password) -> StoredHashInput<
 
 impl Pepper {
     fn new(secret: &[u8]) -> Self {
-        let digest = Sha256::new()
-            .chain_update(b"rolegate pepper\0")
-            .chain_update(secret)
-            .finalize();
-        let mac = Hmac::new_from_slice(secret).expect("HMAC takes a key of any length");
         Self {
-            id: URL_SAFE_NO_PAD.encode(&digest[..ID_BYTES]),
-            mac,
+            id: secret_list::id("rolegate pepper\0", secret),
+            mac: Hmac::new_from_slice(secret).expect("HMAC takes a key of any length"),
         }
     }
 

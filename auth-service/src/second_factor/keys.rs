@@ -1,6 +1,9 @@
 //! Encrypts the secrets of second factors, so that a stolen database does not reveal them.
 
-use crate::secret_list::{self, MIN_SECRET_BYTES};
+use crate::{
+    secret_generation::random_bytes,
+    secret_list::{self, MIN_SECRET_BYTES},
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
@@ -8,12 +11,8 @@ use ring::{
 };
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret as _, SecretString};
-use sha2::{Digest as _, Sha256};
 use std::io;
 use zeroize::Zeroizing;
-
-/// The number of bytes of a key's id, which is the start of a digest of the secret, encoded in base64url.
-const ID_BYTES: usize = 9;
 
 /// The keys of the settings `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.
 pub(crate) struct SecondFactorKeys {
@@ -30,23 +29,13 @@ struct EncryptionKey {
 
 impl EncryptionKey {
     fn derive(secret: &SecretString) -> Result<Self, Unspecified> {
-        let id = digest("rolegate second factor id\0", secret);
-        let key = digest("rolegate second factor\0", secret);
+        let secret = secret.expose_secret().as_bytes();
+        let key = secret_list::digest("rolegate second factor\0", secret);
         Ok(Self {
-            id: URL_SAFE_NO_PAD.encode(&id[..ID_BYTES]),
+            id: secret_list::id("rolegate second factor id\0", secret),
             key: LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key)?),
         })
     }
-}
-
-/// Computes a digest of a secret. With a different label for each use, no digest reveals anything about another
-/// one.
-fn digest(label: &str, secret: &SecretString) -> Zeroizing<[u8; 32]> {
-    let digest = Sha256::new()
-        .chain_update(label)
-        .chain_update(secret.expose_secret())
-        .finalize();
-    Zeroizing::new(digest.into())
 }
 
 impl SecondFactorKeys {
@@ -92,8 +81,7 @@ impl SecondFactorKeys {
     pub(crate) fn seal(&self, user_id: i64, secret: &[u8]) -> io::Result<String> {
         let failed = || io::Error::other("cannot seal the secret of a second factor");
         let newest = self.keys.first().ok_or_else(failed)?;
-        let mut nonce = [0; NONCE_LEN];
-        getrandom::fill(&mut nonce).map_err(io::Error::other)?;
+        let nonce: [u8; NONCE_LEN] = random_bytes()?;
         let mut sealed = secret.to_vec();
         newest
             .key

@@ -7,7 +7,6 @@ use jsonwebtoken::{Algorithm::HS256, DecodingKey, EncodingKey, Header, crypto};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 /// The signing key and all accepted keys.
 pub struct Keyring {
@@ -78,7 +77,7 @@ impl Key {
         }
         // The provider is installed once in a process. Any later call changes nothing.
         let _ = hs256::PROVIDER.install_default();
-        let id = key_id(bytes);
+        let id = secret_list::id("rolegate kid\0", bytes);
         let header = Header {
             kid: Some(id.clone()),
             ..Header::new(HS256)
@@ -163,16 +162,6 @@ pub(crate) fn self_test() -> bool {
     };
     let signature = crypto::sign(MESSAGE.as_bytes(), &key.encoding, HS256);
     signature.is_ok_and(|signature| signature == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
-}
-
-/// Computes the `kid` of a secret: a short digest, so that all replicas give a key the same `kid`. The label
-/// makes the digest differ from other digests of the same secret.
-fn key_id(secret: &[u8]) -> String {
-    let digest = Sha256::new()
-        .chain_update(b"rolegate kid\0")
-        .chain_update(secret)
-        .finalize();
-    URL_SAFE_NO_PAD.encode(&digest[..9])
 }
 
 impl std::fmt::Debug for Keyring {
