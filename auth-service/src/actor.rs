@@ -42,15 +42,6 @@ impl Actor {
         Some(token.id)
     }
 
-    /// Returns the actor, but fails if an API key was presented, because only a person may take the
-    /// action.
-    pub(crate) fn require_person(self) -> Result<Self, Reason> {
-        if self.key_id().is_some() {
-            return Err(Reason::RoleInsufficient);
-        }
-        Ok(self)
-    }
-
     /// Fails if an API key would change its own user, because a leaked key must not lock the user
     /// out.
     pub(crate) fn refuse_own_key(&self, user_id: i64) -> Result<(), Reason> {

@@ -12,9 +12,12 @@ pub(crate) use batch::AuthorizationRequest;
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
-    opaque_token::{self, TokenKind},
+    change::Change,
+    opaque_token::{self, TokenBearer, TokenKind},
+    principal::Principal,
     store::WriteError,
     token::VerifiedToken,
+    user::User,
 };
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
@@ -39,6 +42,10 @@ enum Credential {
         digest: Option<String>,
     },
 }
+
+/// The row of a malformed token, which is not read. Such a token takes the same path as an unknown one, so that both are
+/// counted and recorded in the same way.
+const NOTHING_FOUND: Timed<Option<TokenBearer>> = Timed { at: 0, value: None };
 
 /// An opaque token, and how the client presented it.
 #[derive(Clone, Copy)]
@@ -84,11 +91,11 @@ impl Accounts {
                 let user = self.reads.users.get(token.user_id).await?;
                 self.admit_access_token(&token, user, requirement)
             }
-            Credential::Opaque {
-                token,
-                digest: Some(digest),
-            } => {
-                let found = self.reads.tokens.get(digest).await?;
+            Credential::Opaque { token, digest } => {
+                let found = match digest {
+                    Some(digest) => self.reads.tokens.get(digest).await?,
+                    None => NOTHING_FOUND,
+                };
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
                 if token.may_be_unrestricted {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
@@ -99,15 +106,6 @@ impl Accounts {
                     }
                 }
                 self.admit_opaque_token(token, found, &idle, requirement)
-            }
-            Credential::Opaque {
-                token,
-                digest: None,
-            } => {
-                // A malformed token takes the same path as an unknown one, so that both are counted
-                // and recorded in the same way.
-                let nothing_found = Timed { at: 0, value: None };
-                self.admit_opaque_token(token, nothing_found, &[], requirement)
             }
         }
     }
@@ -120,11 +118,30 @@ impl Accounts {
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         let actor = self.authorize(credential, requirement).await?;
-        Ok(actor.require_person()?)
+        if actor.key_id().is_some() {
+            return Err(Reason::RoleInsufficient.into());
+        }
+        Ok(actor)
     }
 
     pub(super) async fn authorize_admin(&self, credential: &str) -> Result<Actor, AccountError> {
         self.authorize(credential, &Requirement::admin()).await
+    }
+
+    /// Makes a change of one user, and returns the user as the change has left it. If the user has
+    /// changed since the credential was authorized, the credential is authorized again, and the error
+    /// is `otherwise` if it is still valid: see [`Self::reauthorize_if_changed`].
+    pub(super) async fn change_or_reauthorize(
+        &self,
+        credential: &str,
+        by: Principal,
+        change: Change,
+        otherwise: Reason,
+    ) -> Result<User, AccountError> {
+        let requirement = Requirement::to_act_on(by.admin_id());
+        let changed = self.changes.apply(by, change).await;
+        self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
+            .await
     }
 
     /// Converts the outcome of a write whose user may have changed since the credential was

@@ -90,6 +90,14 @@ impl AccountError {
         }
     }
 
+    /// Returns the error for an attempt beyond a limit. The limit allows another attempt after `retry_after`.
+    pub(super) fn too_many_attempts(retry_after: Duration) -> Self {
+        Self::RetryLater {
+            reason: Reason::TooManyAttempts,
+            retry_after,
+        }
+    }
+
     /// Returns the error for an argument that breaks `rule`.
     pub(super) fn invalid(reason: Reason, rule: impl Into<Cow<'static, str>>) -> Self {
         Self::Invalid {
@@ -152,10 +160,7 @@ impl From<WriteError> for AccountError {
                 return Self::invalid(Reason::ApiKeyInvalid, rule);
             }
             WriteError::TooManyAdditions { retry_after } => {
-                return Self::RetryLater {
-                    reason: Reason::TooManyAttempts,
-                    retry_after,
-                };
+                return Self::too_many_attempts(retry_after);
             }
             WriteError::SecondFactorOff => {
                 return Self::second_factor_state("Second factor is not on.");
@@ -178,9 +183,6 @@ impl From<HashError> for AccountError {
 
 impl From<LimitExceeded> for AccountError {
     fn from(exceeded: LimitExceeded) -> Self {
-        Self::RetryLater {
-            reason: Reason::TooManyAttempts,
-            retry_after: exceeded.retry_after,
-        }
+        Self::too_many_attempts(exceeded.retry_after)
     }
 }

@@ -5,20 +5,17 @@ use super::{
     service::Accounts,
 };
 use crate::{
-    actor::Actor,
-    call_origin::CallOrigin,
-    change::Change,
-    principal::Principal,
-    user::{Credentials, User},
+    actor::Actor, call_origin::CallOrigin, change::Change, principal::Principal, user::User,
 };
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::ops::RangeInclusive;
 
-/// The stored credentials of a user who has confirmed a change by entering the current password.
+/// The proof that a user has confirmed a change by entering the current password.
 pub(super) struct ConfirmedPassword {
-    pub(super) stored: Credentials,
+    /// The owner who makes the change. The write fails if the password has changed since it was confirmed.
+    pub(super) by: Principal,
     /// The client's slot in the password engine, which is kept for hashing the new password.
     _slot: ClientSlot,
 }
@@ -43,40 +40,34 @@ impl Accounts {
         new: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let requirement = Requirement::AnyAuthenticated;
-        let actor = self.authorize_person(credential, &requirement).await?;
+        let actor = self
+            .authorize_person(credential, &Requirement::AnyAuthenticated)
+            .await?;
         let new = self.policy.passwords.check(new)?;
+        let user_id = actor.user.id;
         let confirmed = self
-            .confirm_password(&actor.user, current, "password_change", origin)
+            .confirm_password(actor, current, "password_change", origin)
             .await?;
         let hash = self.hasher.hash(&new, origin).await?;
         // The store writes only if the password is still the one that was checked, so one of two
         // concurrent changes fails.
-        let user_id = actor.user.id;
-        let owner = Principal::Owner(Actor {
-            user: confirmed.stored.user,
-            ..actor
-        });
-        let changed = self
-            .changes
-            .apply(owner, Change::SetPassword { user_id, hash })
-            .await;
+        let change = Change::SetPassword { user_id, hash };
         let otherwise = Reason::CurrentPasswordWrong;
-        self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
+        self.change_or_reauthorize(credential, confirmed.by, change, otherwise)
             .await
     }
 
-    /// Checks the current password that a user enters to confirm a change, and returns the stored
-    /// credentials. The check is limited and recorded like a login. Fails with
-    /// [`Reason::CurrentPasswordWrong`] if the password is wrong.
+    /// Checks the current password that a user enters to confirm a change. The check is limited and
+    /// recorded like a login. Fails with [`Reason::CurrentPasswordWrong`] if the password is wrong.
     pub(super) async fn confirm_password(
         &self,
-        user: &User,
+        actor: Actor,
         current: SecretString,
         method: &'static str,
         origin: CallOrigin,
     ) -> Result<ConfirmedPassword, AccountError> {
-        let mut presented = PresentedCredentials::new(&user.username, current, origin, method);
+        let username = &actor.user.username;
+        let mut presented = PresentedCredentials::new(username, current, origin, method);
         presented.confirms_change = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
@@ -85,7 +76,7 @@ impl Accounts {
         let stored = self
             .load_credentials(&presented)
             .await?
-            .filter(|stored| stored.user.id == user.id)
+            .filter(|stored| stored.user.id == actor.user.id)
             .ok_or(Reason::TokenUserNotFound)?;
         if !self
             .check_hash_and_record(&presented, Some(&stored))
@@ -95,7 +86,10 @@ impl Accounts {
             return Err(Reason::CurrentPasswordWrong.into());
         }
         Ok(ConfirmedPassword {
-            stored,
+            by: Principal::Owner(Actor {
+                user: stored.user,
+                ..actor
+            }),
             _slot: slot,
         })
     }
@@ -118,9 +112,8 @@ impl Accounts {
         // Hashing can take seconds under load, so the write checks again that the actor is an
         // admin.
         let change = Change::SetPassword { user_id, hash };
-        let set = self.changes.apply(Principal::Admin(actor), change).await;
-        let admin = Requirement::admin();
-        self.reauthorize_if_changed(set, credential, &admin, Reason::UserNotFound)
+        let by = Principal::Admin(actor);
+        self.change_or_reauthorize(credential, by, change, Reason::UserNotFound)
             .await
     }
 

@@ -8,7 +8,6 @@ mod codes;
 
 use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
-    actor::Actor,
     call_origin::CallOrigin,
     change::Change,
     principal::Principal,
@@ -16,7 +15,7 @@ use crate::{
     store::{CodeLimit, CodePurpose, OneTimeCodeUse},
     user::User,
 };
-use codes::{CHANGE_METHOD, check_wrong_codes, match_one_time_code};
+use codes::{CHANGE_METHOD, match_one_time_code};
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
@@ -52,23 +51,22 @@ impl Accounts {
             .authorize_person(credential, &Requirement::AnyAuthenticated)
             .await?;
         let keys = self.enrolment_keys(&actor.user)?;
+        let user_id = actor.user.id;
         let confirmed = self
-            .confirm_password(&actor.user, current_password, CHANGE_METHOD, origin)
+            .confirm_password(actor, current_password, CHANGE_METHOD, origin)
             .await?;
-        let owner = Actor {
-            user: confirmed.stored.user,
-            ..actor
-        };
         let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
         let secret = keys
-            .seal(owner.user.id, &*enrolment.secret)
+            .seal(user_id, &*enrolment.secret)
             .map_err(AccountError::internal)?;
         let change = Change::BeginSecondFactor {
-            user_id: owner.user.id,
+            user_id,
             secret,
             recovery_codes: mem::take(&mut enrolment.digests),
         };
-        let user = self.change_own(credential, owner, change).await?;
+        let user = self
+            .change_or_reauthorize(credential, confirmed.by, change, Reason::TokenInvalid)
+            .await?;
         Ok((enrolment, user))
     }
 
@@ -91,15 +89,11 @@ impl Accounts {
         let begun = stored
             .filter(|begun| keys.has(begun.key_id()))
             .ok_or_else(|| AccountError::second_factor_state("Second factor is not begun."))?;
-        check_wrong_codes(&begun, TURN_ON_LIMIT, at)
-            .inspect_err(|error| self.record_unchecked_code(&actor.user, CHANGE_METHOD, error))?;
+        self.check_wrong_codes(&actor.user, &begun, TURN_ON_LIMIT, at, CHANGE_METHOD)?;
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
         let Some(matched) = match_one_time_code(keys, &begun, actor.user.id, &code, at)? else {
-            self.count_wrong_code(&actor.user, TURN_ON_LIMIT)
-                .await
-                .inspect_err(|error| {
-                    self.record_unchecked_code(&actor.user, CHANGE_METHOD, error);
-                })?;
+            self.count_wrong_code(&actor.user, TURN_ON_LIMIT, CHANGE_METHOD)
+                .await?;
             return Err(self.refuse_wrong_code(&actor.user, CHANGE_METHOD, Reason::OtpWrong));
         };
         let OneTimeCodeUse { step, secret, .. } = matched;
@@ -108,7 +102,9 @@ impl Accounts {
             secret,
             step,
         };
-        self.change_own(credential, actor, change).await
+        let by = Principal::Owner(actor);
+        self.change_or_reauthorize(credential, by, change, Reason::TokenInvalid)
+            .await
     }
 
     /// Turns off the bearer's own second factor if the code is right. With a user id, an admin
@@ -122,18 +118,18 @@ impl Accounts {
         let actor = self
             .authorize_person(credential, &Requirement::to_act_on(user_id))
             .await?;
-        let Some(user_id) = user_id else {
-            self.confirm_by_code(&actor.user, code).await?;
-            let user_id = actor.user.id;
-            let change = Change::TurnOffSecondFactor { user_id };
-            return Ok(self.changes.apply(Principal::Owner(actor), change).await?);
-        };
-        if user_id == actor.user.id {
-            return Err(Reason::OwnSecondFactor.into());
+        match user_id {
+            None => self.confirm_by_code(&actor.user, code).await?,
+            Some(own_id) if own_id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
+            Some(other_id) => {
+                self.find_user(other_id).await?;
+            }
         }
-        self.find_user(user_id).await?;
-        let change = Change::TurnOffSecondFactor { user_id };
-        Ok(self.changes.apply(Principal::Admin(actor), change).await?)
+        let change = Change::TurnOffSecondFactor {
+            user_id: user_id.unwrap_or(actor.user.id),
+        };
+        let by = Principal::acting_on(user_id, actor);
+        Ok(self.changes.apply(by, change).await?)
     }
 
     /// Returns whether the bearer's second factor is on, and how many recovery codes are left.
@@ -170,20 +166,5 @@ impl Accounts {
             ));
         }
         Ok(keys)
-    }
-
-    /// Makes a change to the bearer's own second factor, and returns the user. If the user has
-    /// changed meanwhile, the credential is authorized again, so that a revoked credential causes
-    /// its own error.
-    async fn change_own(
-        &self,
-        credential: &str,
-        owner: Actor,
-        change: Change,
-    ) -> Result<User, AccountError> {
-        let changed = self.changes.apply(Principal::Owner(owner), change).await;
-        let requirement = Requirement::AnyAuthenticated;
-        self.reauthorize_if_changed(changed, credential, &requirement, Reason::TokenInvalid)
-            .await
     }
 }

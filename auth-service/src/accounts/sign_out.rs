@@ -81,20 +81,18 @@ impl Accounts {
         credential: &str,
         user_id: Option<i64>,
     ) -> Result<User, AccountError> {
-        let requirement = Requirement::to_act_on(user_id);
-        let actor = self.authorize(credential, &requirement).await?;
+        let actor = self
+            .authorize(credential, &Requirement::to_act_on(user_id))
+            .await?;
         let id = user_id.unwrap_or(actor.user.id);
         actor.refuse_own_key(id)?;
         if let (None, Some(session)) = (user_id, actor.session_id()) {
             return self.end_session(actor, session).await;
         }
         let by = Principal::acting_on(user_id, actor);
-        let revoked = self
-            .changes
-            .apply(by, Change::RevokeTokens { user_id: id })
-            .await;
+        let change = Change::RevokeTokens { user_id: id };
         // The write finds no user if a concurrent logout came first or the user was deleted.
-        self.reauthorize_if_changed(revoked, credential, &requirement, Reason::UserNotFound)
+        self.change_or_reauthorize(credential, by, change, Reason::UserNotFound)
             .await
     }
 }

@@ -53,7 +53,7 @@ impl Accounts {
     }
 
     /// Uses up a code. Fails if the code is wrong or too many codes were wrong before, and records
-    /// the failure.
+    /// the failure. Counts a wrong code, even if it is malformed.
     async fn accept_code(
         &self,
         user: &User,
@@ -61,37 +61,19 @@ impl Accounts {
         purpose: CodePurpose,
         method: &'static str,
     ) -> Result<(), AccountError> {
-        let is_used = self
-            .use_code(user, code, purpose)
-            .await
-            .inspect_err(|error| self.record_unchecked_code(user, method, error))?;
-        if is_used {
-            return Ok(());
-        }
         let reason = match purpose {
             CodePurpose::SignIn => Reason::OtpInvalid,
             CodePurpose::Confirmation => Reason::OtpWrong,
         };
-        Err(self.refuse_wrong_code(user, method, reason))
-    }
-
-    /// Uses up a code, and returns true if it is right. Counts a wrong code, even if it is
-    /// malformed. Fails if too many codes were wrong before.
-    async fn use_code(
-        &self,
-        user: &User,
-        code: Code,
-        purpose: CodePurpose,
-    ) -> Result<bool, AccountError> {
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         let Some(factor) = value else {
-            return Ok(false);
+            return Err(self.refuse_wrong_code(user, method, reason));
         };
         let limit = match code {
             Code::Recovery(_) => CodeLimit::Recovery(purpose),
             Code::OneTime(_) | Code::Malformed => CodeLimit::OneTime(purpose),
         };
-        check_wrong_codes(&factor, limit, at)?;
+        self.check_wrong_codes(user, &factor, limit, at, method)?;
         let is_used = match code {
             Code::Recovery(digest) => {
                 self.changes
@@ -107,10 +89,11 @@ impl Accounts {
                 }
             }
         };
-        if !is_used {
-            self.count_wrong_code(user, limit).await?;
+        if is_used {
+            return Ok(());
         }
-        Ok(is_used)
+        self.count_wrong_code(user, limit, method).await?;
+        Err(self.refuse_wrong_code(user, method, reason))
     }
 
     /// Counts a wrong code. Fails if the limit was already reached, because concurrent requests
@@ -119,27 +102,35 @@ impl Accounts {
         &self,
         user: &User,
         limit: CodeLimit,
+        method: &'static str,
     ) -> Result<(), AccountError> {
         if self.store.count_wrong_code(user.id, limit).await? {
             return Ok(());
         }
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         match value {
-            Some(factor) => check_wrong_codes(&factor, limit, at),
+            Some(factor) => self.check_wrong_codes(user, &factor, limit, at, method),
             None => Ok(()),
         }
     }
 
-    /// Records that a code was not checked, if the error is that too many codes were wrong before.
-    pub(super) fn record_unchecked_code(
+    /// Fails if this limit of wrong codes is reached. Counts and records the refusal.
+    pub(super) fn check_wrong_codes(
         &self,
         user: &User,
+        factor: &StoredSecondFactor,
+        limit: CodeLimit,
+        at: u64,
         method: &'static str,
-        error: &AccountError,
-    ) {
-        if error.reason() == Reason::TooManyAttempts {
-            self.record_login_failure(Some(user), method, "too_many_codes");
-        }
+    ) -> Result<(), AccountError> {
+        let Some(seconds) = factor.refused_for(limit, at) else {
+            return Ok(());
+        };
+        metrics::count_limit_refusal("one_time_code");
+        self.record_login_failure(Some(user), method, "too_many_codes");
+        Err(AccountError::too_many_attempts(Duration::from_secs(
+            seconds,
+        )))
     }
 
     pub(super) fn refuse_wrong_code(
@@ -184,22 +175,6 @@ pub(super) fn match_one_time_code(
         secret: factor.secret.clone(),
         new_secret,
     }))
-}
-
-/// Fails if this limit of wrong codes is reached. The metrics count the refusal.
-pub(super) fn check_wrong_codes(
-    factor: &StoredSecondFactor,
-    limit: CodeLimit,
-    at: u64,
-) -> Result<(), AccountError> {
-    let Some(seconds) = factor.refused_for(limit, at) else {
-        return Ok(());
-    };
-    metrics::count_limit_refusal("one_time_code");
-    Err(AccountError::RetryLater {
-        reason: Reason::TooManyAttempts,
-        retry_after: Duration::from_secs(seconds),
-    })
 }
 
 /// Returns the error for a second factor that no key of this replica can decrypt. Each replica
