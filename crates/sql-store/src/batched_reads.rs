@@ -88,9 +88,8 @@ where
             observe_size(&sizes, distinct.len());
             async move {
                 let rows = reader.read(&distinct).await;
-                keys.iter()
-                    .map(|key| find_row(rows.as_ref(), key))
-                    .collect()
+                let find_row = |key| rows.as_ref().map_err(Clone::clone)?.find(key);
+                keys.iter().map(find_row).collect()
             }
         });
         Self { batcher, reader }
@@ -121,17 +120,14 @@ fn remove_duplicates<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
     keys
 }
 
-/// Returns a copy of the row of one key from the rows of its batch. If the whole batch failed, or this key
-/// cannot be read, returns the error.
-fn find_row<K: Eq + Hash, R: Clone>(
-    rows: Result<&RowsByKey<K, R>, &StoreError>,
-    key: &K,
-) -> Result<Timed<Option<R>>, StoreError> {
-    let rows = rows.map_err(Clone::clone)?;
-    Ok(Timed {
-        at: rows.at,
-        value: rows.value.get(key).cloned().transpose()?,
-    })
+impl<K: Eq + Hash, R: Clone> RowsByKey<K, R> {
+    /// Returns a copy of the row of this key. Fails if the key cannot be read.
+    pub fn find(&self, key: &K) -> Result<Timed<Option<R>>, StoreError> {
+        Ok(Timed {
+            at: self.at,
+            value: self.value.get(key).cloned().transpose()?,
+        })
+    }
 }
 
 impl<S, K, R> Reader<S, K, R>

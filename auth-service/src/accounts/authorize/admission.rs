@@ -4,12 +4,12 @@ use super::{PresentedToken, TokenSource};
 use crate::{
     accounts::{
         error::AccountError, requirement::Requirement, service::Accounts,
-        sessions::idle::IdleSession,
+        sessions::idle::IdleSessions,
     },
     actor::{Actor, ActorToken},
     audit, metrics,
     opaque_token::{TokenBearer, TokenKind},
-    store::UsageKind,
+    store::{StoreError, UsageKind},
     token::VerifiedToken,
     user::User,
 };
@@ -54,20 +54,16 @@ impl Accounts {
         &self,
         presented: PresentedToken,
         found: Timed<Option<TokenBearer>>,
-        idle: &[IdleSession],
+        idle: &IdleSessions,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         let Timed { at, value: stored } = found;
-        let idle_session = stored
+        let is_idle = stored
             .as_ref()
-            .and_then(|token| idle.iter().find(|session| session.id == token.token_id));
-        if let Some(IdleSession {
-            error: Some(error), ..
-        }) = idle_session
-        {
-            return Err(error.clone().into());
+            .is_some_and(|token| idle.ids.contains(&token.token_id));
+        if is_idle && idle.has_store_failed {
+            return Err(StoreError::TimedOut.into());
         }
-        let is_idle = idle_session.is_some();
         let is_valid = stored.as_ref().is_some_and(|token| {
             let is_allowed_here = presented.source == TokenSource::Cookie || !token.cookie_only;
             is_allowed_here && token.is_active_at(at) && !is_idle

@@ -1,16 +1,16 @@
 //! Authorizes many bearers with one statement for users and another for opaque tokens.
 
-use super::{Credential, TokenSource};
+use super::{Credential, NOTHING_FOUND, TokenSource};
 use crate::{
     accounts::{
         error::AccountError, requirement::Requirement, service::Accounts,
-        sessions::idle::IdleSession,
+        sessions::idle::IdleSessions,
     },
     actor::Actor,
     opaque_token::TokenBearer,
     user::User,
 };
-use rolegate_sql_store::{RowsByKey, Timed};
+use rolegate_sql_store::RowsByKey;
 use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
 
@@ -45,7 +45,7 @@ struct BatchKeys {
 struct BatchRows {
     users: RowsByKey<i64, User>,
     tokens: RowsByKey<String, TokenBearer>,
-    idle: Vec<IdleSession>,
+    idle: IdleSessions,
 }
 
 impl Accounts {
@@ -129,18 +129,13 @@ impl Accounts {
         let requirement = &parsed.request.requirement;
         match parsed.credential {
             Credential::AccessToken(token) => {
-                let user = rows.users.value.get(&token.user_id).cloned();
-                let found = Timed {
-                    at: rows.users.at,
-                    value: user.transpose()?,
-                };
+                let found = rows.users.find(&token.user_id)?;
                 self.admit_access_token(&token, found, requirement)
             }
             Credential::Opaque { token, digest } => {
-                let stored = digest.and_then(|digest| rows.tokens.value.get(&digest).cloned());
-                let found = Timed {
-                    at: rows.tokens.at,
-                    value: stored.transpose()?,
+                let found = match digest {
+                    Some(digest) => rows.tokens.find(&digest)?,
+                    None => NOTHING_FOUND,
                 };
                 let admit =
                     async { self.admit_opaque_token(token, found, &rows.idle, requirement) };

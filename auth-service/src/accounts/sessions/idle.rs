@@ -8,12 +8,13 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A session that was not used for too long, and must be refused.
-pub(crate) struct IdleSession {
-    pub(crate) id: i64,
-    /// The error for requests with this session if the session could not be ended; `None` if they
-    /// are refused because the session is no longer valid.
-    pub(crate) error: Option<StoreError>,
+/// The sessions that were not used for too long, and must be refused.
+#[derive(Default)]
+pub(crate) struct IdleSessions {
+    pub(crate) ids: Vec<i64>,
+    /// True if the store failed to tell whether they are idle, or to delete them. Their requests then fail with a
+    /// timeout, whatever the error was, because a request that only reads must not report the error of a write.
+    pub(crate) has_store_failed: bool,
 }
 
 /// The time at which a session was last used, in Unix seconds, as far as this replica knows.
@@ -29,13 +30,13 @@ impl Accounts {
     ///
     /// Time during which uses could not be written does not count, because this replica cannot know
     /// whether another replica has seen a use. Each access to the store is limited to a short time,
-    /// because a decision, or a whole batch of them, waits for the result. If the store fails, the
-    /// sessions that seem idle are returned with an error.
+    /// because a decision, or a whole batch of them, waits for the result. If the store fails, all
+    /// sessions that seem idle are returned.
     pub(crate) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
-    ) -> Vec<IdleSession> {
+    ) -> IdleSessions {
         let range_without_pauses = active_last_use_range(at, self.policy.sessions.idle, Vec::new());
         let seem_idle: Vec<LastUse> = tokens
             .filter(|token| token.kind() == TokenKind::Session)
@@ -43,12 +44,14 @@ impl Accounts {
             .filter(|session| !range_without_pauses.contains(&session.at))
             .collect();
         if seem_idle.is_empty() {
-            return Vec::new();
+            return IdleSessions::default();
         }
-        match self.end_if_idle(at, &seem_idle).await {
-            Ok(sessions) => sessions,
-            Err(_) => not_ended(seem_idle.into_iter().map(|session| session.session_id)),
-        }
+        self.end_if_idle(at, &seem_idle)
+            .await
+            .unwrap_or_else(|_| IdleSessions {
+                ids: seem_idle.iter().map(|session| session.session_id).collect(),
+                has_store_failed: true,
+            })
     }
 
     fn last_use(&self, token: &TokenBearer) -> LastUse {
@@ -60,31 +63,33 @@ impl Accounts {
     }
 
     /// Deletes the sessions that are idle, not counting the time during which uses could not be
-    /// written. Returns the idle sessions; those that could not be deleted have an error. Fails if
-    /// the store does not return the usage pauses in time.
+    /// written. Returns the idle sessions. Fails if the store does not return the usage pauses in
+    /// time.
     async fn end_if_idle(
         &self,
         at: u64,
         seem_idle: &[LastUse],
-    ) -> Result<Vec<IdleSession>, StoreError> {
+    ) -> Result<IdleSessions, StoreError> {
         let active_range = wait_briefly(self.active_last_use_range(at)).await?;
-        let idle = idle_ids(seem_idle, &active_range);
-        if idle.is_empty() {
-            return Ok(Vec::new());
+        let mut idle = IdleSessions {
+            ids: idle_ids(seem_idle, &active_range),
+            has_store_failed: false,
+        };
+        if idle.ids.is_empty() {
+            return Ok(idle);
         }
-        let ended = match wait_briefly(self.store.delete_idle_sessions(&idle, active_range)).await {
-            Ok(ended) => ended,
+        match wait_briefly(self.store.delete_idle_sessions(&idle.ids, active_range)).await {
+            Ok(ended) => idle.ids = ended,
             // This error may be the first sign that the database cannot be written. The range is
             // computed again with this outage as a pause. Sessions that were idle before the outage
             // are refused, although they are not deleted.
             Err(StoreError::ReadOnly(_)) => {
                 let active_range = wait_briefly(self.active_last_use_range(at)).await?;
-                idle_ids(seem_idle, &active_range)
+                idle.ids = idle_ids(seem_idle, &active_range);
             }
-            Err(_) => return Ok(not_ended(idle.into_iter())),
-        };
-        let ended = ended.into_iter();
-        Ok(ended.map(|id| IdleSession { id, error: None }).collect())
+            Err(_) => idle.has_store_failed = true,
+        }
+        Ok(idle)
     }
 
     /// Returns the range in which the last use of an active session lies, in Unix seconds. A
@@ -104,16 +109,5 @@ fn idle_ids(sessions: &[LastUse], active_range: &Range<u64>) -> Vec<i64> {
         .iter()
         .filter(|session| !active_range.contains(&session.at))
         .map(|session| session.session_id)
-        .collect()
-}
-
-/// Marks sessions that could not be deleted. Their requests fail with a timeout, whatever the error
-/// was, because a request that only reads must not report the error of a write.
-fn not_ended(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
-    session_ids
-        .map(|id| IdleSession {
-            id,
-            error: Some(StoreError::TimedOut),
-        })
         .collect()
 }

@@ -8,7 +8,7 @@ use crate::{
     password::Recall,
     user::{Credentials, User},
 };
-use rolegate_sql_store::{RowsByKey, Timed};
+use rolegate_sql_store::RowsByKey;
 use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
@@ -76,11 +76,7 @@ impl Accounts {
             let stored = row.and_then(|row| row.as_ref().ok());
             return self.recall_password(&credentials, stored);
         };
-        let key = keys.value.get(&digest);
-        let found = Timed {
-            at: keys.at,
-            value: key.and_then(|key| key.as_ref().ok()).cloned(),
-        };
+        let found = keys.find(&digest).ok()?;
         let admit = async { self.accept_api_key(&credentials.username, found) };
         RequestContext::with_client_address(credentials.origin.client_address, admit).await
     }
