@@ -222,9 +222,8 @@ async fn check_second_factors(
     loop {
         match store.second_factor_key_ids().await {
             Err(error) if error.is_transient() => {
-                let error = error_chain(&error);
                 tracing::warn!(
-                    error,
+                    error = error_chain(&error),
                     "waiting for the database: cannot read who has a second factor"
                 );
             }
@@ -241,9 +240,8 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
     loop {
         match accounts.seed_admin(password).await {
             Err(SeedError::Account(AccountError::Store(error))) if error.is_transient() => {
-                let error = error_chain(&error);
                 tracing::warn!(
-                    error,
+                    error = error_chain(&error),
                     "waiting for the database: cannot create the user admin yet"
                 );
             }

@@ -66,31 +66,32 @@ pub(crate) static HASHING_RUN: LazyLock<Histogram> = LazyLock::new(|| {
     histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
-static HASHING_QUEUED: LazyLock<IntGauge> = LazyLock::new(|| {
-    gauge(
-        "rolegate_hashing_queued_jobs",
-        "Passwords waiting for a lane.",
-    )
-});
-
-static HASHING_BUSY: LazyLock<IntGauge> =
-    LazyLock::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."));
-
-static HASHING_LANES: LazyLock<IntGauge> =
-    LazyLock::new(|| gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."));
-
-static HASHING_JOBS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
+static ENGINE: LazyLock<EngineMetrics> = LazyLock::new(|| {
+    let jobs = "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
                 (cancelled).";
-    counter_vec("rolegate_hashing_jobs_total", help, &["outcome"])
+    EngineMetrics {
+        queued: gauge(
+            "rolegate_hashing_queued_jobs",
+            "Passwords waiting for a lane.",
+        ),
+        busy_lanes: gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."),
+        lanes: gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."),
+        jobs: counter_vec("rolegate_hashing_jobs_total", jobs, &["outcome"]),
+        panics: counter(
+            "rolegate_hashing_panics_total",
+            "Hashing threads restarted after a panic.",
+        ),
+    }
 });
 
-static HASHING_PANICS: LazyLock<IntCounter> = LazyLock::new(|| {
-    counter(
-        "rolegate_hashing_panics_total",
-        "Hashing threads restarted after a panic.",
-    )
-});
+/// The statistics of the password engine, which are read at each scrape.
+struct EngineMetrics {
+    queued: IntGauge,
+    busy_lanes: IntGauge,
+    lanes: IntGauge,
+    jobs: IntCounterVec,
+    panics: IntCounter,
+}
 
 static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
     let help = "How long the oldest row of the record has waited to be sealed.";
@@ -179,17 +180,17 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     });
     before_scrape("hashing", move || {
         let stats = stats();
-        set_count(&HASHING_QUEUED, stats.queued);
-        set_count(&HASHING_BUSY, stats.lanes_busy);
-        set_count(&HASHING_LANES, stats.lanes_total);
+        set_count(&ENGINE.queued, stats.queued);
+        set_count(&ENGINE.busy_lanes, stats.lanes_busy);
+        set_count(&ENGINE.lanes, stats.lanes_total);
         for (outcome, count) in [
             ("completed", stats.completed),
             ("refused", stats.refused),
             ("expired", stats.expired),
             ("dropped", stats.dropped),
         ] {
-            advance_to(&HASHING_JOBS.with_label_values(&[outcome]), count);
+            advance_to(&ENGINE.jobs.with_label_values(&[outcome]), count);
         }
-        advance_to(&HASHING_PANICS, stats.panics);
+        advance_to(&ENGINE.panics, stats.panics);
     });
 }

@@ -123,15 +123,12 @@ impl Accounts {
                     self.count_refusal();
                 }
             })?;
-        let Some(digest) = password_link_digest(token) else {
-            return Err(self.refuse_link(None, UNKNOWN));
-        };
+        let unknown = || self.refuse_link(None, UNKNOWN);
+        let digest = password_link_digest(token).ok_or_else(unknown)?;
         // Every well-formed token costs one read, so the response time does not reveal why a link
         // is refused.
         let found = self.store.password_link(&digest).await?;
-        let Some(stored) = found.value else {
-            return Err(self.refuse_link(None, UNKNOWN));
-        };
+        let stored = found.value.ok_or_else(unknown)?;
         if let Some(reason) = stored.refusal(found.at) {
             return Err(self.refuse_link(Some(&stored.user), reason));
         }

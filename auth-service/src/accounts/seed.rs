@@ -144,9 +144,8 @@ impl Accounts {
             Ok(true) => self.initial_password.remove(),
             Ok(false) => {}
             Err(error) => {
-                let error = error_chain(&*error);
                 tracing::warn!(
-                    error,
+                    error = error_chain(&*error),
                     "cannot check the file with the initial admin password"
                 );
             }

@@ -288,38 +288,29 @@ impl Accounts {
         request: &SessionRequest,
         origin: CallOrigin,
     ) -> io::Result<Vec<NewToken>> {
-        let mut tokens = Vec::new();
-        for session_use in request.session_use.sessions() {
-            tokens.push(self.generate_session(session_use, user, request, origin)?);
-        }
-        if tokens.len() > 1 {
-            let pair_id = generate_pair_id()?;
-            for new in &mut tokens {
-                new.stored.pair_id = Some(pair_id);
-            }
+        let session_uses = request.session_use.sessions();
+        let pair_id = if session_uses.len() > 1 {
+            Some(generate_pair_id()?)
+        } else {
+            None
+        };
+        let mut tokens = Vec::with_capacity(session_uses.len());
+        for session_use in session_uses {
+            let prefix = if session_use == SessionUse::Domain {
+                DOMAIN_SESSION_PREFIX
+            } else {
+                SESSION_PREFIX
+            };
+            let name = request.name.clone().unwrap_or_default();
+            let mut new = NewToken::generate(prefix, user.value.id, name, user.at)?;
+            new.stored.expires_at = Some(user.at.saturating_add(self.policy.sessions.max));
+            new.stored.not_before = Some(user.value.tokens_not_before);
+            new.stored.client_address = origin.client_address.map(|address| address.to_string());
+            new.stored.user_agent = request.stored_user_agent();
+            new.stored.cookie_only = session_use != SessionUse::Api;
+            new.stored.pair_id = pair_id;
+            tokens.push(new);
         }
         Ok(tokens)
-    }
-
-    fn generate_session(
-        &self,
-        session_use: SessionUse,
-        user: &Timed<User>,
-        request: &SessionRequest,
-        origin: CallOrigin,
-    ) -> io::Result<NewToken> {
-        let prefix = if session_use == SessionUse::Domain {
-            DOMAIN_SESSION_PREFIX
-        } else {
-            SESSION_PREFIX
-        };
-        let name = request.name.clone().unwrap_or_default();
-        let mut new = NewToken::generate(prefix, user.value.id, name, user.at)?;
-        new.stored.expires_at = Some(user.at.saturating_add(self.policy.sessions.max));
-        new.stored.not_before = Some(user.value.tokens_not_before);
-        new.stored.client_address = origin.client_address.map(|address| address.to_string());
-        new.stored.user_agent = request.stored_user_agent();
-        new.stored.cookie_only = session_use != SessionUse::Api;
-        Ok(new)
     }
 }

@@ -106,9 +106,8 @@ impl Accounts {
         if let Err(error) = restricted
             && RESTRICTION_WARNING.claim(())
         {
-            let error = error_chain(&error);
             tracing::warn!(
-                error,
+                error = error_chain(&error),
                 "cannot stop sessions in cookies from working as bearer tokens"
             );
         }

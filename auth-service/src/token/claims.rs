@@ -14,9 +14,13 @@ pub(super) struct IssuedClaims<'a> {
     pub(super) exp: u64,
 }
 
-/// The claims of a presented token that decide whether it is valid.
+/// The claims of a presented token that decide whether it is valid. serde refuses floats and repeated claims.
+#[derive(Deserialize)]
 pub(super) struct Claims<'a> {
+    #[serde(borrow)]
     pub(super) sub: Cow<'a, str>,
+    /// The claim `username`, which only [`ClaimsWithKid`] parses.
+    #[serde(skip)]
     pub(super) username: UsernameClaim,
     pub(super) exp: u64,
     /// The claim `nbf`. Tokens of this service do not have it.
@@ -24,23 +28,15 @@ pub(super) struct Claims<'a> {
 }
 
 /// The claim `username` of a token, and whether it has to match.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum UsernameClaim {
     /// The header has a `kid`, like all tokens of this service, so the claim must be the name of the user. The
     /// name is `None` if the claim is missing or is not text.
     MustMatch(Option<String>),
     /// The header has no `kid`, so another program that has the secret issued the token. The claim is ignored.
     /// The lifetime of such a token is unknown, so its time of issue is only a guess.
+    #[default]
     Ignored,
-}
-
-/// The claims of a token whose header has no `kid`. serde refuses floats and repeated claims.
-#[derive(Deserialize)]
-struct ClaimsWithoutKid<'a> {
-    #[serde(borrow)]
-    sub: Cow<'a, str>,
-    exp: u64,
-    nbf: Option<u64>,
 }
 
 /// The claims of a token whose header has a `kid`.
@@ -59,26 +55,19 @@ impl<'a> Claims<'a> {
     /// Parses the payload of a token. Returns `None` if it is malformed. If the header of the token has a `kid`
     /// (`has_kid`), the claim `username` counts.
     pub(super) fn parse(payload: &'a [u8], has_kid: bool) -> Option<Self> {
-        if has_kid {
-            let claims: ClaimsWithKid<'a> = serde_json::from_slice(payload).ok()?;
-            let username = claims
-                .username
-                .and_then(|username| serde_json::from_str(username.get()).ok());
-            Some(Self {
-                sub: claims.sub,
-                username: UsernameClaim::MustMatch(username),
-                exp: claims.exp,
-                nbf: claims.nbf,
-            })
-        } else {
-            let claims: ClaimsWithoutKid<'a> = serde_json::from_slice(payload).ok()?;
-            Some(Self {
-                sub: claims.sub,
-                username: UsernameClaim::Ignored,
-                exp: claims.exp,
-                nbf: claims.nbf,
-            })
+        if !has_kid {
+            return serde_json::from_slice(payload).ok();
         }
+        let claims: ClaimsWithKid<'a> = serde_json::from_slice(payload).ok()?;
+        let username = claims
+            .username
+            .and_then(|username| serde_json::from_str(username.get()).ok());
+        Some(Self {
+            sub: claims.sub,
+            username: UsernameClaim::MustMatch(username),
+            exp: claims.exp,
+            nbf: claims.nbf,
+        })
     }
 }
 

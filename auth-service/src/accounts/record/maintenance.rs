@@ -114,13 +114,17 @@ async fn clean(store: &dyn UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.claim(())
     {
-        let error = error_chain(&error);
-        tracing::warn!(error, "cannot delete additions that no longer count");
+        tracing::warn!(
+            error = error_chain(&error),
+            "cannot delete additions that no longer count"
+        );
     }
     if let Err(error) = store.remove_old_rows(retention_days).await
         && REMOVAL_WARNING.claim(())
     {
-        let error = error_chain(&error);
-        tracing::warn!(error, "cannot remove old rows of the record");
+        tracing::warn!(
+            error = error_chain(&error),
+            "cannot remove old rows of the record"
+        );
     }
 }

@@ -88,7 +88,7 @@ impl Pbkdf2 {
         decode_salt: impl Fn(&str) -> Option<Vec<u8>>,
         decode_digest: impl Fn(&str) -> Option<Vec<u8>>,
     ) -> Option<Self> {
-        let [iterations, salt, digest] = text.split('$').collect::<Vec<_>>().try_into().ok()?;
+        let [iterations, salt, digest] = split(text, '$')?;
         // The digits are checked because `parse` would also accept a sign.
         let is_decimal = iterations.bytes().all(|byte| byte.is_ascii_digit());
         let iterations = iterations.parse().ok()?;
@@ -129,4 +129,10 @@ impl Pbkdf2 {
         (self.prf.compute)(password, &self.salt, self.iterations, &mut digest);
         digest.ct_eq(&self.digest).into()
     }
+}
+
+/// Splits a text into exactly this many parts.
+pub(super) fn split<const N: usize>(text: &str, separator: char) -> Option<[&str; N]> {
+    let parts: Vec<&str> = text.split(separator).collect();
+    parts.try_into().ok()
 }

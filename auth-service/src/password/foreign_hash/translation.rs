@@ -1,6 +1,6 @@
 //! Translates the formats in which other systems write their hashes into the formats that are stored.
 
-use super::pbkdf2::{Pbkdf2, Prf, SHA256, SHA512};
+use super::pbkdf2::{Pbkdf2, Prf, SHA256, SHA512, split};
 use crate::password::rejection::HashRejection;
 use base64::{
     Engine as _,
@@ -64,20 +64,20 @@ pub(crate) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
 
 /// Translates Django's format of scrypt, `N$SALT$R$P$KEY`, where the key is in base64.
 fn django_scrypt(rest: &str) -> Option<String> {
-    let [n, salt, r, p, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
+    let [n, salt, r, p, key] = split(rest, '$')?;
     format_scrypt(n, r, p, salt, &STANDARD.decode(key).ok()?)
 }
 
 /// Translates Werkzeug's format of scrypt, `N:R:P$SALT$KEY`, where the key is in hex.
 fn werkzeug_scrypt(rest: &str) -> Option<String> {
-    let [parameters, salt, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
-    let [n, r, p] = parameters.split(':').collect::<Vec<_>>().try_into().ok()?;
+    let [parameters, salt, key] = split(rest, '$')?;
+    let [n, r, p] = split(parameters, ':')?;
     format_scrypt(n, r, p, salt, &hex::decode(key).ok()?)
 }
 
 /// Translates Werkzeug's format of PBKDF2, `ITERATIONS$SALT$DIGEST`, where the digest is in hex.
 fn werkzeug_pbkdf2(prf: &Prf, rest: &str) -> Option<String> {
-    let [iterations, salt, digest] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
+    let [iterations, salt, digest] = split(rest, '$')?;
     Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex::decode(digest).ok()?)
 }
 
