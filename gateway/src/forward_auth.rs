@@ -5,12 +5,12 @@
 //! never depends on the path in `X-Forwarded-Uri`, which a client may influence. The method, which the proxy must
 //! overwrite, decides only whether a cookie counts.
 //!
-//! `authorize` reads the query and checks `Authorization`. `cookie` checks the sessions in a browser's cookies, and
-//! redirects the browser to the sign-in page if there is no valid one. `refusal` adds the headers that browsers and
+//! `authorize` reads the query. `credential_check` checks `Authorization` and the sessions in a browser's cookies, and
+//! redirects the browser to the sign-in page if there is no valid session. `refusal` adds the headers that browsers and
 //! proxies expect in a 401 or a 504.
 
 pub(crate) mod authorize;
-mod cookie;
+mod credential_check;
 pub(crate) mod introspect;
 mod refusal;
 

@@ -19,7 +19,7 @@ mod cookies;
 pub(crate) mod interstitials;
 mod page;
 pub(crate) mod return_address;
-mod sessions;
+pub(crate) mod sessions;
 mod sign_in_page;
 mod sign_out;
 mod state;

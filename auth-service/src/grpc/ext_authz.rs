@@ -21,19 +21,18 @@ use crate::{
     user::User,
 };
 use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
-use response::Refusal;
+use response::{Refusal, is_unauthenticated};
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_proto::{
     Authorization, Reason,
-    authorization::is_api_key,
     envoy_auth_v3::{CheckRequest, CheckResponse, authorization_server::Authorization as Check},
 };
 use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::Duration;
 use tokio::time::timeout_at;
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 
 /// Limits how often a warning about an invalid route is logged, because clients can send any number of requests
 /// to such a route.
@@ -65,8 +64,10 @@ impl Check for AuthGrpc {
             Some(_) => IGNORED.ignore(origin.client_address),
             None => {}
         }
+        let decide = self.decide(attributes, origin);
+        let decide = RequestContext::with_client_address(origin.client_address, decide);
         // The answer must come before Envoy's own deadline, after which Envoy treats the check as failed.
-        let decision = timeout_at(origin.deadline.into(), self.decide(attributes, origin))
+        let decision = timeout_at(origin.deadline.into(), decide)
             .await
             .unwrap_or_else(|_| Err(AccountError::from(StoreError::TimedOut).into()));
         Ok(Response::new(match decision {
@@ -139,20 +140,17 @@ impl AuthGrpc {
             return Ok(user);
         }
         let reason = required.refusal(authenticated.ineffective_role);
-        Err(Box::pin(self.refuse(route, &user, reason)).await)
+        Err(self.refuse(route, &user, reason))
     }
 
     /// Logs the denial of an authenticated user, unless [`DENIALS`] suppresses the line, and returns the
     /// refusal. If a browser opens a page, the refusal is a page that explains the reason.
-    async fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
-        let log = async {
-            if DENIALS.claim((user.id, route.roles.to_owned())) {
-                let target = route.attributes.target();
-                let shown = target.host_and_path();
-                audit::log_access_denial(user, target.method, &shown, route.roles, reason);
-            }
-        };
-        RequestContext::with_client_address(route.origin.client_address, log).await;
+    fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
+        if DENIALS.claim((user.id, route.roles.to_owned())) {
+            let target = route.attributes.target();
+            let shown = target.host_and_path();
+            audit::log_access_denial(user, target.method, &shown, route.roles, reason);
+        }
         let error = AccountError::from(reason);
         match self.interstitial(route.attributes, user, reason) {
             Some(page) => Refusal::Interstitial(error, page),
@@ -175,13 +173,7 @@ impl AuthGrpc {
     ) -> Result<AuthenticatedUser, AccountError> {
         // Any user is accepted at first, so that the audit log can name the one who lacks the required role.
         let any = Requirement::AnyAuthenticated;
-        let authorize = || self.accounts.authorize(token, &any);
-        let bearer = if is_api_key(token) {
-            let client = route.origin.client_address;
-            Box::pin(RequestContext::with_client_address(client, authorize())).await
-        } else {
-            authorize().await
-        };
+        let bearer = self.accounts.authorize(token, &any).await;
         count_bearer(bearer, route.requirement)
     }
 
@@ -194,7 +186,7 @@ impl AuthGrpc {
         password: SecretString,
     ) -> Result<AuthenticatedUser, Refusal> {
         if route.attributes.is_cross_site_change() {
-            route.log_cross_site_denial().await;
+            route.log_cross_site_denial();
             return Err(Refusal::CrossSite);
         }
         let verify = self.accounts.verify_credentials(BasicCredentials {
@@ -203,14 +195,11 @@ impl AuthGrpc {
             accept_api_keys: true,
             origin: route.origin,
         });
-        let client = route.origin.client_address;
-        let error = match RequestContext::with_client_address(client, verify).await {
+        let error = match verify.await {
             Ok(user) => return Ok(user),
             Err(error) => error,
         };
-        // Another error, such as an overload, says nothing about the credentials.
-        let is_wrong = error.reason().code() == Code::Unauthenticated;
-        if !is_wrong || !self.is_page_of_person(route.attributes) {
+        if !is_unauthenticated(&error) || !self.is_page_of_person(route.attributes) {
             return Err(error.into());
         }
         match Box::pin(self.user_in_cookie(route)).await {
@@ -225,7 +214,7 @@ impl AuthGrpc {
     ) -> Result<AuthenticatedUser, Refusal> {
         let outcome = self.user_in_cookie(route).await;
         if matches!(outcome, Err(Refusal::CrossSite)) {
-            route.log_cross_site_denial().await;
+            route.log_cross_site_denial();
         }
         outcome
     }
@@ -233,12 +222,9 @@ impl AuthGrpc {
 
 impl RouteRequest<'_> {
     /// Logs the refusal of a request that changes something and that another site may have caused.
-    async fn log_cross_site_denial(self) {
-        let log = async {
-            let target = self.attributes.target();
-            audit::log_cross_site_denial(target.method, &target.host_and_path(), self.roles);
-        };
-        RequestContext::with_client_address(self.origin.client_address, log).await;
+    fn log_cross_site_denial(self) {
+        let target = self.attributes.target();
+        audit::log_cross_site_denial(target.method, &target.host_and_path(), self.roles);
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The gateway answers proxies such as nginx, and auth-service answers Envoy. Both read the same settings and describe
 //! a request of a browser to this crate. The crate reads the candidates for a session from the cookies, and says
-//! whether the browser is redirected to the sign-in page. It calls no service, because only auth-service
-//! knows whether a candidate is a valid session.
+//! whether the browser is redirected to the sign-in page. It calls no service: only auth-service knows whether a
+//! candidate is a valid session, so the caller passes a function that asks it.
 //!
 //! A request moves through the modules in this order:
 //!

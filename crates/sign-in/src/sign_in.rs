@@ -2,6 +2,9 @@
 //! sign-in page.
 
 mod refused;
+mod sessions;
+
+pub use sessions::SessionRefusal;
 
 use crate::{
     brand::Brand,
@@ -87,9 +90,7 @@ impl SignIn {
     /// Returns the candidates for a session in the cookies of a request without `Authorization`. Fails if there are too
     /// many, or if another site may have caused a change.
     ///
-    /// Another host of the domain may have set some of the cookies. So the caller checks all candidates, and a valid
-    /// one decides only if no other is valid. Without a valid one, the caller may redirect the request to the sign-in
-    /// page.
+    /// Another host of the domain may have set some of the cookies, so [`Self::check_sessions`] checks all candidates.
     pub fn session_candidates(
         &self,
         request: BrowserRequest<'_>,
@@ -113,10 +114,9 @@ impl SignIn {
         if is_declared_same_origin(request.headers) {
             return true;
         }
-        let Some(page) = request.page_origin() else {
-            return false;
-        };
-        Some(&page) == own || self.return_origins.contains(&page)
+        request
+            .page_origin()
+            .is_some_and(|page| Some(&page) == own || self.return_origins.contains(&page))
     }
 
     /// Returns the address to which a person without a valid credential is redirected to sign in.

@@ -2,6 +2,7 @@
 
 use crate::state::GatewayState;
 use axum::{
+    Extension,
     extract::{FromRef, FromRequestParts},
     response::{IntoResponse as _, Response},
 };
@@ -141,9 +142,8 @@ async fn authenticate_basic(
     } else {
         Reason::RoleInsufficient
     };
-    let mut denial = ApiError::from(CallError::local(reason)).into_response();
-    denial.extensions_mut().insert(user);
-    Err(denial)
+    let denial = ApiError::from(CallError::local(reason));
+    Err((Extension(user), denial).into_response())
 }
 
 /// Reads the claims of an access token without verifying it. They may be used only after auth-service has verified the

@@ -1,11 +1,8 @@
 //! Serves `/authorize`, which decides whether a request to an application may pass.
 
-use super::{cookie, refusal::CookieOnly};
+use super::{credential_check::CredentialCheck, refusal::CookieOnly};
 use crate::{
-    extract::{
-        credentials::{authenticate_header, authorization},
-        query_params::{QueryParams, invalid_query},
-    },
+    extract::query_params::{QueryParams, invalid_query},
     middleware::drain_body,
     state::GatewayState,
 };
@@ -13,18 +10,14 @@ use axum::{
     Extension,
     body::HttpBody as _,
     extract::{Request, State},
-    response::{IntoResponse as _, Response},
+    response::{AppendHeaders, IntoResponse as _, Response},
 };
-use http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{AUTHORIZATION, CONNECTION, LOCATION},
-};
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONNECTION};
 use rolegate_auth_client::{
-    CallContext, CallError, Reason, Requirement, Role, User,
+    CallContext, CallError, Reason, Requirement, Role,
     axum::{ApiError, RequiredRoles},
 };
-use rolegate_proto::{Authorization, identity_headers::identity_headers};
-use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
+use rolegate_proto::identity_headers::identity_headers;
 use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
@@ -74,37 +67,6 @@ impl AuthorizeQuery {
     }
 }
 
-/// What a query requires of the user's role.
-enum RequestedRoles {
-    /// The query names no roles, so any user passes.
-    Any,
-    /// Users with one of these roles pass.
-    Listed(Vec<Role>),
-    /// The list is malformed, so nobody passes.
-    Malformed,
-}
-
-impl RequestedRoles {
-    fn parse(names: Option<&str>) -> Self {
-        match names.map(Role::parse_list) {
-            None => Self::Any,
-            Some(Ok(roles)) => Self::Listed(roles),
-            Some(Err(_unknown)) => Self::Malformed,
-        }
-    }
-
-    /// Returns the requirement against which the credentials are checked.
-    ///
-    /// With a malformed list, the credentials are checked first, and then [`decide`] refuses every user. auth-service
-    /// treats a name that is well-formed but unknown in the same way.
-    fn requirement(&self) -> Requirement<'_> {
-        match self {
-            Self::Listed(roles) => Requirement::Roles(roles),
-            Self::Any | Self::Malformed => Requirement::AnyAuthenticated,
-        }
-    }
-}
-
 /// Decides whether a request may pass, whatever its method.
 ///
 /// A request that may pass gets 200 with the identity headers and without a body. A browser without a valid credential
@@ -139,140 +101,52 @@ pub(super) async fn authorize(
 ///
 /// The status of a refusal by auth-service follows from its reason, by [`Reason::http_status`]. For example, a disabled
 /// user is refused like an unknown one, with 401.
+///
+/// With a malformed list of roles, the credentials are checked first, and then every user is refused. auth-service
+/// treats a name that is well-formed but unknown in the same way.
 async fn decide(
     state: &GatewayState,
     context: CallContext,
     query: &AuthorizeQuery,
     headers: &HeaderMap,
 ) -> Response {
-    let roles = RequestedRoles::parse(query.roles.as_deref());
+    let roles = query.roles.as_deref().map(Role::parse_list).transpose();
     let check = CredentialCheck {
         state,
         context,
-        query,
         headers,
-        roles: &roles,
+        cookie_only: query.cookie_only,
+        redirect_status: query.redirect_status,
+        requirement: match &roles {
+            Ok(Some(roles)) => Requirement::Roles(roles),
+            Ok(None) | Err(_) => Requirement::AnyAuthenticated,
+        },
+        has_valid_roles: roles.is_ok(),
     };
     match check.run().await {
-        Ok(_) if matches!(roles, RequestedRoles::Malformed) => query.roles_error().into_response(),
-        Ok(user) => identity_header_map(&user).into_response(),
-        // auth-service reports an unknown role name as an invalid request.
-        Err(refusal) if refusal_reason(&refusal) == Some(Reason::RequestInvalid) => {
-            query.roles_error().into_response()
+        Ok(_) if roles.is_err() => query.roles_error().into_response(),
+        // A proxy copies these headers to the application in place of the client's. `Remote-Email` is missing if the
+        // username is not an email address. The proxy must then remove the client's header, as the shipped
+        // configurations do. The values are printable ASCII, so none is invalid.
+        Ok(user) => {
+            let identity = identity_headers(user.id, &user.username, user.role);
+            AppendHeaders(identity).into_response()
         }
         Err(mut refusal) => {
             let extensions = refusal.extensions_mut();
+            // auth-service reports an unknown role name as an invalid request.
+            if extensions.get().and_then(CallError::reason) == Some(Reason::RequestInvalid) {
+                return query.roles_error().into_response();
+            }
             // `refusal::complete` reads this mark, and then adds no `Basic` challenge.
             if query.cookie_only {
                 extensions.insert(CookieOnly);
             }
             // `denial_audit::record` reads the roles for the audit log.
-            if let RequestedRoles::Listed(roles) = &roles {
+            if let Ok(Some(roles)) = &roles {
                 extensions.insert(RequiredRoles::of(roles));
             }
             refusal
         }
     }
-}
-
-/// The check of the credentials of one request.
-struct CredentialCheck<'a> {
-    state: &'a GatewayState,
-    context: CallContext,
-    query: &'a AuthorizeQuery,
-    headers: &'a HeaderMap,
-    roles: &'a RequestedRoles,
-}
-
-impl CredentialCheck<'_> {
-    /// Checks `Authorization`, or the session in the cookie if there is no `Authorization` or only the cookie counts.
-    /// Returns the user, and refuses one whose stored role does not meet the requirement. With `SIGN_IN=off`, no cookie
-    /// counts.
-    ///
-    /// If a browser's remembered password is refused with 401, the cookie is tried instead, unless the list of roles is
-    /// malformed.
-    async fn run(&self) -> Result<User, Response> {
-        let cookie_only = self.query.cookie_only;
-        let Some(sign_in) = &self.state.sign_in else {
-            if cookie_only {
-                return Err(ApiError::not_authenticated().into_response());
-            }
-            return self.check_authorization().await;
-        };
-        if cookie_only || !self.headers.contains_key(AUTHORIZATION) {
-            return self.check_cookie(sign_in).await;
-        }
-        match self.check_authorization().await {
-            Err(refusal)
-                if refusal.status() == StatusCode::UNAUTHORIZED
-                    && !matches!(self.roles, RequestedRoles::Malformed)
-                    && is_remembered_password(self.headers) =>
-            {
-                self.check_cookie_instead(sign_in, refusal).await
-            }
-            outcome => outcome,
-        }
-    }
-
-    async fn check_authorization(&self) -> Result<User, Response> {
-        authenticate_header(
-            self.state,
-            self.headers,
-            self.context,
-            self.roles.requirement(),
-        )
-        .await
-    }
-
-    /// Checks the cookie after the browser's remembered password was refused. If the cookie is refused as well, returns
-    /// the redirect to the sign-in page, if there is one, and otherwise `refusal`, which is about the password.
-    async fn check_cookie_instead(
-        &self,
-        sign_in: &SignIn,
-        refusal: Response,
-    ) -> Result<User, Response> {
-        match self.check_cookie(sign_in).await {
-            Err(other) if !other.headers().contains_key(LOCATION) => Err(refusal),
-            outcome => outcome,
-        }
-    }
-
-    async fn check_cookie(&self, sign_in: &SignIn) -> Result<User, Response> {
-        let user = cookie::authenticate(
-            &self.state.auth,
-            sign_in,
-            self.headers,
-            self.context,
-            self.roles.requirement(),
-            self.query.redirect_status,
-        );
-        // The future is boxed because it is large. Otherwise every request would reserve its size, even one with
-        // `Authorization`, which does not need it.
-        Box::pin(user).await
-    }
-}
-
-/// Returns `true` if a browser added a password to its request for a page. The person may have typed that password long
-/// ago.
-fn is_remembered_password(headers: &HeaderMap) -> bool {
-    BrowserRequest::forwarded(headers).is_declared_navigation()
-        && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
-}
-
-fn refusal_reason(response: &Response) -> Option<Reason> {
-    response.extensions().get().and_then(CallError::reason)
-}
-
-/// Returns the identity headers, which a proxy copies to the application in place of the client's.
-///
-/// `Remote-Email` is missing if the username is not an email address. The proxy must then remove the client's header,
-/// as the shipped configurations do.
-fn identity_header_map(user: &User) -> HeaderMap {
-    // The values are printable ASCII, so none is invalid.
-    let value =
-        |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
-    identity_headers(user.id, &user.username, user.role)
-        .into_iter()
-        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
-        .collect()
 }

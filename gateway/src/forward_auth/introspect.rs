@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, User, axum::ApiError};
+use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, axum::ApiError};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -37,22 +37,6 @@ struct ActiveToken {
     exp: Option<u64>,
 }
 
-impl Introspection {
-    fn active(user: User, exp: Option<u64>) -> Self {
-        let token = ActiveToken {
-            sub: user.id.to_string(),
-            username: user.username,
-            role: user.role.to_string(),
-            token_type: "bearer",
-            exp,
-        };
-        Self {
-            active: true,
-            token: Some(token),
-        }
-    }
-}
-
 /// Returns whether the token in the form is valid now, and for whom. The caller must authenticate as any user before
 /// the body is read. An outage is an error, and never makes a token inactive.
 pub(super) async fn introspect(
@@ -66,7 +50,16 @@ pub(super) async fn introspect(
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
     let token = SecretString::from(token);
     match state.auth.authorize(&token, any, context).await {
-        Ok(user) => Ok(Json(Introspection::active(user, exp))),
+        Ok(user) => Ok(Json(Introspection {
+            active: true,
+            token: Some(ActiveToken {
+                sub: user.id.to_string(),
+                username: user.username,
+                role: user.role.to_string(),
+                token_type: "bearer",
+                exp,
+            }),
+        })),
         Err(CallError::Refused(error))
             if matches!(
                 error.reason,
@@ -94,8 +87,7 @@ fn invalid_request(error: ApiError) -> Response {
         return error.into_response();
     }
     let body = json!({ "detail": error.detail(), "error": "invalid_request" });
-    let (head, _) = error.into_response().into_parts();
-    Response::from_parts(head, body.to_string().into())
+    error.into_response().map(|_json| body.to_string().into())
 }
 
 /// The claim `exp`. It may be used only after auth-service has verified the token.

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
+    HeaderValue, StatusCode,
     header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rolegate_proto::http::BASIC_CHALLENGE_WITH_REALM;
@@ -31,7 +31,11 @@ pub(super) async fn complete(
     request: Request,
     next: Next,
 ) -> Response {
-    let allows_basic = allows_basic_challenge(&state, request.headers());
+    let headers = request.headers();
+    let allows_basic = state.sign_in.as_ref().is_none_or(|sign_in| {
+        let has_authorization = headers.contains_key(AUTHORIZATION);
+        sign_in.allows_basic_challenge(BrowserRequest::forwarded(headers), has_authorization)
+    });
     let mut response = next.run(request).await;
     let is_cookie_only = response.extensions().get::<CookieOnly>().is_some();
     let status = response.status();
@@ -46,12 +50,4 @@ pub(super) async fn complete(
         headers.append(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
-}
-
-fn allows_basic_challenge(state: &GatewayState, headers: &HeaderMap) -> bool {
-    let Some(sign_in) = &state.sign_in else {
-        return true;
-    };
-    let has_authorization = headers.contains_key(AUTHORIZATION);
-    sign_in.allows_basic_challenge(BrowserRequest::forwarded(headers), has_authorization)
 }

@@ -9,10 +9,11 @@ use super::{
 use crate::state::GatewayState;
 use axum::{
     Extension,
+    body::Body,
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::HOST};
+use http::{HeaderMap, HeaderName, StatusCode, header::HOST};
 use rolegate_auth_client::{CallContext, CallError, Reason, User, axum::ApiError};
 use rolegate_proto::http::{HttpReason, REASON_HEADER};
 use rolegate_sign_in::{
@@ -79,13 +80,8 @@ pub(crate) fn explain_denial(
 
 /// Replaces the body of a response with this page, and adds the headers of the page.
 fn with_page(response: Response, page: &Interstitial) -> Response {
-    let (mut head, _body) = response.into_parts();
-    for (name, value) in page.headers() {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            head.headers.insert(name, value);
-        }
-    }
-    Response::from_parts(head, page.html.clone().into())
+    let response = response.map(|_body| Body::from(page.html.clone()));
+    (page.headers(), response).into_response()
 }
 
 /// Returns the page that is shown in a frame in place of the sign-in form. Its link opens the form outside of the

@@ -69,7 +69,7 @@ impl SignInState {
 }
 
 /// Tells whether auth-service refused the token because it belongs to no valid session.
-fn is_invalid_session(error: &CallError) -> bool {
+pub(crate) fn is_invalid_session(error: &CallError) -> bool {
     error
         .reason()
         .is_some_and(|reason| reason.http_status() == 401)

@@ -1,15 +1,18 @@
 //! Authenticates browsers by the session in a cookie, and redirects people to the sign-in page.
 
-use super::{RouteRequest, request::RequestAttributes, response::Refusal};
+use super::{
+    RouteRequest,
+    request::RequestAttributes,
+    response::{Refusal, is_unauthenticated},
+};
 use crate::{
     accounts::{AuthenticatedUser, Requirement, TokenSource},
     grpc::{AuthGrpc, authorize::count_bearer},
     user::User,
 };
 use rolegate_proto::Reason;
-use rolegate_sign_in::{cookie::CookieError, interstitial::Interstitial, sign_in::RedirectReason};
-use secrecy::ExposeSecret as _;
-use tonic::Code;
+use rolegate_sign_in::interstitial::Interstitial;
+use secrecy::{ExposeSecret as _, SecretString};
 
 impl AuthGrpc {
     /// Returns whether people can sign in here and the request's headers say that a browser opens a page.
@@ -34,43 +37,17 @@ impl AuthGrpc {
             .attributes
             .browser_parts()
             .ok_or(Refusal::NotAuthenticated)?;
-        let mut has_two_sessions = false;
-        let sessions = match sign_in.session_candidates(browser_parts.request()) {
-            Ok(sessions) => sessions,
-            Err(CookieError::TooMany) => {
-                has_two_sessions = true;
-                Vec::new()
-            }
-            Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
-        };
-        let any = Requirement::AnyAuthenticated;
-        let mut refusal = Refusal::NotAuthenticated;
-        let mut authenticated = None;
-        for session in &sessions {
-            let session = session.expose_secret();
+        let check = async |session: SecretString| {
+            let any = Requirement::AnyAuthenticated;
             let bearer = self
                 .accounts
-                .authorize_from(TokenSource::Cookie, session, &any)
+                .authorize_from(TokenSource::Cookie, session.expose_secret(), &any)
                 .await;
-            match count_bearer(bearer, route.requirement) {
-                Ok(user) if authenticated.is_none() => authenticated = Some(user),
-                Ok(_) => has_two_sessions = true,
-                Err(error) if error.reason().code() == Code::Unauthenticated => {
-                    refusal = error.into();
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let mut reason = RedirectReason::NotAuthenticated;
-        if has_two_sessions {
-            // Another host may have set either of the two cookies, so neither counts.
-            refusal = Refusal::NotAuthenticated;
-            reason = RedirectReason::TwoSessions;
-        } else if let Some(user) = authenticated {
-            return Ok(user);
-        }
-        let page = sign_in.redirect(browser_parts.request(), reason);
-        Err(page.map_or(refusal, Refusal::SignIn))
+            count_bearer(bearer, route.requirement)
+        };
+        let request = browser_parts.request();
+        let user = sign_in.check_sessions(request, check, is_unauthenticated);
+        Ok(user.await?)
     }
 
     /// Returns the page that tells a person why the signed-in user may not open this address. Returns `None` if

@@ -30,10 +30,6 @@ pub(crate) enum AuthorizationHeader {
     Valid(Authorization),
 }
 
-/// The error for a header that has both `value` and `raw_value`. Envoy sets only one of these fields; with
-/// both, it is ambiguous which one counts.
-pub(crate) struct AmbiguousValue;
-
 impl<'r> RequestAttributes<'r> {
     /// Returns the value `roles` in the configuration of the route; `None` if it is missing. No client can set
     /// this value.
@@ -70,14 +66,15 @@ impl<'r> RequestAttributes<'r> {
     }
 
     /// Returns the values of a header. Envoy sends headers as a map, in which the values of a repeated header
-    /// are joined. With `encode_raw_headers`, it sends a list of headers whose values are bytes.
-    fn header_values(self, name: &str) -> impl Iterator<Item = Result<&'r [u8], AmbiguousValue>> {
+    /// are joined. With `encode_raw_headers`, it sends a list of headers whose values are bytes. `None` stands for an
+    /// ambiguous value.
+    fn header_values(self, name: &str) -> impl Iterator<Item = Option<&'r [u8]>> {
         self.http().into_iter().flat_map(move |http| {
             let joined = http
                 .headers
                 .iter()
                 .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
-                .map(|(_, value)| Ok(value.as_bytes()));
+                .map(|(_, value)| Some(value.as_bytes()));
             let raw = http
                 .header_map
                 .iter()
@@ -103,7 +100,7 @@ impl<'r> RequestAttributes<'r> {
         if values.next().is_some() {
             return AuthorizationHeader::Invalid;
         }
-        match first.ok().and_then(Authorization::parse) {
+        match first.and_then(Authorization::parse) {
             Some(authorization) => AuthorizationHeader::Valid(authorization),
             None => AuthorizationHeader::Invalid,
         }
@@ -162,13 +159,13 @@ impl<'r> RequestAttributes<'r> {
     }
 }
 
-/// Returns the value of a header in Envoy's list. The value is in one of two fields; a header with both is an
-/// error.
-fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Result<&[u8], AmbiguousValue> {
+/// Returns the value of a header in Envoy's list. Envoy sets only one of two fields; `None` if both are set, because it
+/// is ambiguous which one counts.
+fn raw_value(header: &envoy_auth_v3::HeaderValue) -> Option<&[u8]> {
     match (header.value.is_empty(), header.raw_value.is_empty()) {
-        (false, false) => Err(AmbiguousValue),
-        (false, true) => Ok(header.value.as_bytes()),
-        (true, _) => Ok(&header.raw_value),
+        (false, false) => None,
+        (false, true) => Some(header.value.as_bytes()),
+        (true, _) => Some(&header.raw_value),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes the answers that Envoy reads.
 
 use crate::{accounts::AccountError, user::User};
-use prost_types::{Struct, Value, value::Kind};
+use prost_types::Struct;
 use rolegate_grpc_server::log_error;
 use rolegate_proto::{
     envoy_auth_v3::{
@@ -14,6 +14,7 @@ use rolegate_proto::{
 use rolegate_sign_in::{
     clear_site_data::{CACHE, CLEAR_SITE_DATA},
     interstitial::Interstitial,
+    sign_in::SessionRefusal,
 };
 use std::time::Duration;
 use tonic::Code;
@@ -40,15 +41,34 @@ impl From<AccountError> for Refusal {
     }
 }
 
+impl From<SessionRefusal<AccountError>> for Refusal {
+    fn from(refusal: SessionRefusal<AccountError>) -> Self {
+        match refusal {
+            SessionRefusal::CrossSite => Self::CrossSite,
+            SessionRefusal::SignInRequired {
+                page: Some(page), ..
+            } => Self::SignIn(page),
+            SessionRefusal::SignInRequired { error, .. } => {
+                error.map_or(Self::NotAuthenticated, Self::Error)
+            }
+            SessionRefusal::Unchecked(error) => Self::Error(error),
+        }
+    }
+}
+
+/// Tells whether the credential is wrong. Any other error, such as an overload, says nothing about it.
+pub(super) fn is_unauthenticated(error: &AccountError) -> bool {
+    error.reason().code() == Code::Unauthenticated
+}
+
 /// Returns the answer that lets the request pass, with the identity headers. Access logs and other filters of
 /// Envoy can read the same values from the dynamic metadata.
 pub(super) fn allow(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
-    let field = |(name, value): &(&str, String)| {
-        let kind = Some(Kind::StringValue(value.clone()));
-        ((*name).to_owned(), Value { kind })
-    };
-    let fields = identity.iter().map(field).collect();
+    let fields = identity
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
+        .collect();
     let headers = identity
         .into_iter()
         .map(|(name, value)| header(name, value))
@@ -129,12 +149,7 @@ pub(super) fn deny(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResp
         header(REASON_HEADER, denial.reason),
     ];
     let body = if let Refusal::Interstitial(_, page) = refusal {
-        let page_headers = page.headers();
-        headers.extend(
-            page_headers
-                .iter()
-                .map(|(name, value)| header(name, *value)),
-        );
+        headers.extend(page.headers().map(|(name, value)| header(name, value)));
         page.html.clone()
     } else {
         headers.push(header("content-type", "application/json"));
