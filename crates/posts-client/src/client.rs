@@ -18,9 +18,9 @@ use rolegate_proto::{
 #[cfg(feature = "metrics")]
 use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use secrecy::SecretString;
+use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
-use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
 
 type Client = PostServiceClient<BalancedChannel>;
@@ -36,11 +36,6 @@ pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
 /// A client of posts-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
 pub struct PostsClient {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
     client: Client,
     reads: CallBatcher<i64, Option<Post>>,
 }
@@ -61,9 +56,7 @@ impl PostsClient {
         let client =
             Client::new(channel).max_decoding_message_size(MAX_POST_BATCH * MAX_POST_BYTES);
         let reads = post_batcher(client.clone());
-        Self {
-            shared: Arc::new(Shared { client, reads }),
-        }
+        Self { client, reads }
     }
 
     /// Creates a post and returns it. The actor becomes its author.
@@ -78,20 +71,14 @@ impl PostsClient {
             content: post.content,
         };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(
-            READ_TIMEOUT,
-            &self.shared.client,
-            request,
-            Client::create_post,
-        )
-        .await?;
+        let response = call(READ_TIMEOUT, &self.client, request, Client::create_post).await?;
         Post::try_from_response(response.post)
     }
 
     /// Returns the post with this id as it is stored now. Concurrent reads share calls. A shared call carries
     /// the request ids of all its readers, but no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
-        let post = self.shared.reads.submit(id, context.request_id).await?;
+        let post = self.reads.submit(id, context.request_id).await?;
         post.ok_or_else(|| CallError::local(Reason::PostNotFound))
     }
 
@@ -108,7 +95,7 @@ impl PostsClient {
         };
         let response = retry_until(
             Instant::now() + READ_TIMEOUT,
-            &self.shared.client,
+            &self.client,
             || context.request(message),
             Client::list_posts,
         )
@@ -138,13 +125,7 @@ impl PostsClient {
             content: post.content,
         };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(
-            READ_TIMEOUT,
-            &self.shared.client,
-            request,
-            Client::update_post,
-        )
-        .await?;
+        let response = call(READ_TIMEOUT, &self.client, request, Client::update_post).await?;
         Post::try_from_response(response.post)
     }
 
@@ -156,13 +137,7 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<(), CallError> {
         let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
-        call(
-            READ_TIMEOUT,
-            &self.shared.client,
-            request,
-            Client::delete_post,
-        )
-        .await?;
+        call(READ_TIMEOUT, &self.client, request, Client::delete_post).await?;
         Ok(())
     }
 }

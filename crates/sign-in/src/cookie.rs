@@ -41,12 +41,7 @@ pub enum CookieError {
 impl<'a> Cookie<'a> {
     /// Returns the cookie of the applications on the host with this origin.
     pub fn for_host(origin: Option<&Origin>) -> Self {
-        let name = if is_plain_loopback(origin) {
-            "rolegate"
-        } else {
-            "__Host-rolegate"
-        };
-        Self { name, domain: None }
+        Self::of_one_host(origin, "rolegate", "__Host-rolegate")
     }
 
     /// Returns the cookie that applications on all hosts of a domain share.
@@ -59,12 +54,17 @@ impl<'a> Cookie<'a> {
 
     /// Returns the cookie of the console at this origin.
     pub fn for_console(origin: Option<&Origin>) -> Self {
-        let name = if is_plain_loopback(origin) {
-            "rolegate-console"
-        } else {
-            "__Host-rolegate-console"
-        };
-        Self { name, domain: None }
+        Self::of_one_host(origin, "rolegate-console", "__Host-rolegate-console")
+    }
+
+    /// Returns a cookie that only the host with this origin receives. Browsers accept no prefix over plain HTTP, so the
+    /// cookie then has the name `plain`. An unknown origin counts as encrypted.
+    fn of_one_host(origin: Option<&Origin>, plain: &'static str, prefixed: &'static str) -> Self {
+        let is_plain = origin.is_some_and(Origin::is_plain_loopback);
+        Self {
+            name: if is_plain { plain } else { prefixed },
+            domain: None,
+        }
     }
 
     /// Tells whether the cookie is for all hosts of a domain. If it is, the session in it is not accepted as a bearer
@@ -112,11 +112,7 @@ impl<'a> Cookie<'a> {
     /// Returns the value of every cookie of this name in all `Cookie` headers.
     fn values<'h>(&self, headers: &'h HeaderMap) -> impl Iterator<Item = &'h [u8]> {
         let name = self.name;
-        headers
-            .get_all(header::COOKIE)
-            .iter()
-            .flat_map(|line| line.as_bytes().split(|&byte| byte == b';'))
-            .filter_map(move |pair| value_of(pair, name))
+        pairs(headers).filter_map(move |pair| value_of(pair, name))
     }
 
     fn parse_candidate(&self, value: &[u8]) -> Option<SecretString> {
@@ -170,17 +166,19 @@ impl<'a> Cookie<'a> {
     }
 }
 
+/// Returns the pairs of names and values in all `Cookie` headers. There may be white space around them.
+pub fn pairs(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|&byte| byte == b';'))
+}
+
 /// Tells whether a session is one of `sessions`.
 pub fn contains_session(sessions: &[SecretString], session: &SecretString) -> bool {
     sessions
         .iter()
         .any(|other| other.expose_secret() == session.expose_secret())
-}
-
-/// Tells whether the cookie needs a name without a prefix, because browsers accept no prefix over plain HTTP. An
-/// unknown origin counts as encrypted.
-fn is_plain_loopback(origin: Option<&Origin>) -> bool {
-    origin.is_some_and(Origin::is_plain_loopback)
 }
 
 /// Returns the value if `pair` is a cookie of this name, and `None` otherwise.

@@ -57,12 +57,8 @@ impl Origin {
 
 /// Tells whether the request came over HTTPS to a host that other machines can reach, as far as its headers say.
 pub fn is_https_request(headers: &HeaderMap) -> bool {
-    if forwarded_scheme(headers) != Ok(Some("https")) {
-        return false;
-    }
-    let host = single_value(headers, HOST);
-    let own = host.and_then(|host| Origin::new("https", host));
-    own.is_some_and(|own| !is_loopback(&own.url))
+    Origin::from_request_headers(headers)
+        .is_some_and(|own| own.url.scheme() == "https" && !is_loopback(&own.url))
 }
 
 /// Tells whether a URL is safe for people who sign in: it is encrypted, or on this machine.

@@ -10,7 +10,7 @@ use url::Url;
 /// The origins that people may come from and go back to.
 #[derive(Clone, Debug, Default)]
 pub struct ReturnOrigins {
-    entries: Vec<ReturnOrigin>,
+    pub(crate) entries: Vec<ReturnOrigin>,
 }
 
 /// An origin, or a wildcard for all hosts below a domain.
@@ -27,10 +27,6 @@ impl ReturnOrigins {
     /// Tells whether one of the entries allows the origin.
     pub fn contains(&self, origin: &Origin) -> bool {
         self.entries.iter().any(|entry| entry.allows(origin))
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &ReturnOrigin> {
-        self.entries.iter()
     }
 }
 

@@ -6,19 +6,12 @@ use std::{collections::HashMap, sync::LazyLock};
 
 macro_rules! languages {
     ($($language:literal),+ $(,)?) => {
-        &[$(($language, include_str!(concat!("../texts/", $language, ".json")))),+]
+        vec![$(Texts::read($language, include_str!(concat!("../texts/", $language, ".json")))),+]
     };
 }
 
-/// Every file of `texts/`, English first. Add a new language here.
-const FILES: &[(&str, &str)] = languages!["en", "de"];
-
-static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
-    FILES
-        .iter()
-        .map(|(language, json)| Texts::read(language, json))
-        .collect()
-});
+/// The texts of every file of `texts/`, English first. Add a new language here.
+static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| languages!["en", "de"]);
 
 /// The texts of one language.
 #[derive(Debug)]

@@ -13,14 +13,11 @@ use axum::{
     extract::{Request, State},
     response::{AppendHeaders, IntoResponse as _, Redirect, Response, Result},
 };
-use http::{
-    HeaderMap,
-    header::{COOKIE, SET_COOKIE},
-};
+use http::{HeaderMap, header::SET_COOKIE};
 use rolegate_auth_client::CallContext;
 use rolegate_sign_in::{
     clear_site_data::{CACHE, CLEAR_SITE_DATA},
-    cookie::Cookie,
+    cookie::{self, Cookie},
     design::Design,
     origin::Origin,
 };
@@ -121,9 +118,7 @@ pub(super) fn remove_signed_out(own: &Origin) -> String {
 
 /// Returns `true` if the browser has signed out and no page has told the person so yet.
 pub(super) fn has_signed_out(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(COOKIE).iter();
-    let mut cookies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
-    cookies.any(|cookie| cookie.trim_ascii() == SIGNED_OUT.as_bytes())
+    cookie::pairs(headers).any(|pair| pair.trim_ascii() == SIGNED_OUT.as_bytes())
 }
 
 fn signed_out_cookie(own: &Origin, max_age: u8) -> String {

@@ -15,6 +15,7 @@ impl SignInSettings {
         }
         let circles = self
             .return_origins
+            .entries
             .iter()
             .filter(|origin| !self.shares_cookie(origin, page))
             .map(circle);
@@ -44,7 +45,7 @@ impl SignInSettings {
         let page_host = page.and_then(Url::host_str);
         let is_page =
             |origin: &ReturnOrigin| !origin.is_wildcard && Some(origin.host()) == page_host;
-        let mut origins = self.return_origins.iter();
+        let mut origins = self.return_origins.entries.iter();
         if origins.any(|origin| self.shares_cookie(origin, page) && !is_page(origin)) {
             return None;
         }

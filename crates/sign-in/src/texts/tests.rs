@@ -1,6 +1,6 @@
 //! Tests which language a browser gets, how templates are filled, and that all languages have the same texts.
 
-use super::{FILES, LANGUAGES, Texts, escape, preferred};
+use super::{LANGUAGES, Texts, escape, preferred};
 use http::{HeaderMap, HeaderValue, header::ACCEPT_LANGUAGE};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -179,12 +179,12 @@ fn every_file_of_texts_is_a_language_and_has_no_key_twice() {
         .map(|entry| entry.expect("an entry").file_name())
         .map(|name| name.into_string().expect("a name"))
         .collect();
-    let embedded: BTreeSet<_> = FILES
+    let embedded: BTreeSet<_> = LANGUAGES
         .iter()
-        .map(|(language, _)| format!("{language}.json"))
+        .map(|texts| format!("{}.json", texts.language))
         .collect();
     assert_eq!(present, embedded);
-    for (language, json) in FILES {
+    for Texts { language, json, .. } in LANGUAGES.iter() {
         let lines = json.lines().filter(|line| line.trim().starts_with('"'));
         let texts: BTreeMap<&str, &str> = serde_json::from_str(json).expect("texts");
         assert_eq!(
