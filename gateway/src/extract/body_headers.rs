@@ -10,6 +10,7 @@ use http::{
 };
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
+use rolegate_sign_in::headers::single_value;
 
 /// Rejects with 415 a body that is compressed or has another content coding (RFC 9110, section 8.4); `identity` stands
 /// for no coding. Also rejects every `Transfer-Encoding` except `chunked`, which is the only one that the server
@@ -46,12 +47,9 @@ pub(crate) fn expect_media_type(
     wrong: &'static str,
     is_right: impl FnOnce(&str) -> bool,
 ) -> Result<(), ApiError> {
-    let Some(media_type) = MediaType::from_headers(headers) else {
-        return Err(unsupported(wrong));
-    };
-    if !is_right(&media_type.essence) {
-        return Err(unsupported(wrong));
-    }
+    let media_type = MediaType::from_headers(headers)
+        .filter(|media_type| is_right(&media_type.essence))
+        .ok_or_else(|| unsupported(wrong))?;
     if !media_type.is_utf8() {
         return Err(unsupported("The charset of Content-Type must be utf-8."));
     }
@@ -73,11 +71,7 @@ struct MediaType {
 impl MediaType {
     /// Returns the media type in `Content-Type`, or `None` if the header is missing, repeated or malformed.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all(CONTENT_TYPE).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return None;
-        };
-        Self::parse(value.to_str().ok()?)
+        Self::parse(single_value(headers, CONTENT_TYPE)?)
     }
 
     /// Parses a media type with its parameters. Returns `None` if it is malformed.

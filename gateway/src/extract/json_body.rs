@@ -82,7 +82,7 @@ async fn read_json<T: DeserializeOwned>(
         str::from_utf8(&bytes).map_err(|_| invalid_body("Request body is not valid UTF-8."))?;
     match T::deserialize(ObjectDeserializer { text }) {
         Ok(value) => Ok(Ok(value)),
-        Err(BodyError::Field { reason, detail }) => Ok(Err(ApiError::http(reason, detail))),
+        Err(BodyError::Field(error)) => Ok(Err(error)),
         Err(BodyError::Malformed(detail)) => Err(invalid_body(detail)),
     }
 }

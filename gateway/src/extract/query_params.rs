@@ -5,7 +5,7 @@ use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{borrow::Cow, str::FromStr};
 use url::form_urlencoded;
 
 /// The maximum length, in characters, of the name of an unknown parameter or field in an error. A longer name is cut.
@@ -66,39 +66,26 @@ impl QueryParams {
     /// unless it is from 1 to [`MAX_PAGE_SIZE`].
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
-        self.number(
-            "limit",
-            is_valid,
-            format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"),
-        )
+        let rule = format!("a whole number from 1 to {MAX_PAGE_SIZE}");
+        self.number("limit", is_valid, &rule)
     }
 
     /// Returns the value of a parameter that must be an id, or `None` if it is missing. It may be 0, which no row has.
     /// Fails with 400 if it is no id.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        self.number(name, |_| true, format_args!("an id, a whole number from 0"))
+        self.number(name, |_| true, "an id, a whole number from 0")
     }
 
     /// Returns the value of a parameter that must be a positive number, such as a revision or the id of a user, or
     /// `None` if it is missing. Fails with 400 for any other value.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        self.number(
-            name,
-            |number| *number > 0,
-            format_args!("a whole number from 1"),
-        )
+        self.number(name, |number| *number > 0, "a whole number from 1")
     }
 
     /// Returns the value of a parameter that must have the form of an event name, or `None` if it is missing. Fails
     /// with 400 if it does not.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
-        let value = self.get(name)?;
-        if value.is_none_or(is_event_name) {
-            return Ok(value);
-        }
-        Err(invalid_query(format!(
-            "Query parameter \"{name}\" must be 1 to 64 letters a to z and _."
-        )))
+        self.checked(name, is_event_name, "1 to 64 letters a to z and _")
     }
 
     /// Returns the value of a parameter that must be one of `values`, or `None` if it is missing. Fails with 400 for
@@ -108,35 +95,42 @@ impl QueryParams {
         name: &str,
         values: [&str; N],
     ) -> Result<Option<&str>, ApiError> {
-        let value = self.get(name)?;
-        if value.is_none_or(|value| values.contains(&value)) {
-            return Ok(value);
-        }
-        Err(invalid_query(format!(
-            "Query parameter \"{name}\" must be {}.",
-            values.join(" or ")
-        )))
+        self.checked(name, |value| values.contains(&value), &values.join(" or "))
     }
 
     /// Returns the value of a parameter that must be a number, or `None` if it is missing. Fails with 400 unless
-    /// `is_valid` accepts the number. A sign is rejected, although `parse` alone would accept it. `rule` is the part of
-    /// the error that says which numbers are valid.
+    /// `is_valid` accepts the number. A sign is rejected, although `parse` alone would accept it.
     fn number<N: FromStr>(
         &self,
         name: &str,
         is_valid: impl Fn(&N) -> bool,
-        rule: fmt::Arguments<'_>,
+        rule: &str,
     ) -> Result<Option<N>, ApiError> {
-        let Some(text) = self.get(name)? else {
-            return Ok(None);
+        let parse = |text: &str| {
+            let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse()
+                .ok()
+                .filter(|number| is_digits && is_valid(number))
         };
-        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        match text.parse() {
-            Ok(number) if is_digits && is_valid(&number) => Ok(Some(number)),
-            _ => Err(invalid_query(format!(
-                "Query parameter \"{name}\" must be {rule}."
-            ))),
+        let text = self.checked(name, |text| parse(text).is_some(), rule)?;
+        Ok(text.and_then(parse))
+    }
+
+    /// Returns the value of a parameter, or `None` if it is missing. Fails with 400 unless `is_valid` accepts the value.
+    /// `rule` is the part of the error that says which values are valid.
+    fn checked(
+        &self,
+        name: &str,
+        is_valid: impl Fn(&str) -> bool,
+        rule: &str,
+    ) -> Result<Option<&str>, ApiError> {
+        let value = self.get(name)?;
+        if value.is_none_or(is_valid) {
+            return Ok(value);
         }
+        Err(invalid_query(format!(
+            "Query parameter \"{name}\" must be {rule}."
+        )))
     }
 }
 

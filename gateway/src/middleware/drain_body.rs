@@ -51,8 +51,10 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     request.extensions_mut().insert(memory.clone());
     let request = request.map(|body| {
         Body::new(TrackedBody {
-            body,
-            is_started: false,
+            unread: Unread {
+                body,
+                is_started: false,
+            },
             on_drop: Some(on_drop),
         })
     });
@@ -100,11 +102,11 @@ pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
 
 /// A body that sends its inner body to [`drain_unread`] if it is dropped before its end.
 struct TrackedBody {
-    body: Body,
-    is_started: bool,
+    unread: Unread,
     on_drop: Option<oneshot::Sender<Unread>>,
 }
 
+#[derive(Default)]
 struct Unread {
     body: Body,
     is_started: bool,
@@ -118,8 +120,8 @@ impl http_body::Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.is_started = true;
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.unread.is_started = true;
+        let frame = Pin::new(&mut self.unread.body).poll_frame(cx);
         if matches!(frame, Poll::Ready(None)) {
             self.on_drop = None;
         }
@@ -127,22 +129,18 @@ impl http_body::Body for TrackedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.unread.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.unread.body.size_hint()
     }
 }
 
 impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(on_drop) = self.on_drop.take() {
-            let body = mem::take(&mut self.body);
-            let _ = on_drop.send(Unread {
-                body,
-                is_started: self.is_started,
-            });
+            let _ = on_drop.send(mem::take(&mut self.unread));
         }
     }
 }

@@ -191,18 +191,15 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
             String::schema(),
             "The methods that the path supports.",
         ),
-        "429" => add_header(
-            response,
-            "Retry-After",
-            u64::schema(),
-            "The seconds to wait before the next attempt.",
-        ),
-        "503" => {
-            let integer = ObjectBuilder::new().schema_type(Type::Integer);
+        "429" | "503" => {
+            let schema = match status {
+                "429" => u64::schema(),
+                _ => ObjectBuilder::new().schema_type(Type::Integer).into(),
+            };
             add_header(
                 response,
                 "Retry-After",
-                integer.into(),
+                schema,
                 "The seconds to wait before the next attempt.",
             );
         }

@@ -5,6 +5,7 @@
 //! error in the text, not the first field of the struct.
 
 use crate::extract::query_params::MAX_SHOWN_NAME;
+use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::{
     de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor, value::MapDeserializer},
@@ -20,11 +21,8 @@ pub(super) enum BodyError {
     #[error("{0}")]
     Malformed(&'static str),
     /// A field is missing, repeated, of another type, or not known.
-    #[error("{detail}")]
-    Field {
-        reason: HttpReason,
-        detail: Cow<'static, str>,
-    },
+    #[error("{}", .0.detail())]
+    Field(ApiError),
 }
 
 const NO_OBJECT: &str = "Request body must be a JSON object.";
@@ -38,10 +36,8 @@ impl de::Error for BodyError {
     fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
         // The format `{name:?}` quotes and escapes the name.
         let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
-        Self::Field {
-            reason: HttpReason::FieldUnknown,
-            detail: format!("Field {name:?} is not known.").into(),
-        }
+        let detail = format!("Field {name:?} is not known.");
+        Self::Field(ApiError::http(HttpReason::FieldUnknown, detail))
     }
 }
 
@@ -62,18 +58,10 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, BodyError> {
-        let object = read_object(self.text, fields)?;
-        // First, the visitor gets the first unknown field, so that a struct that denies unknown fields rejects it. Then
-        // it gets all fields in the order of the struct, including missing ones, so that the first error is about the
-        // first field.
-        let unknown = object
-            .first_unknown
-            .map(|name| (Cow::Owned(name), Field::default()));
-        let fields = object
-            .fields
+        let fields = read_object(self.text, fields)?
             .into_iter()
-            .map(|field| (Cow::Borrowed(field.name), field));
-        visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(fields)))
+            .map(|field| (field.name.clone(), field));
+        visitor.visit_map(MapDeserializer::new(fields))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, BodyError> {
@@ -86,10 +74,14 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
     }
 }
 
+/// Returns the fields of an object in the order in which the struct is deserialized from them.
+///
+/// First comes the first unknown field, so that a struct that denies unknown fields rejects it. Then come all fields in
+/// the order of the struct, including missing ones, so that the first error is about the first field.
 fn read_object<'de>(
     text: &'de str,
     fields: &'static [&'static str],
-) -> Result<Object<'de>, BodyError> {
+) -> Result<Vec<Field<'de>>, BodyError> {
     let malformed = |error: serde_json::Error| {
         BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
     };
@@ -101,32 +93,20 @@ fn read_object<'de>(
     Ok(object)
 }
 
-/// An object whose values are not decoded yet.
-struct Object<'de> {
-    /// The fields of the struct to deserialize, in its order, including those that the text does not have.
-    fields: Vec<Field<'de>>,
-    /// The name of the first field in the text that the struct does not have.
-    first_unknown: Option<String>,
-}
-
 /// Collects the values of the fields with these names.
 struct KnownFields {
     names: &'static [&'static str],
 }
 
 impl<'de> Visitor<'de> for KnownFields {
-    type Value = Object<'de>;
+    type Value = Vec<Field<'de>>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let field = |name: &&'static str| Field {
-            name,
-            ..Field::default()
-        };
-        let mut fields: Vec<_> = self.names.iter().map(field).collect();
+        let mut fields: Vec<_> = self.names.iter().copied().map(Field::new).collect();
         let mut first_unknown = None;
         while let Some((name, value)) = map.next_entry::<String, _>()? {
             match fields.iter_mut().find(|field| field.name == name) {
@@ -134,23 +114,28 @@ impl<'de> Visitor<'de> for KnownFields {
                 None => _ = first_unknown.get_or_insert(name),
             }
         }
-        Ok(Object {
-            fields,
-            first_unknown,
-        })
+        let first_unknown = first_unknown.map(Field::new);
+        Ok(first_unknown.into_iter().chain(fields).collect())
     }
 }
 
 /// A field of the struct to deserialize, with every value that the text has for it. A valid field has one value, or
 /// none if it is optional.
-#[derive(Default)]
 struct Field<'de> {
-    name: &'static str,
+    name: Cow<'static, str>,
     values: Vec<&'de RawValue>,
     optional: bool,
 }
 
 impl<'de> Field<'de> {
+    fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            name: name.into(),
+            values: Vec::new(),
+            optional: false,
+        }
+    }
+
     /// Returns the JSON text of the only value. Fails if the value is missing, repeated or of the wrong kind, and names
     /// `kind` in the error. Repeated fields are refused because parsers disagree on which value counts (RFC 8259,
     /// section 4).
@@ -166,10 +151,10 @@ impl<'de> Field<'de> {
             [] | [_] => format!("Field \"{name}\" is required and must be {kind}."),
             _ => format!("Field \"{name}\" is given more than once."),
         };
-        Err(BodyError::Field {
-            reason: HttpReason::FieldInvalid,
-            detail: detail.into(),
-        })
+        Err(BodyError::Field(ApiError::http(
+            HttpReason::FieldInvalid,
+            detail,
+        )))
     }
 }
 
@@ -204,10 +189,8 @@ impl<'de> Deserializer<'de> for Field<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
         // Decoding fails on a lone surrogate, such as `\ud800`.
-        let text = serde_json::from_str(json).map_err(|_| BodyError::Field {
-            reason: HttpReason::BodyInvalid,
-            detail: NOT_JSON.into(),
-        })?;
+        let text = serde_json::from_str(json)
+            .map_err(|_| BodyError::Field(ApiError::http(HttpReason::BodyInvalid, NOT_JSON)))?;
         visitor.visit_string(text)
     }
 
