@@ -154,28 +154,25 @@ pub(crate) fn router(
 ) -> Router {
     // The account page and the console need a session in a cookie, which only the sign-in page sets.
     let has_accounts = state.sign_in.is_some();
-    let settings = PublicSettings {
-        console: settings.console && has_accounts,
-        ..settings.clone()
-    };
+    let has_console = settings.console && has_accounts;
     let (mut routes, annotations) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
         let document = complete_document(variant(), annotations);
-        routes = routes.merge(docs_ui::routes(&document, settings.console));
+        routes = routes.merge(docs_ui::routes(&document, has_console));
     }
-    if settings.console {
+    if has_console {
         routes = routes.merge(console::routes());
     }
     routes = routes.route("/sign-in/ambiguous-address", any(ambiguous_address));
     if let Some(sign_in) = state.sign_in.clone() {
-        routes = routes.merge(sign_in::routes(state.clone(), sign_in, &settings));
+        routes = routes.merge(sign_in::routes(state.clone(), sign_in));
     }
     let console_cookie = if has_accounts {
         ConsoleCookie::Accepted
     } else {
         ConsoleCookie::Ignored
     };
-    middleware::apply("bearer", routes, console_cookie, &settings, memory).with_state(state)
+    middleware::apply("bearer", routes, console_cookie, settings, memory).with_state(state)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Binds the listeners of both variants and of proxies, and serves their routers.
 
 use crate::{
-    basic, bearer, forward_auth,
-    logo::Logo,
+    basic, bearer, forward_auth, logo,
     memory::MemoryBudgets,
     middleware::{metrics, refusal_log},
     settings::PublicSettings,
     state::GatewayState,
+    static_file::StaticFile,
 };
 use axum::Router;
 use rolegate_auth_client::AuthClient;
@@ -30,7 +30,7 @@ pub struct Gateway {
     settings: PublicSettings,
     sign_in: Option<SignIn>,
     sign_in_settings: SignInSettings,
-    logo: Logo,
+    logo: StaticFile,
 }
 
 impl Gateway {
@@ -41,7 +41,7 @@ impl Gateway {
         sign_in_settings: &SignInSettings,
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
-        let logo = Logo::load(settings.sign_in_logo_file.as_deref())?;
+        let logo = logo::load(settings.sign_in_logo_file.as_deref())?;
         settings.require_variant()?;
         let sign_in = sign_in_settings.read()?;
         let limit = AddressLimit::new(

@@ -1,8 +1,7 @@
 //! Checks and serves the logo, the picture at the top of the pages. The operator can replace the logo with a file.
 
 use crate::static_file::StaticFile;
-use axum::{body::Bytes, response::Response};
-use http::HeaderMap;
+use axum::body::Bytes;
 use rolegate_grpc_tls::{explain_read_error, read_file};
 use rolegate_program::settings::SettingError;
 use roxmltree::{Document, Node};
@@ -38,61 +37,45 @@ const REFUSED_ELEMENTS: [&str; 9] = [
     "discard",
 ];
 
-/// A picture that passed the checks.
-#[derive(Clone, Debug)]
-pub(crate) struct Logo {
-    bytes: Bytes,
-    content_type: &'static str,
+/// Returns Rolegate's own picture.
+pub(crate) fn default_logo() -> StaticFile {
+    let icon = include_bytes!("../console/icon.svg");
+    picture(Bytes::from_static(icon), SVG)
 }
 
-impl Default for Logo {
-    fn default() -> Self {
-        Self {
-            bytes: Bytes::from_static(include_bytes!("../console/icon.svg")),
-            content_type: SVG,
+/// Returns the picture in the file of `SIGN_IN_LOGO_FILE`, or Rolegate's picture if no file is set. Fails if the file
+/// cannot be read or is not a picture that may be shown.
+pub(crate) fn load(path: Option<&Path>) -> Result<StaticFile, SettingError> {
+    let Some(path) = path else {
+        return Ok(default_logo());
+    };
+    let refuse = |problem: String| {
+        let problem = format!("{} {problem}", path.display());
+        SettingError::new("SIGN_IN_LOGO_FILE", problem)
+    };
+    let bytes = read_file(path, MAX_KIB)
+        .map_err(|error| refuse(explain_read_error(&error)).transient_if_retryable(&error))?;
+    parse(bytes).map_err(refuse)
+}
+
+fn parse(bytes: Vec<u8>) -> Result<StaticFile, String> {
+    let content_type = if bytes.starts_with(b"\x89PNG") {
+        if !bytes.starts_with(PNG_START) || !bytes.ends_with(PNG_END) {
+            return Err("is a damaged PNG".to_owned());
         }
-    }
+        PNG
+    } else {
+        check_svg(&bytes)?;
+        SVG
+    };
+    Ok(picture(bytes.into(), content_type))
 }
 
-impl Logo {
-    /// Returns the picture in the file of `SIGN_IN_LOGO_FILE`, or Rolegate's picture if no file is set. Fails if the
-    /// file cannot be read or is not a picture that may be shown.
-    pub(crate) fn load(path: Option<&Path>) -> Result<Self, SettingError> {
-        let Some(path) = path else {
-            return Ok(Self::default());
-        };
-        let refuse = |problem: String| {
-            let problem = format!("{} {problem}", path.display());
-            SettingError::new("SIGN_IN_LOGO_FILE", problem)
-        };
-        let bytes = read_file(path, MAX_KIB)
-            .map_err(|error| refuse(explain_read_error(&error)).transient_if_retryable(&error))?;
-        Self::parse(bytes).map_err(refuse)
-    }
-
-    fn parse(bytes: Vec<u8>) -> Result<Self, String> {
-        let content_type = if bytes.starts_with(b"\x89PNG") {
-            if !bytes.starts_with(PNG_START) || !bytes.ends_with(PNG_END) {
-                return Err("is a damaged PNG".to_owned());
-            }
-            PNG
-        } else {
-            check_svg(&bytes)?;
-            SVG
-        };
-        Ok(Self {
-            bytes: bytes.into(),
-            content_type,
-        })
-    }
-
-    pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
-        let file = StaticFile {
-            body: self.bytes.clone(),
-            content_type: self.content_type,
-            content_policy: POLICY,
-        };
-        file.respond(request)
+fn picture(body: Bytes, content_type: &'static str) -> StaticFile {
+    StaticFile {
+        body,
+        content_type,
+        content_policy: POLICY,
     }
 }
 

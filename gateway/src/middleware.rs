@@ -20,7 +20,7 @@ pub(crate) mod metrics;
 pub(crate) mod refusal_log;
 pub(crate) mod request_source;
 
-use crate::{memory::MemoryBudgets, settings::PublicSettings};
+use crate::{embedded_pages::not_found, memory::MemoryBudgets, settings::PublicSettings};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -34,8 +34,8 @@ use http::{
     HeaderMap, HeaderValue,
     header::{AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS},
 };
-use metrics::{RequestMetrics, finish_span, start_span};
-use request_source::{RequestSource, X_REQUEST_ID};
+use metrics::{RequestMetrics, finish_span, method_name, start_span};
+use request_source::{RequestSource, TrustedPeer, X_REQUEST_ID};
 use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
@@ -73,7 +73,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let routes = routes
-        .fallback(async || ApiError::http(HttpReason::RouteNotFound, "Not Found"))
+        .fallback(async || not_found())
         // axum adds the header `Allow`.
         .method_not_allowed_fallback(async || {
             ApiError::http(HttpReason::MethodNotAllowed, "Method Not Allowed")
@@ -105,9 +105,11 @@ async fn handle(
 ) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let metrics = RequestMetrics::start(state.variant, &method, route.clone());
+    // A client can invent any number of methods, so unknown ones share a name.
+    let method_name = method_name(&method);
+    let metrics = RequestMetrics::start(state.variant, method_name, route.clone());
     let source = RequestSource::from_request(&request, &state.trusted_proxies);
-    let span = start_span(&request, &method, route.as_ref(), &source);
+    let span = start_span(&request, method_name, route.as_ref(), &source);
     let context = insert_context(&mut request, &source);
     let request_id = context.request_id.clone();
     if state.console_cookie == ConsoleCookie::Accepted {
@@ -127,7 +129,7 @@ async fn handle(
                 .await
             }
         };
-        denial_audit::record(&method, route.as_ref(), authorization, &response);
+        denial_audit::record(method_name, route.as_ref(), authorization, &response);
         refusal_log::record(&method, route.as_ref(), &response);
         finish_span(&response);
         response
@@ -143,6 +145,9 @@ fn insert_context(request: &mut Request, source: &RequestSource) -> RequestConte
     // The conversion cannot fail, because every character of a request id is valid in a header.
     let request_id =
         HeaderValue::from_str(source.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
+    if source.is_trusted {
+        request.extensions_mut().insert(TrustedPeer);
+    }
     request.extensions_mut().insert(CallContext {
         client_address: source.client_address,
         request_id: Some(source.request_id),

@@ -4,7 +4,7 @@ mod allowed_origins;
 
 pub use allowed_origins::AllowedOrigins;
 
-use crate::logo::Logo;
+use crate::logo;
 use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerFiles, ServerTls};
@@ -188,7 +188,7 @@ impl PublicSettings {
 
     /// Fails if both variants of the API are off, or if the logo is not a valid picture.
     pub fn validate(&self) -> Result<(), SettingError> {
-        Logo::load(self.sign_in_logo_file.as_deref())?;
+        logo::load(self.sign_in_logo_file.as_deref())?;
         self.require_variant()
     }
 }

@@ -26,7 +26,8 @@ mod state;
 mod submit;
 mod submitted_form;
 
-use crate::{console::picture, settings::PublicSettings, state::GatewayState};
+use crate::{console::picture, state::GatewayState};
+use account::page_with_passwords;
 use axum::{
     Router,
     routing::{get, post},
@@ -36,23 +37,17 @@ use state::SignInState;
 use std::sync::Arc;
 
 /// Returns the routes of the pages. They are no part of the API, so they are not in the OpenAPI document.
-pub(crate) fn routes(
-    gateway: GatewayState,
-    sign_in: Arc<SignIn>,
-    settings: &PublicSettings,
-) -> Router<GatewayState> {
-    let state = SignInState {
-        gateway,
-        sign_in,
-        trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
-    };
+pub(crate) fn routes(gateway: GatewayState, sign_in: Arc<SignIn>) -> Router<GatewayState> {
+    let state = SignInState { gateway, sign_in };
     Router::new()
         .route("/sign-in", get(sign_in_page::show).post(submit::submit))
         .route("/sign-in/refused", get(interstitials::refused))
         .route("/sign-in/logo", get(account::logo))
         .route("/sign-out", get(sign_out::show).post(sign_out::submit))
-        .route("/set-password", get(account::set_password))
-        .route("/account", get(account::account))
+        // The token of the link is in the fragment, and the script of the page sends it to `PUT /password`.
+        .route("/set-password", page_with_passwords("set_password.html"))
+        // The page sends a person who is not signed in to `/sign-in`.
+        .route("/account", page_with_passwords("account.html"))
         .route("/account/logo", get(account::logo))
         .merge(account::file_routes())
         .with_state(state)

@@ -1,6 +1,6 @@
 //! Holds the state that the routers share.
 
-use crate::{logo::Logo, refusals::Refusals};
+use crate::{logo::default_logo, refusals::Refusals, static_file::StaticFile};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
@@ -20,7 +20,7 @@ pub(crate) struct GatewayState {
     /// The setting `SIGN_IN_TITLE`. Authenticator applications show it as the issuer, even with `SIGN_IN=off`.
     pub(crate) sign_in_title: Option<Arc<str>>,
     /// The picture at the top of the pages.
-    pub(crate) logo: Arc<Logo>,
+    pub(crate) logo: Arc<StaticFile>,
 }
 
 impl GatewayState {
@@ -31,7 +31,7 @@ impl GatewayState {
             sign_in: sign_in.map(Arc::new),
             sign_in_url: "".into(),
             sign_in_title: None,
-            logo: Arc::default(),
+            logo: default_logo().into(),
         }
     }
 

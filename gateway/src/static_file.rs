@@ -14,6 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
+#[derive(Clone, Debug)]
 pub(crate) struct StaticFile {
     pub(crate) body: Bytes,
     pub(crate) content_type: &'static str,
@@ -22,7 +23,7 @@ pub(crate) struct StaticFile {
 
 impl StaticFile {
     /// Returns the file, or a 304 if the browser has it already. `request` holds the headers of the request.
-    pub(crate) fn respond(self, request: &HeaderMap) -> Response {
+    pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
         let tag = entity_tag(&self.body);
         let headers = [
             (CONTENT_TYPE, self.content_type),
@@ -39,7 +40,7 @@ impl StaticFile {
         if is_known {
             (StatusCode::NOT_MODIFIED, headers).into_response()
         } else {
-            (headers, self.body).into_response()
+            (headers, self.body.clone()).into_response()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests which pictures are accepted.
 
-use super::{Logo, PNG, PNG_END, PNG_START, SVG};
+use super::{PNG, PNG_END, PNG_START, SVG, default_logo, parse};
 use std::{fs, path::Path};
 
 /// Returns the start and the end of a PNG with these sides.
@@ -24,7 +24,7 @@ fn svg(content: &str) -> Vec<u8> {
 }
 
 fn problem(bytes: impl Into<Vec<u8>>) -> String {
-    Logo::parse(bytes.into()).expect_err("it is refused")
+    parse(bytes.into()).expect_err("it is refused")
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_whole_png_is_accepted_and_no_other() {
     for end in 4..whole.len() {
         assert_eq!(problem(&whole[..end]), "is a damaged PNG", "{end}");
     }
-    let logo = Logo::parse(whole.clone()).expect("a PNG");
+    let logo = parse(whole.clone()).expect("a PNG");
     assert_eq!(logo.content_type, PNG);
     let mut other_chunk = whole.clone();
     other_chunk[12..16].copy_from_slice(b"IDAT");
@@ -55,7 +55,7 @@ fn an_svg_of_shapes_is_accepted() {
         r"<text>onload url(a) @import</text>",
         r#"<metadata><a xmlns="http://example.org/">text</a></metadata>"#,
     ] {
-        let logo = Logo::parse(svg(content)).expect(content);
+        let logo = parse(svg(content)).expect(content);
         assert_eq!(logo.content_type, SVG);
     }
     let declared = [
@@ -63,8 +63,8 @@ fn an_svg_of_shapes_is_accepted() {
         svg(""),
     ]
     .concat();
-    assert!(Logo::parse(declared).is_ok());
-    assert!(Logo::parse(Logo::default().bytes.to_vec()).is_ok(), "ours");
+    assert!(parse(declared).is_ok());
+    assert!(parse(default_logo().body.to_vec()).is_ok(), "ours");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn what_is_no_picture_is_refused() {
 #[test]
 fn the_file_may_have_64_kib_and_must_be_readable() {
     let folder = tempfile::tempdir().expect("a folder");
-    let load = |name: &str| Logo::load(Some(&folder.path().join(name)));
+    let load = |name: &str| super::load(Some(&folder.path().join(name)));
     let write = |name: &str, size: usize| {
         let comment = "a".repeat(size - svg("<!---->").len());
         fs::write(folder.path().join(name), svg(&format!("<!--{comment}-->"))).expect("written");
@@ -200,6 +200,6 @@ fn the_file_may_have_64_kib_and_must_be_readable() {
     fs::write(folder.path().join("deep"), svg(&deep)).expect("written");
     // The file may be read or refused, but must not end the program.
     drop(load("deep"));
-    let ours = Logo::load(None::<&Path>).expect("ours");
+    let ours = super::load(None::<&Path>).expect("ours");
     assert_eq!(ours.content_type, SVG);
 }

@@ -1,10 +1,9 @@
 //! Records denied requests in the audit log. A repeated denial is recorded once a minute for each actor and route, so
 //! that a caller with a token cannot fill the log.
 
-use super::metrics::method_name;
 use crate::extract::credentials::unverified_claims;
 use axum::{extract::MatchedPath, response::Response};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, StatusCode};
 use rolegate_auth_client::{
     CallError, Reason, User,
     axum::{BearerToken, RequiredRoles},
@@ -54,7 +53,7 @@ struct Actor {
 /// Writes an audit line if the response is a denial that was not recorded recently. It must be called within the
 /// request's context, from which the line takes the client address.
 pub(crate) fn record(
-    method: &Method,
+    method: &'static str,
     route: Option<&MatchedPath>,
     authorization: Option<HeaderValue>,
     response: &Response,
@@ -71,8 +70,6 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    // A client can invent any number of methods, so unknown ones share a name.
-    let method = method_name(method);
     let caller = DeniedCaller::identify(authorization, response);
     if !caller.claim_line(format!("{method} {route}")) {
         return;

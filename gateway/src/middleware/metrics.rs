@@ -62,12 +62,12 @@ pub(crate) struct RequestMetrics {
 impl RequestMetrics {
     pub(crate) fn start(
         variant: &'static str,
-        method: &Method,
+        method: &'static str,
         route: Option<MatchedPath>,
     ) -> Self {
         Self {
             variant,
-            method: method_name(method),
+            method,
             route,
             started: Instant::now(),
             status: None,
@@ -113,11 +113,10 @@ pub(crate) fn method_name(method: &Method) -> &'static str {
 /// configured, the span is disabled and costs almost nothing.
 pub(super) fn start_span(
     request: &Request,
-    method: &Method,
+    method: &'static str,
     route: Option<&MatchedPath>,
     source: &RequestSource,
 ) -> Span {
-    let method = method_name(method);
     let route = route.map(MatchedPath::as_str);
     let span = info_span!(
         "request",

@@ -18,6 +18,10 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 pub static IGNORED_ADDRESSES: AddressHeader =
     AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
+/// Marks a request whose peer is one of `TRUSTED_PROXIES`. It is in the extensions of the request.
+#[derive(Clone, Copy)]
+pub(crate) struct TrustedPeer;
+
 pub(crate) struct RequestSource {
     pub(crate) is_trusted: bool,
     pub(crate) client_address: Option<IpAddr>,

@@ -5,7 +5,12 @@ use super::{
     state::{SignInState, secure_origin},
 };
 use crate::console::{self, account_files};
-use axum::{Router, extract::State, response::Response, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    response::Response,
+    routing::{MethodRouter, get},
+};
 use http::HeaderMap;
 
 /// The files of the console that the other pages need. They are served below `/sign-in/`, because the proxy of an
@@ -24,17 +29,6 @@ pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
     "session.js",
     "texts.js",
 ];
-
-/// Serves `/set-password`. The token of the link is in the fragment, and the script of the page sends it to
-/// `PUT /password`.
-pub(super) async fn set_password(State(state): State<SignInState>, headers: HeaderMap) -> Response {
-    page_with_passwords(&state, "set_password.html", &headers)
-}
-
-/// Serves `/account`. The page sends a person who is not signed in to `/sign-in`.
-pub(super) async fn account(State(state): State<SignInState>, headers: HeaderMap) -> Response {
-    page_with_passwords(&state, "account.html", &headers)
-}
 
 pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     state.gateway.logo.respond(&headers)
@@ -59,12 +53,16 @@ fn add_file(routes: Router<SignInState>, folder: &str, name: &'static str) -> Ro
     routes.route(&format!("{folder}/{name}"), get(handler))
 }
 
-/// Serves a page where people type passwords. If the connection is unencrypted, a password could be read in transit, so
-/// the response is a page that asks for HTTPS.
-fn page_with_passwords(state: &SignInState, name: &str, headers: &HeaderMap) -> Response {
-    let design = state.sign_in.design(headers);
-    if secure_origin(headers).is_none() {
-        return https_needed(design, headers);
-    }
-    console::file(name, design, headers)
+/// Returns the handler of a page where people type passwords. If the connection is unencrypted, a password could be read
+/// in transit, so the response is a page that asks for HTTPS.
+pub(super) fn page_with_passwords(name: &'static str) -> MethodRouter<SignInState> {
+    get(
+        async move |State(state): State<SignInState>, headers: HeaderMap| {
+            let design = state.sign_in.design(&headers);
+            if secure_origin(&headers).is_none() {
+                return https_needed(design, &headers);
+            }
+            console::file(name, design, &headers)
+        },
+    )
 }

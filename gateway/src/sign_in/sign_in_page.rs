@@ -5,7 +5,7 @@ use super::{
     page::{escaped_location, https_needed, page},
     return_address::ReturnAddress,
     sign_out,
-    state::{SignInState, secure_origin},
+    state::{SignInState, is_forwarded, secure_origin},
 };
 use crate::extract::query_params::QueryParams;
 use axum::{
@@ -51,7 +51,7 @@ pub(super) async fn show(
     }
     // Another page of Rolegate, such as the page of a password link, may pass the username in the query.
     let username = query.get("username")?.unwrap_or_default();
-    let is_forwarded = state.is_forwarded(&request);
+    let is_forwarded = is_forwarded(&request);
     let cookies = state.sign_in_cookies(headers, &own, return_address, is_forwarded);
     let sessions = cookies.destination.cookie.sessions(headers);
     let user = state

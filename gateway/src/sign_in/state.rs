@@ -2,11 +2,13 @@
 //! proxy passed a request on.
 
 use super::return_address::{ReturnAddress, ReturnAddressError};
-use crate::{extract::query_params::QueryParams, state::GatewayState};
-use axum::extract::{ConnectInfo, Request};
+use crate::{
+    extract::query_params::QueryParams, middleware::request_source::TrustedPeer,
+    state::GatewayState,
+};
+use axum::extract::Request;
 use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     headers::has_passed_proxy,
     origin::Origin,
@@ -14,7 +16,7 @@ use rolegate_sign_in::{
     sign_in::SignIn,
 };
 use rolegate_telemetry::log_limiter::LogLimiter;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// Limits how often a return address that is not allowed is logged. Each host is logged once an hour, and at most ten
 /// hosts are logged, because any client can name any host.
@@ -25,7 +27,6 @@ static REFUSED_RETURN_HOSTS: LogLimiter<String> =
 pub(super) struct SignInState {
     pub(super) gateway: GatewayState,
     pub(super) sign_in: Arc<SignIn>,
-    pub(super) trusted_proxies: Arc<CidrSet>,
 }
 
 /// The address to which a page redirects at the end.
@@ -64,18 +65,15 @@ impl SignInState {
             Err(ReturnAddressError::Malformed) => None,
         }
     }
+}
 
-    /// Returns `true` if a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or the request has a
-    /// header that proxies add.
-    ///
-    /// Both signs count, because the configuration of a proxy may be older than the header `Rolegate-Page`, which marks
-    /// the hosts of applications.
-    pub(super) fn is_forwarded(&self, request: &Request) -> bool {
-        let is_trusted_proxy =
-            |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());
-        let peer = request.extensions().get();
-        peer.is_some_and(is_trusted_proxy) || has_passed_proxy(request.headers())
-    }
+/// Returns `true` if a proxy passed the request on: the peer is one of `TRUSTED_PROXIES`, or the request has a header
+/// that proxies add.
+///
+/// Both signs count, because the configuration of a proxy may be older than the header `Rolegate-Page`, which marks the
+/// hosts of applications.
+pub(super) fn is_forwarded(request: &Request) -> bool {
+    request.extensions().get::<TrustedPeer>().is_some() || has_passed_proxy(request.headers())
 }
 
 /// Returns the origin of a request to a page where people type passwords, or `None` if a password could be read in

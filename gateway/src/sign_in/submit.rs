@@ -15,7 +15,7 @@ use super::{
     state::SignInState,
     submitted_form::SubmittedForm,
 };
-use crate::{endpoints::sessions::creation::user_agent, extract::form::Form};
+use crate::endpoints::sessions::creation::user_agent;
 use axum::{
     Extension,
     extract::{Request, State},
@@ -26,12 +26,13 @@ use rolegate_auth_client::{
     CallContext, CallError, NewSession, Reason, SessionUse, SignInStep, TwoStepSignIn,
     axum::ApiError,
 };
-use rolegate_sign_in::cookie::contains_session;
+use rolegate_sign_in::{cookie::contains_session, design::Design};
 use secrecy::SecretString;
 use std::slice;
 
-/// The credentials that the form contains.
-struct SubmittedCredentials<'a> {
+/// A form with which a person signs in, and the credentials that it contains.
+struct SignInAttempt<'a> {
+    form: &'a SubmittedForm,
     username: String,
     /// The password, which is empty if there is a pending sign-in.
     password: SecretString,
@@ -59,22 +60,21 @@ pub(super) async fn submit(
     if form.fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(location).into_response());
     }
-    let credentials = SubmittedCredentials::read(&form.fields)?;
+    let attempt = SignInAttempt::read(&form)?;
+    let design = state.sign_in.design(&form.headers);
     let cookies = state.sign_in_cookies(
         &form.headers,
         &form.origin,
         return_address,
         form.is_forwarded,
     );
-    let step = create_session(&state, &form, &credentials, cookies.session_use, context).await;
-    let created = match step {
+    let step = attempt.create_session(&state, cookies.session_use, context);
+    let created = match step.await {
         Ok(SignInStep::Done(created)) => created,
         Ok(SignInStep::CodeNeeded(pending)) => {
-            let design = state.sign_in.design(&form.headers);
-            let page = page_again(&form, &credentials, Some(&pending), NO_PROBLEM);
-            return Ok(page.respond(design));
+            return Ok(attempt.page(Some(&pending), NO_PROBLEM).respond(design));
         }
-        Err(error) => return Ok(show_refusal(&state, &form, &credentials, error)),
+        Err(error) => return Ok(attempt.show_refusal(design, error)),
     };
     let max_age = max_age_seconds(&created);
     let tokens = NewTokens::assign(created, cookies.destination.audience);
@@ -92,8 +92,9 @@ pub(super) async fn submit(
     Ok((AppendHeaders(set_cookies), Redirect::to(location)).into_response())
 }
 
-impl<'a> SubmittedCredentials<'a> {
-    fn read(fields: &'a Form) -> Result<Self, ApiError> {
+impl<'a> SignInAttempt<'a> {
+    fn read(form: &'a SubmittedForm) -> Result<Self, ApiError> {
+        let fields = &form.fields;
         let username = fields.required("username")?;
         let pending = fields.optional("pending_sign_in")?.map(SecretString::from);
         let password = match &pending {
@@ -104,6 +105,7 @@ impl<'a> SubmittedCredentials<'a> {
         let recovery_code = fields.optional("recovery_code")?;
         let is_filled_in = |code: &&str| !code.trim().is_empty();
         Ok(Self {
+            form,
             username,
             password,
             pending,
@@ -112,71 +114,58 @@ impl<'a> SubmittedCredentials<'a> {
                 .or(recovery_code.filter(is_filled_in)),
         })
     }
-}
 
-async fn create_session(
-    state: &SignInState,
-    form: &SubmittedForm,
-    credentials: &SubmittedCredentials<'_>,
-    session_use: SessionUse,
-    context: CallContext,
-) -> Result<SignInStep, ApiError> {
-    let two_step = TwoStepSignIn {
-        // auth-service accepts the second step of a sign-in only at the origin of the first step.
-        place: form.origin.serialized(),
-        pending: credentials.pending.clone(),
-    };
-    // People are not asked for a name of the session. The list of their sessions shows the browser instead, from
-    // `user_agent`.
-    let name = None;
-    let user_agent = user_agent(&form.headers);
-    let call = state.gateway.auth.create_session(
-        &credentials.username,
-        &credentials.password,
-        credentials.code,
-        name,
-        user_agent.as_deref(),
-        session_use,
-        two_step,
-        context,
-    );
-    state.gateway.refusals.run_login(context, call).await
-}
+    async fn create_session(
+        &self,
+        state: &SignInState,
+        session_use: SessionUse,
+        context: CallContext,
+    ) -> Result<SignInStep, ApiError> {
+        let two_step = TwoStepSignIn {
+            // auth-service accepts the second step of a sign-in only at the origin of the first step.
+            place: self.form.origin.serialized(),
+            pending: self.pending.clone(),
+        };
+        // People are not asked for a name of the session. The list of their sessions shows the browser instead, from
+        // `user_agent`.
+        let name = None;
+        let user_agent = user_agent(&self.form.headers);
+        let call = state.gateway.auth.create_session(
+            &self.username,
+            &self.password,
+            self.code,
+            name,
+            user_agent.as_deref(),
+            session_use,
+            two_step,
+            context,
+        );
+        state.gateway.refusals.run_login(context, call).await
+    }
 
-/// Returns the page that the form was on, with the username that was typed and the reason of the refusal. If the
-/// pending sign-in has ended, the page asks for the password again.
-fn show_refusal(
-    state: &SignInState,
-    form: &SubmittedForm,
-    credentials: &SubmittedCredentials<'_>,
-    error: ApiError,
-) -> Response {
-    let design = state.sign_in.design(&form.headers);
-    let has_pending_ended = error.reason() == Reason::TokenInvalid.as_str();
-    refuse(design, error, |problem| {
-        if has_pending_ended {
-            let problem = design.render("{sign_in.ended}", &[]);
-            return page_again(form, credentials, None, &problem).respond(design);
+    /// Returns the page that the form was on, with the username that was typed and the reason of the refusal. If the
+    /// pending sign-in has ended, the page asks for the password again.
+    fn show_refusal(&self, design: Design<'_>, error: ApiError) -> Response {
+        let has_pending_ended = error.reason() == Reason::TokenInvalid.as_str();
+        refuse(design, error, |problem| {
+            if has_pending_ended {
+                let problem = design.render("{sign_in.ended}", &[]);
+                return self.page(None, &problem).respond(design);
+            }
+            self.page(self.pending.as_ref(), problem).respond(design)
+        })
+    }
+
+    /// Returns the page that the form was on. With a pending sign-in, it asks for the code.
+    fn page<'p>(&'p self, pending: Option<&'p SecretString>, problem: &'p str) -> SignInPage<'p> {
+        SignInPage {
+            return_address: self.form.return_address.as_ref(),
+            notices: notices(&self.form.query),
+            signed_in: None,
+            username: &self.username,
+            pending,
+            problem,
         }
-        let pending = credentials.pending.as_ref();
-        page_again(form, credentials, pending, problem).respond(design)
-    })
-}
-
-/// Returns the page that the form was on. With a pending sign-in, it asks for the code.
-fn page_again<'a>(
-    form: &'a SubmittedForm,
-    credentials: &'a SubmittedCredentials<'_>,
-    pending: Option<&'a SecretString>,
-    problem: &'a str,
-) -> SignInPage<'a> {
-    SignInPage {
-        return_address: form.return_address.as_ref(),
-        notices: notices(&form.query),
-        signed_in: None,
-        username: &credentials.username,
-        pending,
-        problem,
     }
 }
 

@@ -1,6 +1,9 @@
 //! Reads the forms of the pages, and refuses forms of other sites.
 
-use super::{return_address::ReturnAddress, state::SignInState};
+use super::{
+    return_address::ReturnAddress,
+    state::{SignInState, is_forwarded},
+};
 use crate::extract::{credentials::cross_site, form::Form, query_params::QueryParams};
 use axum::{
     extract::Request,
@@ -36,7 +39,7 @@ impl SubmittedForm {
             .filter(Origin::is_secure)
             .ok_or_else(|| Redirect::to("/sign-in"))?;
         let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
-        let is_forwarded = state.is_forwarded(&request);
+        let is_forwarded = is_forwarded(&request);
         let fields = Form::read(request).await?;
         let given = match fields.optional(RETURN)? {
             Some(field) => Some(field),

@@ -9,8 +9,7 @@ mod texts;
 
 use super::account::SIGN_IN_FILES;
 use crate::{
-    basic, bearer,
-    logo::Logo,
+    basic, bearer, logo,
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
@@ -36,7 +35,7 @@ const DOMAIN: [&str; 4] = [
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let (auth, calls) = fake_auth();
-    let logo = Logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
+    let logo = logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
     let state = GatewayState {
         logo: logo.into(),
         ..GatewayState::new(auth, sign_in(arguments))
