@@ -3,9 +3,10 @@
 //!
 //! Each call is a method of [`AuthGrpc`] in the module of its topic: `logins`, `authorize`, `users`,
 //! `passwords`, `second_factor`, `opaque_tokens` (API keys and sessions) and `audit` (the record, and the
-//! changes of users). The method reads the request with `call_origin` (client address and deadline) and
-//! `message` (conversions), calls a use case, and converts the result. `message` also turns the errors of the
-//! use cases into gRPC statuses.
+//! changes of users). The method gets the message and the [`Call`], which has the credential of the actor, the
+//! client address and the deadline (`call_origin`). It calls a use case, and returns the response or a value of the
+//! use case that `message` converts into the response. `message` also turns the errors of the use cases into gRPC
+//! statuses.
 //!
 //! `user_changes` is the stream of `WatchUsers`. `ext_authz` is the service that Envoy asks whether a request
 //! may pass.
@@ -25,7 +26,8 @@ mod second_factor;
 mod user_changes;
 mod users;
 
-use crate::accounts::Accounts;
+use crate::accounts::{AccountError, Accounts};
+use call_origin::Call;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::auth_v1::{self as wire, auth_service_server::AuthService};
 use rolegate_sign_in::sign_in::SignIn;
@@ -61,8 +63,8 @@ impl AuthGrpc {
     }
 }
 
-/// The outcome of a call: the message of its response, or the status of its error.
-type RpcResult<M> = Result<M, Status>;
+/// The outcome of a call: its response or a value that is converted into the response, or the error of the use case.
+type RpcResult<T> = Result<T, AccountError>;
 
 /// Implements each call of the contract with the method of [`AuthGrpc`] that has the same name.
 macro_rules! calls {
@@ -73,7 +75,9 @@ macro_rules! calls {
                 &self,
                 request: Request<wire::$request>,
             ) -> Result<Response<wire::$response>, Status> {
-                AuthGrpc::$call(self, request).await.map(Response::new)
+                let (call, message) = Call::split(request);
+                let answer = AuthGrpc::$call(self, &call, message).await?;
+                Ok(Response::new(answer.into()))
             })+
 
             type WatchUsersStream = UserChanges;
@@ -82,7 +86,7 @@ macro_rules! calls {
                 &self,
                 request: Request<wire::WatchUsersRequest>,
             ) -> Result<Response<UserChanges>, Status> {
-                AuthGrpc::watch_users(self, request).await.map(Response::new)
+                Ok(Response::new(AuthGrpc::watch_users(self, request).await?))
             }
         }
     };

@@ -1,6 +1,8 @@
 //! The calls that read the record, and the call that follows the changes of users.
 
-use super::{AuthGrpc, RpcResult, message::timestamp, user_changes::UserChanges};
+use super::{
+    AuthGrpc, RpcResult, call_origin::Call, message::timestamp, user_changes::UserChanges,
+};
 use crate::{
     accounts::{AuditPage, AuditRequest, Watcher},
     store::AuditRow,
@@ -69,14 +71,10 @@ impl AuthGrpc {
 
     pub(super) async fn list_audit(
         &self,
-        request: Request<wire::ListAuditRequest>,
-    ) -> RpcResult<wire::ListAuditResponse> {
-        let (metadata, _, message) = request.into_parts();
-        let page = self
-            .accounts
-            .list_audit(actor::token(&metadata), message.into())
-            .await?;
-        Ok(page.into())
+        call: &Call,
+        message: wire::ListAuditRequest,
+    ) -> RpcResult<AuditPage> {
+        self.accounts.list_audit(call.actor(), message.into()).await
     }
 
     pub(super) async fn watch_users(

@@ -1,12 +1,12 @@
 //! The calls that decide whether the bearer of a token may do something, and the metrics of these decisions.
 
-use super::{AuthGrpc, RpcResult};
+use super::{AuthGrpc, RpcResult, call_origin::Call};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, AuthorizationRequest, Requirement, TokenSource},
     actor::Actor,
     metrics,
 };
-use rolegate_grpc_server::{actor, is_trusted_caller};
+use rolegate_grpc_server::is_trusted_caller;
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -16,7 +16,6 @@ use rolegate_proto::{
     limits::MAX_AUTHORIZE_BATCH,
 };
 use rolegate_telemetry::request_context::RequestContext;
-use tonic::{Extensions, Request};
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
@@ -64,11 +63,11 @@ impl AuthGrpc {
     fn authorization_request(
         &self,
         item: wire::AuthorizeRequest,
-        call: &Extensions,
+        call: &Call,
     ) -> Result<AuthorizationRequest, AccountError> {
         let mut client_address = None;
         if let Some(reported) = item.client_address
-            && is_trusted_caller(call, &self.trusted)
+            && is_trusted_caller(&call.extensions, &self.trusted)
         {
             client_address = reported.parse().ok();
         }
@@ -86,10 +85,10 @@ impl AuthGrpc {
 
     pub(super) async fn authorize(
         &self,
-        request: Request<wire::AuthorizeRequest>,
+        call: &Call,
+        message: wire::AuthorizeRequest,
     ) -> RpcResult<wire::AuthorizeResponse> {
-        let (_, call, item) = request.into_parts();
-        let asked = self.authorization_request(item, &call)?;
+        let asked = self.authorization_request(message, call)?;
         let authorize = || {
             self.accounts
                 .authorize_from(asked.source, &asked.credential, &asked.requirement)
@@ -109,15 +108,18 @@ impl AuthGrpc {
 
     pub(super) async fn batch_authorize(
         &self,
-        request: Request<wire::BatchAuthorizeRequest>,
+        call: &Call,
+        message: wire::BatchAuthorizeRequest,
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
-        let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
-        if items.len() > MAX_AUTHORIZE_BATCH {
-            return Err(AccountError::invalid_request("a batch has at most 256 items").into());
+        if message.items.len() > MAX_AUTHORIZE_BATCH {
+            return Err(AccountError::invalid_request(
+                "a batch has at most 256 items",
+            ));
         }
-        let requests = items
+        let requests = message
+            .items
             .into_iter()
-            .map(|item| self.authorization_request(item, &call))
+            .map(|item| self.authorization_request(item, call))
             .collect();
         let outcomes = self.accounts.authorize_batch(requests).await?;
         Ok(wire::BatchAuthorizeResponse {
@@ -127,12 +129,11 @@ impl AuthGrpc {
 
     pub(super) async fn get_current_user(
         &self,
-        request: Request<wire::GetCurrentUserRequest>,
-    ) -> RpcResult<wire::GetCurrentUserResponse> {
-        let token = actor::token(request.metadata());
+        call: &Call,
+        _: wire::GetCurrentUserRequest,
+    ) -> RpcResult<Actor> {
         let any = Requirement::AnyAuthenticated;
-        let actor = self.accounts.authorize(token, &any).await?;
-        Ok(actor.into())
+        self.accounts.authorize(call.actor(), &any).await
     }
 }
 

@@ -1,10 +1,10 @@
-//! Reads the client address and the deadline of a call, which most use cases need.
+//! Reads what use cases need to know about a call: the credential of the actor, the client address and the deadline.
 
 use crate::call_origin::CallOrigin;
-use rolegate_grpc_server::call_head;
+use rolegate_grpc_server::{actor, call_head};
 use rolegate_telemetry::request_context::RequestContext;
 use std::time::{Duration, Instant};
-use tonic::Request;
+use tonic::{Extensions, Request, metadata::MetadataMap};
 
 /// The timeout for callers that set no deadline.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -14,11 +14,39 @@ const MAX_RESPONSE_RESERVE: Duration = Duration::from_millis(500);
 /// The maximum timeout, even if the caller requests a longer one.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// A call without its message.
+pub(super) struct Call {
+    pub(super) metadata: MetadataMap,
+    pub(super) extensions: Extensions,
+}
+
+impl Call {
+    /// Takes the message out of a request.
+    pub(super) fn split<M>(request: Request<M>) -> (Self, M) {
+        let (metadata, extensions, message) = request.into_parts();
+        let call = Self {
+            metadata,
+            extensions,
+        };
+        (call, message)
+    }
+
+    /// Returns the credential of the actor; empty if the call has none, or more than one.
+    pub(super) fn actor(&self) -> &str {
+        actor::token(&self.metadata)
+    }
+
+    /// Returns the client address and the deadline of the call. Methods read them before anything else.
+    pub(super) fn origin(&self) -> CallOrigin {
+        read_origin(&self.metadata)
+    }
+}
+
 /// Reads the client address and the deadline of a call. `rolegate_grpc_server` has put the address into the
 /// request context. The deadline leaves time for the response, and is at most [`MAX_TIMEOUT`] away.
-pub(super) fn read_origin<M>(request: &Request<M>) -> CallOrigin {
+pub(super) fn read_origin(metadata: &MetadataMap) -> CallOrigin {
     // A malformed timeout cannot arrive here, because the server has already refused such a call.
-    let timeout = call_head::timeout(request.metadata().as_ref())
+    let timeout = call_head::timeout(metadata.as_ref())
         .ok()
         .flatten()
         .unwrap_or(DEFAULT_TIMEOUT)
@@ -39,7 +67,8 @@ mod tests {
     #[test]
     fn grpc_timeout_sets_the_deadline_within_bounds() {
         let mut request = Request::new(());
-        let left = |request: &Request<()>| read_origin(request).deadline - Instant::now();
+        let left =
+            |request: &Request<()>| read_origin(request.metadata()).deadline - Instant::now();
         let default = left(&request);
         assert!(default <= DEFAULT_TIMEOUT && default > DEFAULT_TIMEOUT / 2);
         for (text, time) in [

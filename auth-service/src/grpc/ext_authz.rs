@@ -54,7 +54,7 @@ impl Check for AuthGrpc {
         &self,
         request: Request<CheckRequest>,
     ) -> Result<Response<CheckResponse>, Status> {
-        let mut origin = read_origin(&request);
+        let mut origin = read_origin(request.metadata());
         let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
         let context = request.into_inner().attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };

@@ -1,42 +1,39 @@
 //! The calls that register users, verify passwords, and create sessions and access tokens.
 
-use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::read_origin};
+use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::Call};
 use crate::{
     accounts::{AccountError, BasicCredentials, SessionOutcome, SessionRequest, SessionUse},
     call_origin::CallOrigin,
     metrics,
+    user::User,
 };
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_proto::{Reason, auth_v1 as wire, limits::MAX_CREDENTIALS_BATCH};
 use secrecy::{ExposeSecret as _, SecretString};
-use tonic::Request;
 
 impl AuthGrpc {
     pub(super) async fn register(
         &self,
-        request: Request<wire::RegisterRequest>,
-    ) -> RpcResult<wire::RegisterResponse> {
-        let origin = read_origin(&request);
-        let wire::RegisterRequest { username, password } = request.into_inner();
-        let user = self
-            .accounts
-            .register(&username, password.into(), origin)
-            .await?;
-        Ok(wire::RegisterResponse {
-            user: Some(user.into()),
-        })
+        call: &Call,
+        message: wire::RegisterRequest,
+    ) -> RpcResult<User> {
+        let origin = call.origin();
+        self.accounts
+            .register(&message.username, message.password.into(), origin)
+            .await
     }
 
     pub(super) async fn login(
         &self,
-        request: Request<wire::LoginRequest>,
+        call: &Call,
+        message: wire::LoginRequest,
     ) -> RpcResult<wire::LoginResponse> {
-        let origin = read_origin(&request);
+        let origin = call.origin();
         let wire::LoginRequest {
             username,
             password,
             otp,
-        } = request.into_inner();
+        } = message;
         let outcome = self
             .accounts
             .login(&username, password.into(), otp.as_deref(), origin)
@@ -51,25 +48,18 @@ impl AuthGrpc {
 
     pub(super) async fn verify_credentials(
         &self,
-        request: Request<wire::VerifyCredentialsRequest>,
+        call: &Call,
+        message: wire::VerifyCredentialsRequest,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
-        let origin = read_origin(&request);
-        let wire::VerifyCredentialsRequest {
-            username,
-            password,
-            role_names,
-            client_address: _,
-            accept_api_keys,
-        } = request.into_inner();
         let check = BasicCredentials {
-            username,
-            password: password.into(),
-            accept_api_keys,
-            origin,
+            username: message.username,
+            password: message.password.into(),
+            accept_api_keys: message.accept_api_keys,
+            origin: call.origin(),
         };
         let user = self.accounts.verify_credentials(check).await?;
         self.accounts
-            .require_known_roles(&parse_roles(&role_names)?)?;
+            .require_known_roles(&parse_roles(&message.role_names)?)?;
         Ok(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
         })
@@ -80,17 +70,20 @@ impl AuthGrpc {
     /// caller outside of the trusted networks gets no user for any item.
     pub(super) async fn batch_verify_credentials(
         &self,
-        request: Request<wire::BatchVerifyCredentialsRequest>,
+        call: &Call,
+        message: wire::BatchVerifyCredentialsRequest,
     ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
-        let origin = read_origin(&request);
-        let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
-        if items.len() > MAX_CREDENTIALS_BATCH {
-            return Err(AccountError::invalid_request("a batch has at most 256 items").into());
+        let origin = call.origin();
+        if message.items.len() > MAX_CREDENTIALS_BATCH {
+            return Err(AccountError::invalid_request(
+                "a batch has at most 256 items",
+            ));
         }
         // Untrusted callers get no answer, because they could guess cached passwords here without a failed
         // login.
-        let is_trusted = is_trusted_caller(&call, &self.trusted);
-        let checks = items
+        let is_trusted = is_trusted_caller(&call.extensions, &self.trusted);
+        let checks = message
+            .items
             .into_iter()
             .map(|item| {
                 if is_trusted {
@@ -133,10 +126,10 @@ impl AuthGrpc {
 
     pub(super) async fn create_session(
         &self,
-        request: Request<wire::CreateSessionRequest>,
+        call: &Call,
+        message: wire::CreateSessionRequest,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        let origin = read_origin(&request);
-        let outcome = self.new_session(request.into_inner(), origin).await;
+        let outcome = self.new_session(message, call.origin()).await;
         let reason = match &outcome {
             Ok(created) => created
                 .pending_sign_in
@@ -145,7 +138,7 @@ impl AuthGrpc {
             Err(error) => Some(error.reason()),
         };
         metrics::count_login("session", reason);
-        Ok(outcome?)
+        outcome
     }
 
     /// Creates a session if the password is correct, or begins a sign-in that waits for the second factor.
@@ -153,20 +146,12 @@ impl AuthGrpc {
         &self,
         message: wire::CreateSessionRequest,
         origin: CallOrigin,
-    ) -> Result<wire::CreateSessionResponse, AccountError> {
-        let wire::CreateSessionRequest {
-            username,
-            password,
-            otp,
-            name,
-            user_agent,
-            for_domain,
-            for_application,
-            with_application,
-            place,
-            pending_sign_in,
-        } = message;
-        let session_use = match (for_domain, for_application, with_application) {
+    ) -> RpcResult<wire::CreateSessionResponse> {
+        let session_use = match (
+            message.for_domain,
+            message.for_application,
+            message.with_application,
+        ) {
             (false, false, false) => SessionUse::Api,
             (true, false, false) => SessionUse::Domain,
             (false, true, false) => SessionUse::Application,
@@ -179,15 +164,17 @@ impl AuthGrpc {
             }
         };
         let new = SessionRequest {
-            name,
-            user_agent,
+            name: message.name,
+            user_agent: message.user_agent,
             session_use,
-            place,
-            pending: pending_sign_in,
+            place: message.place,
+            pending: message.pending_sign_in,
         };
+        let password = message.password.into();
+        let otp = message.otp.as_deref();
         let outcome = self
             .accounts
-            .create_session(&username, password.into(), new, otp.as_deref(), origin)
+            .create_session(&message.username, password, new, otp, origin)
             .await?;
         let exposed = |token: SecretString| token.expose_secret().to_owned();
         let created = match outcome {

@@ -1,7 +1,7 @@
 //! Converts domain values into messages, and errors of the use cases into gRPC statuses.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, UserPage, UserPageRequest},
+    accounts::{AccountError, AuthenticatedUser, PasswordLink, UserPage, UserPageRequest},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
@@ -9,6 +9,7 @@ use crate::{
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
 use rolegate_proto::{Role, UnknownRole, auth_v1};
+use secrecy::ExposeSecret as _;
 use tonic::Status;
 
 impl From<User> for auth_v1::User {
@@ -23,6 +24,30 @@ impl From<User> for auth_v1::User {
             created_at: user.created_at.map(seconds),
         }
     }
+}
+
+/// Converts a user into each of the responses that have only a user.
+macro_rules! user_responses {
+    ($($response:ident,)+) => {
+        $(impl From<User> for auth_v1::$response {
+            fn from(user: User) -> Self {
+                Self {
+                    user: Some(user.into()),
+                }
+            }
+        })+
+    };
+}
+
+user_responses! {
+    RegisterResponse,
+    GetUserResponse,
+    SetUserRoleResponse,
+    SetUserDisabledResponse,
+    UpdateUserResponse,
+    DeleteUserResponse,
+    SetPasswordResponse,
+    ChangePasswordResponse,
 }
 
 /// Converts Unix seconds into the signed integer that messages have. A time that does not fit becomes the
@@ -139,6 +164,15 @@ impl From<OpaqueToken> for auth_v1::ApiKey {
             expires_at: key.expires_at.map(timestamp),
             last_used_at: key.last_used_at.map(timestamp),
             created_by: key.created_by,
+        }
+    }
+}
+
+impl From<PasswordLink> for auth_v1::PasswordLink {
+    fn from(link: PasswordLink) -> Self {
+        Self {
+            token: link.token.expose_secret().to_owned(),
+            expires_at: Some(timestamp(link.expires_at)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     AuthGrpc, RpcResult,
+    call_origin::Call,
     message::{optional_role, timestamp},
 };
 use crate::{
@@ -9,12 +10,10 @@ use crate::{
     change::SessionEnd,
     opaque_token::{OpaqueToken, TokenKind},
 };
-use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
 };
 use secrecy::ExposeSecret as _;
-use tonic::Request;
 
 impl AuthGrpc {
     /// Converts a session into a message. `current_id` is the id of the session by which the actor acts, if
@@ -41,26 +40,25 @@ impl AuthGrpc {
 
     pub(super) async fn revoke_tokens(
         &self,
-        request: Request<wire::RevokeTokensRequest>,
+        call: &Call,
+        message: wire::RevokeTokensRequest,
     ) -> RpcResult<wire::RevokeTokensResponse> {
-        let actor = actor::token(request.metadata());
-        let wire::RevokeTokensRequest {
-            user_id,
-            from_cookie,
-            cookie_sessions,
-            with_pairs,
-        } = request.get_ref();
-        let user = match (*user_id, *from_cookie, cookie_sessions.is_empty()) {
-            (user_id, false, true) => self.accounts.revoke_tokens(actor, user_id).await?,
-            (None, true, true) => self.accounts.end_cookie_session(actor).await?,
+        let cookie_sessions = message.cookie_sessions;
+        let user = match (
+            message.user_id,
+            message.from_cookie,
+            cookie_sessions.is_empty(),
+        ) {
+            (user_id, false, true) => self.accounts.revoke_tokens(call.actor(), user_id).await?,
+            (None, true, true) => self.accounts.end_cookie_session(call.actor()).await?,
             (None, true, false) => {
-                let extent = if *with_pairs {
+                let extent = if message.with_pairs {
                     SessionEnd::WithPairs
                 } else {
                     SessionEnd::Alone
                 };
                 self.accounts
-                    .end_cookie_sessions(cookie_sessions, extent)
+                    .end_cookie_sessions(&cookie_sessions, extent)
                     .await?;
                 return Ok(wire::RevokeTokensResponse {
                     user: None,
@@ -68,9 +66,9 @@ impl AuthGrpc {
                 });
             }
             _ => {
-                return Err(
-                    AccountError::invalid_request("from_cookie ends only its session").into(),
-                );
+                return Err(AccountError::invalid_request(
+                    "from_cookie ends only its session",
+                ));
             }
         };
         Ok(wire::RevokeTokensResponse {
@@ -81,19 +79,16 @@ impl AuthGrpc {
 
     pub(super) async fn create_api_key(
         &self,
-        request: Request<wire::CreateApiKeyRequest>,
+        call: &Call,
+        message: wire::CreateApiKeyRequest,
     ) -> RpcResult<wire::CreateApiKeyResponse> {
-        let (metadata, _, message) = request.into_parts();
         let new = ApiKeyRequest {
             user_id: message.user_id,
             name: message.name,
             role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
-        let created = self
-            .accounts
-            .create_api_key(actor::token(&metadata), new)
-            .await?;
+        let created = self.accounts.create_api_key(call.actor(), new).await?;
         Ok(wire::CreateApiKeyResponse {
             key: created.key.expose_secret().to_owned(),
             api_key: Some(created.stored.into()),
@@ -102,13 +97,12 @@ impl AuthGrpc {
 
     pub(super) async fn list_api_keys(
         &self,
-        request: Request<wire::ListApiKeysRequest>,
+        call: &Call,
+        message: wire::ListApiKeysRequest,
     ) -> RpcResult<wire::ListApiKeysResponse> {
-        let user_id = request.get_ref().user_id;
-        let actor = actor::token(request.metadata());
         let listed = self
             .accounts
-            .list_tokens(TokenKind::ApiKey, actor, user_id)
+            .list_tokens(TokenKind::ApiKey, call.actor(), message.user_id)
             .await?;
         let api_keys = listed.tokens.into_iter().map(Into::into).collect();
         Ok(wire::ListApiKeysResponse { api_keys })
@@ -116,20 +110,21 @@ impl AuthGrpc {
 
     pub(super) async fn delete_api_keys(
         &self,
-        request: Request<wire::DeleteApiKeysRequest>,
+        call: &Call,
+        message: wire::DeleteApiKeysRequest,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
-        let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
-        let keys = match keys {
+        let keys = match message.keys {
             Some(Keys::KeyId(id)) => TokensToDelete::One(id),
             Some(Keys::All(_)) => TokensToDelete::All,
             None => {
-                return Err(AccountError::invalid_request("say which keys: key_id or all").into());
+                return Err(AccountError::invalid_request(
+                    "say which keys: key_id or all",
+                ));
             }
         };
-        let actor = actor::token(request.metadata());
         let keys = self
             .accounts
-            .delete_tokens(TokenKind::ApiKey, actor, user_id, keys)
+            .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(wire::DeleteApiKeysResponse { api_keys })
@@ -137,11 +132,13 @@ impl AuthGrpc {
 
     pub(super) async fn list_sessions(
         &self,
-        request: Request<wire::ListSessionsRequest>,
+        call: &Call,
+        message: wire::ListSessionsRequest,
     ) -> RpcResult<wire::ListSessionsResponse> {
-        let user_id = request.get_ref().user_id;
-        let actor = actor::token(request.metadata());
-        let listed = self.accounts.list_sessions(actor, user_id).await?;
+        let listed = self
+            .accounts
+            .list_sessions(call.actor(), message.user_id)
+            .await?;
         let sessions = listed
             .sessions
             .into_iter()
@@ -153,21 +150,21 @@ impl AuthGrpc {
 
     pub(super) async fn delete_sessions(
         &self,
-        request: Request<wire::DeleteSessionsRequest>,
+        call: &Call,
+        message: wire::DeleteSessionsRequest,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
-        let wire::DeleteSessionsRequest { user_id, sessions } = *request.get_ref();
-        let sessions = match sessions {
+        let sessions = match message.sessions {
             Some(Sessions::SessionId(id)) => TokensToDelete::One(id),
             Some(Sessions::All(_)) => TokensToDelete::All,
             None => {
-                let rule = "say which sessions: session_id or all";
-                return Err(AccountError::invalid_request(rule).into());
+                return Err(AccountError::invalid_request(
+                    "say which sessions: session_id or all",
+                ));
             }
         };
-        let actor = actor::token(request.metadata());
         let ended = self
             .accounts
-            .delete_tokens(TokenKind::Session, actor, user_id, sessions)
+            .delete_tokens(TokenKind::Session, call.actor(), message.user_id, sessions)
             .await?;
         let sessions = ended
             .into_iter()
