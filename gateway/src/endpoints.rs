@@ -28,7 +28,9 @@ pub(crate) mod users;
 
 use axum::Json;
 use humantime::format_rfc3339_millis;
-use rolegate_auth_client::axum::ApiError;
+use prost_types::Timestamp;
+use rolegate_auth_client::{CallError, axum::ApiError};
+use rolegate_proto::time;
 use serde::Serialize;
 use std::{borrow::Cow, time::SystemTime};
 use utoipa::ToSchema;
@@ -53,4 +55,25 @@ fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
 
 fn rfc3339(time: SystemTime) -> String {
     format_rfc3339_millis(time).to_string()
+}
+
+/// Writes a time that a response of a service must have. It is an error if the time is missing, or if RFC 3339 cannot
+/// express it.
+fn required_rfc3339(timestamp: Option<Timestamp>) -> Result<String, CallError> {
+    time::from_message(timestamp)
+        .map(rfc3339)
+        .ok_or(CallError::Malformed)
+}
+
+/// Writes a time that a response of a service may omit. It is an error if RFC 3339 cannot express the time.
+fn optional_rfc3339(timestamp: Option<Timestamp>) -> Result<Option<String>, CallError> {
+    match timestamp {
+        Some(_) => required_rfc3339(timestamp).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Converts the items of a response of a service, all of which must be well-formed.
+fn convert_all<M, T: TryFrom<M, Error = CallError>>(messages: Vec<M>) -> Result<Vec<T>, CallError> {
+    messages.into_iter().map(T::try_from).collect()
 }

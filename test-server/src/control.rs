@@ -11,7 +11,10 @@ use axum::{
 };
 use http::{HeaderMap, StatusCode, header};
 use parking_lot::Mutex;
-use rolegate_auth_client::{ActingClient, AuthClient, CallContext, CallError, testing::Control};
+use rolegate_auth_client::{
+    ActingClient, AuthClient, CallContext, CallError, auth_v1::RevokeTokensRequest,
+    testing::Control,
+};
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::advance_clock;
 use secrecy::SecretString;
@@ -72,7 +75,11 @@ async fn apply(state: &ControlState, body: &[u8]) -> Result<(), Failure> {
                 return Err(format!("no --user is {username:?}").into());
             };
             let admin = admin(&state.auth, &state.admin_password).await?;
-            admin.revoke_tokens(Some(*id)).await?;
+            let request = RevokeTokensRequest {
+                user_id: Some(*id),
+                ..RevokeTokensRequest::default()
+            };
+            admin.send(request).await?;
         }
         failure => *state.failures.lock() = Some(failure),
     }

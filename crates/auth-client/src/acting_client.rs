@@ -1,26 +1,28 @@
-//! Calls auth-service on behalf of a user. Each topic has a file with its calls and their types.
+//! Calls auth-service on behalf of a user.
+//!
+//! Most requests are messages of the contract, which [`ActingClient::send`] takes as they are (`calls`). The others have
+//! a method, because they have a secret, or because their responses need a check.
 //!
 //! - `users` and `passwords`: users, their roles, passwords and password links.
-//! - `sessions`, `api_keys` and `second_factor`: the credentials of a user.
-//! - `current_user`: who the bearer is. `audit`: the record of changes.
+//! - `api_keys`, `cookie_sessions` and `second_factor`: the credentials of a user.
+//! - `audit`: the record of changes.
 //!
 //! Every call goes through `call`, `read` or `call_hashing` of this file, which choose its deadline and
 //! whether it may be repeated. auth-service checks every permission; this client checks none.
 
 mod api_keys;
 mod audit;
-mod current_user;
+mod calls;
+mod cookie_sessions;
 mod passwords;
 mod second_factor;
-mod sessions;
 mod users;
 
-pub use api_keys::{ApiKey, ApiKeyInput};
+pub use api_keys::ApiKeyInput;
 pub use audit::{AuditEntry, AuditPage, AuditQuery};
-pub use current_user::{Bearer, CredentialKind};
+pub use calls::ActingRequest;
 pub use passwords::PasswordLink;
-pub use second_factor::{SecondFactor, SecondFactorEnrolment};
-pub use users::{UserPage, UserQuery, UserTimes, UserUpdate};
+pub use second_factor::SecondFactorEnrolment;
 
 use crate::connections::{Client, Connections};
 use rolegate_grpc_client::{
@@ -88,9 +90,4 @@ impl ActingClient {
     fn request<M>(&self, message: M) -> Result<Request<M>, CallError> {
         authenticated_request(message, &self.token, self.context)
     }
-}
-
-/// Converts the items of a response, all of which must be well-formed.
-fn convert_all<M, T: TryFrom<M, Error = CallError>>(messages: Vec<M>) -> Result<Vec<T>, CallError> {
-    messages.into_iter().map(T::try_from).collect()
 }

@@ -2,16 +2,16 @@
 //!
 //! An [`AuthClient`] (`client.rs` and `client/`) has the calls that need no actor. [`AuthClient::acting_for`]
 //! makes an [`ActingClient`] (`acting_client.rs`, with a file for each topic), which calls on behalf of a
-//! user. Together they have one method for each call of the contract. They convert its messages to the types
-//! below, and give every call a deadline.
+//! user. They give every call a deadline. Calls with a secret or a check have a method; the others are made with
+//! [`ActingClient::send`], which takes the messages of the contract ([`auth_v1`]) as they are.
 //!
 //! A role decision goes through `decisions.rs`, where concurrent decisions share a call and never use a stale
 //! role. `credential_checks.rs` lets checks of HTTP Basic share calls, and `usernames.rs` does so for lookups of
 //! names. All calls use the channels in `connections.rs`, which spread the calls over all replicas. Retries,
 //! deadlines and TLS are in `rolegate-grpc-client`. This crate decides nothing by itself and caches no users.
 //!
-//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`] and
-//!   [`AuditEntry`] are the types of these calls.
+//! - [`User`] is the user of an accepted credential. [`Role`], [`Requirement`], [`NewSession`], [`PasswordLink`],
+//!   [`SecondFactorEnrolment`] and [`AuditEntry`] are the other types of these calls.
 //! - [`UserWatcher`] follows the changes of users, for services that store something about them.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others are re-exported from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`) has the settings of programs that call auth-service.
@@ -29,7 +29,6 @@ mod connections;
 mod credential_checks;
 mod decisions;
 mod response_time;
-mod session;
 #[cfg(feature = "settings")]
 pub mod settings;
 #[cfg(feature = "testing")]
@@ -39,8 +38,8 @@ mod user_changes;
 mod usernames;
 
 pub use acting_client::{
-    ActingClient, ApiKey, ApiKeyInput, AuditEntry, AuditPage, AuditQuery, Bearer, CredentialKind,
-    PasswordLink, SecondFactor, SecondFactorEnrolment, UserPage, UserQuery, UserTimes, UserUpdate,
+    ActingClient, ActingRequest, ApiKeyInput, AuditEntry, AuditPage, AuditQuery, PasswordLink,
+    SecondFactorEnrolment,
 };
 pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
 pub use credential_checks::AcceptedPassword;
@@ -51,8 +50,7 @@ pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
-pub use rolegate_proto::{Reason, RequestId, Role};
-pub use session::Session;
+pub use rolegate_proto::{Reason, RequestId, Role, auth_v1};
 pub use user::User;
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,

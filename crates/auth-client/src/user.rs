@@ -3,7 +3,7 @@
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{Role, auth_v1};
 
-/// A user, as auth-service returns it.
+/// The user of a credential that auth-service has accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The id, which is at least 1 and never reused.
@@ -17,8 +17,6 @@ pub struct User {
     /// `None`. A role grants nothing if auth-service does not have it, or if it is `admin` and the user lacks the
     /// second factor that admins need.
     pub unknown_role: Option<Role>,
-    /// True if every credential of the user is refused.
-    pub disabled: bool,
     /// The time at which the user was created, in Unix seconds; `None` if it was not recorded. It distinguishes
     /// the user from a deleted one who had the same id.
     pub created_at: Option<i64>,
@@ -41,7 +39,6 @@ impl TryFrom<auth_v1::User> for User {
             username: user.username,
             role,
             unknown_role,
-            disabled: user.disabled,
             created_at: user.created_at,
         })
     }

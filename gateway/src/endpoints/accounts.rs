@@ -1,10 +1,9 @@
 //! Registers users, logs them in and out, and tells a caller who they are.
 
 use super::{
-    CURRENT_USER, JsonResult, Message, message,
+    JsonResult, Message, message, optional_rfc3339,
     passwords::password_schema,
-    rfc3339,
-    users::{RoleName, username_schema},
+    users::{RoleName, UserResponse, username_schema},
 };
 use crate::{
     extract::json_body::JsonBody,
@@ -15,7 +14,10 @@ use crate::{
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, CallContext, CallError, axum::CurrentUser};
+use rolegate_proto::auth_v1::{
+    CredentialKind, GetCurrentUserRequest, GetCurrentUserResponse, RevokeTokensRequest,
+};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoResponses, ToSchema};
@@ -142,7 +144,7 @@ pub(crate) async fn login(
     responses((status = 200, body = Message, example = "Logged out."), PersonalTokenRequired)
 )]
 pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
-    client.revoke_tokens(CURRENT_USER).await?;
+    client.send(RevokeTokensRequest::default()).await?;
     Ok(message("Logged out."))
 }
 
@@ -194,6 +196,32 @@ pub(crate) struct Credential {
     expires_at: Option<String>,
 }
 
+impl TryFrom<GetCurrentUserResponse> for Me {
+    type Error = CallError;
+
+    /// Converts a response. A kind that only a later version knows is an error, because it has no name here.
+    fn try_from(response: GetCurrentUserResponse) -> Result<Self, CallError> {
+        let credential = response.credential.ok_or(CallError::Malformed)?;
+        let kind = credential.kind();
+        if kind == CredentialKind::Unspecified {
+            return Err(CallError::Malformed);
+        }
+        let user: UserResponse = response.user.ok_or(CallError::Malformed)?.try_into()?;
+        Ok(Self {
+            id: user.id,
+            username: user.username,
+            role: user.role,
+            credential: Credential {
+                kind: kind
+                    .as_str_name()
+                    .trim_start_matches("CREDENTIAL_KIND_")
+                    .to_ascii_lowercase(),
+                expires_at: optional_rfc3339(credential.expires_at)?,
+            },
+        })
+    }
+}
+
 /// Get the current user and credential
 ///
 /// Returns who the caller is, the role that the credential acts with, and when the credential expires. Any user may
@@ -205,18 +233,64 @@ pub(crate) struct Credential {
     responses((status = 200, body = Me))
 )]
 pub(crate) async fn me(client: ActingClient) -> JsonResult<Me> {
-    let bearer = client.current_user().await?;
-    let kind = bearer.kind.as_str_name();
-    let credential = Credential {
-        kind: kind
-            .trim_start_matches("CREDENTIAL_KIND_")
-            .to_ascii_lowercase(),
-        expires_at: bearer.expires_at.map(rfc3339),
-    };
-    Ok(Json(Me {
-        id: bearer.user.id,
-        username: bearer.user.username,
-        role: bearer.user.role.to_string(),
-        credential,
-    }))
+    let response = client.send(GetCurrentUserRequest {}).await?;
+    Ok(Json(response.try_into()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Me;
+    use prost_types::Timestamp;
+    use rolegate_auth_client::CallError;
+    use rolegate_proto::auth_v1;
+
+    const BEFORE_1970: Option<Timestamp> = Some(Timestamp {
+        seconds: -1,
+        nanos: 0,
+    });
+
+    #[test]
+    fn bearers_without_a_user_or_a_known_kind_are_errors() {
+        let response = |kind: i32, role_name: &str| auth_v1::GetCurrentUserResponse {
+            user: Some(auth_v1::User {
+                role_name: role_name.to_owned(),
+                ..auth_v1::User::default()
+            }),
+            credential: Some(auth_v1::Credential {
+                kind,
+                expires_at: None,
+            }),
+        };
+        let me = Me::try_from(response(3, "editor")).expect("a bearer");
+        assert_eq!(
+            (&*me.credential.kind, me.credential.expires_at),
+            ("api_key", None)
+        );
+        assert_eq!(me.role, "editor");
+        let late = auth_v1::Credential {
+            kind: 1,
+            expires_at: BEFORE_1970,
+        };
+        for bad in [
+            response(0, "user"),
+            response(4, "user"),
+            response(-1, "user"),
+            response(1, ""),
+            response(1, "Editor"),
+            auth_v1::GetCurrentUserResponse {
+                user: None,
+                ..response(1, "user")
+            },
+            auth_v1::GetCurrentUserResponse {
+                credential: None,
+                ..response(1, "user")
+            },
+            auth_v1::GetCurrentUserResponse {
+                credential: Some(late),
+                ..response(1, "user")
+            },
+        ] {
+            assert!(matches!(Me::try_from(bad), Err(CallError::Malformed)));
+        }
+    }
 }

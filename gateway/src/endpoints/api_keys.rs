@@ -6,7 +6,7 @@
 pub(crate) mod creation;
 
 use super::{
-    CURRENT_USER, JsonResult, Message, message, rfc3339,
+    CURRENT_USER, JsonResult, Message, convert_all, message, optional_rfc3339, required_rfc3339,
     users::{RoleName, UserNotFound, UserPath},
 };
 use crate::{
@@ -17,7 +17,10 @@ use crate::{
     },
 };
 use axum::Json;
-use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::CurrentUser};
+use rolegate_proto::auth_v1::{
+    AllApiKeys, ApiKey, DeleteApiKeysRequest, ListApiKeysRequest, delete_api_keys_request::Keys,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -71,18 +74,29 @@ pub(crate) struct ApiKeyResponse {
     created_by: Option<String>,
 }
 
-impl From<ApiKey> for ApiKeyResponse {
-    fn from(key: ApiKey) -> Self {
-        Self {
+impl TryFrom<ApiKey> for ApiKeyResponse {
+    type Error = CallError;
+
+    /// Converts a key. An unreadable role is an error, because without a role the key would seem to grant more.
+    fn try_from(key: ApiKey) -> Result<Self, CallError> {
+        let role = match (key.role_name, key.role) {
+            (None, None) => None,
+            (name, number) => {
+                let role =
+                    Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
+                Some(role.map_err(|_| CallError::Malformed)?.to_string())
+            }
+        };
+        Ok(Self {
             id: key.id,
             name: key.name,
             prefix: key.prefix,
-            role: key.role.map(|role| role.to_string()),
-            created_at: rfc3339(key.created_at),
-            expires_at: key.expires_at.map(rfc3339),
-            last_used_at: key.last_used_at.map(rfc3339),
+            role,
+            created_at: required_rfc3339(key.created_at)?,
+            expires_at: optional_rfc3339(key.expires_at)?,
+            last_used_at: optional_rfc3339(key.last_used_at)?,
             created_by: key.created_by,
-        }
+        })
     }
 }
 
@@ -124,9 +138,9 @@ pub(crate) async fn list_user_keys(
 }
 
 async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<ApiKeysResponse> {
-    let keys = client.list_api_keys(user_id).await?;
+    let response = client.send(ListApiKeysRequest { user_id }).await?;
     Ok(Json(ApiKeysResponse {
-        keys: keys.into_iter().map(Into::into).collect(),
+        keys: convert_all(response.api_keys)?,
     }))
 }
 
@@ -172,9 +186,9 @@ async fn get_key(
     user_id: Option<i64>,
     key_id: i64,
 ) -> JsonResult<ApiKeyResponse> {
-    let keys = client.list_api_keys(user_id).await?;
+    let Json(ApiKeysResponse { keys }) = list_keys(client, user_id).await?;
     match keys.into_iter().find(|key| key.id == key_id) {
-        Some(key) => Ok(Json(key.into())),
+        Some(key) => Ok(Json(key)),
         None => Err(CallError::local(Reason::ApiKeyNotFound).into()),
     }
 }
@@ -229,7 +243,8 @@ async fn delete_key(
     user_id: Option<i64>,
     key_id: i64,
 ) -> JsonResult<Message> {
-    client.delete_api_keys(user_id, Some(key_id)).await?;
+    let keys = Some(Keys::KeyId(key_id));
+    client.send(DeleteApiKeysRequest { user_id, keys }).await?;
     Ok(message("API key deleted."))
 }
 
@@ -264,7 +279,52 @@ pub(crate) async fn delete_user_keys(
 }
 
 async fn delete_all_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    let all_keys = None;
-    client.delete_api_keys(user_id, all_keys).await?;
+    let keys = Some(Keys::All(AllApiKeys {}));
+    client.send(DeleteApiKeysRequest { user_id, keys }).await?;
     Ok(message("API keys deleted."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ApiKeyResponse;
+    use prost_types::Timestamp;
+    use rolegate_auth_client::CallError;
+    use rolegate_proto::auth_v1;
+
+    #[test]
+    fn responses_that_cannot_be_shown_are_errors() {
+        let created_at = Some(Timestamp {
+            seconds: 1,
+            nanos: 0,
+        });
+        let good = auth_v1::ApiKey {
+            created_at,
+            ..auth_v1::ApiKey::default()
+        };
+        assert!(ApiKeyResponse::try_from(good.clone()).is_ok());
+        for bad in [
+            auth_v1::ApiKey {
+                created_at: None,
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                role: Some(0),
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                role: Some(4),
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                expires_at: Some(Timestamp {
+                    seconds: -1,
+                    nanos: 0,
+                }),
+                ..good
+            },
+        ] {
+            let key = ApiKeyResponse::try_from(bad);
+            assert!(matches!(key, Err(CallError::Malformed)));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! other users.
 
 use super::{
-    JsonResult, Message, message,
+    CURRENT_USER, JsonResult, Message, message,
     users::{UserNotFound, UserPath},
 };
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{HeaderMap, StatusCode};
 use rolegate_auth_client::{ActingClient, axum::ApiError};
+use rolegate_proto::auth_v1::{
+    DisableSecondFactorRequest, EnableSecondFactorRequest, GetSecondFactorRequest,
+};
 use rolegate_sign_in::origin::Origin;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -151,7 +154,8 @@ pub(crate) async fn enable_second_factor(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
 ) -> JsonResult<Message> {
-    let call = client.enable_second_factor(&otp);
+    let otp = otp.expose_secret().to_owned();
+    let call = client.send(EnableSecondFactorRequest { otp });
     state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Second factor is on."))
 }
@@ -179,7 +183,10 @@ pub(crate) async fn disable_second_factor(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
 ) -> JsonResult<Message> {
-    let call = client.disable_second_factor(&otp);
+    let call = client.send(DisableSecondFactorRequest {
+        user_id: CURRENT_USER,
+        otp: otp.expose_secret().to_owned(),
+    });
     state.refusals.pace(client.context(), call.await).await?;
     Ok(message("Second factor is off."))
 }
@@ -206,7 +213,7 @@ pub(crate) struct SecondFactorResponse {
     responses((status = 200, body = SecondFactorResponse))
 )]
 pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<SecondFactorResponse> {
-    let second_factor = client.second_factor().await?;
+    let second_factor = client.send(GetSecondFactorRequest {}).await?;
     Ok(Json(SecondFactorResponse {
         enabled: second_factor.enabled,
         recovery_codes: second_factor.recovery_codes,
@@ -235,6 +242,11 @@ pub(crate) async fn remove_second_factor(
     PersonalToken { client, .. }: PersonalToken,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<Message> {
-    client.remove_second_factor(user_id).await?;
+    // Only users who turn off their own second factor need a code.
+    let request = DisableSecondFactorRequest {
+        user_id: Some(user_id),
+        otp: String::new(),
+    };
+    client.send(request).await?;
     Ok(message("Second factor is off."))
 }

@@ -6,7 +6,7 @@
 pub(crate) mod creation;
 
 use super::{
-    CURRENT_USER, JsonResult, Message, message, rfc3339,
+    CURRENT_USER, JsonResult, Message, convert_all, message, optional_rfc3339, required_rfc3339,
     users::{UserNotFound, UserPath},
 };
 use crate::{
@@ -17,7 +17,11 @@ use crate::{
     },
 };
 use axum::Json;
-use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, CallError, axum::CurrentUser};
+use rolegate_proto::auth_v1::{
+    AllSessions, DeleteSessionsRequest, ListSessionsRequest, Session,
+    delete_sessions_request::Sessions,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -70,18 +74,20 @@ pub(crate) struct SessionResponse {
     current: bool,
 }
 
-impl From<Session> for SessionResponse {
-    fn from(session: Session) -> Self {
-        Self {
+impl TryFrom<Session> for SessionResponse {
+    type Error = CallError;
+
+    fn try_from(session: Session) -> Result<Self, CallError> {
+        Ok(Self {
             id: session.id,
             name: session.name,
-            created_at: rfc3339(session.created_at),
-            last_used_at: session.last_used_at.map(rfc3339),
+            created_at: required_rfc3339(session.created_at)?,
+            last_used_at: optional_rfc3339(session.last_used_at)?,
             client_address: session.client_address,
             user_agent: session.user_agent,
-            expires_at: rfc3339(session.expires_at),
+            expires_at: required_rfc3339(session.expires_at)?,
             current: session.current,
-        }
+        })
     }
 }
 
@@ -126,9 +132,9 @@ async fn list_sessions(
     client: &ActingClient,
     user_id: Option<i64>,
 ) -> JsonResult<SessionsResponse> {
-    let sessions = client.list_sessions(user_id).await?;
+    let response = client.send(ListSessionsRequest { user_id }).await?;
     Ok(Json(SessionsResponse {
-        sessions: sessions.into_iter().map(Into::into).collect(),
+        sessions: convert_all(response.sessions)?,
     }))
 }
 
@@ -178,7 +184,10 @@ async fn end_session(
     user_id: Option<i64>,
     session_id: i64,
 ) -> JsonResult<Message> {
-    client.delete_sessions(user_id, Some(session_id)).await?;
+    let sessions = Some(Sessions::SessionId(session_id));
+    client
+        .send(DeleteSessionsRequest { user_id, sessions })
+        .await?;
     Ok(message("Session ended."))
 }
 
@@ -213,7 +222,55 @@ pub(crate) async fn end_user_sessions(
 }
 
 async fn end_all_sessions(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    let all_sessions = None;
-    client.delete_sessions(user_id, all_sessions).await?;
+    let sessions = Some(Sessions::All(AllSessions {}));
+    client
+        .send(DeleteSessionsRequest { user_id, sessions })
+        .await?;
     Ok(message("Sessions ended."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SessionResponse;
+    use prost_types::Timestamp;
+    use rolegate_auth_client::CallError;
+    use rolegate_proto::auth_v1;
+
+    const TIME: Option<Timestamp> = Some(Timestamp {
+        seconds: 1,
+        nanos: 0,
+    });
+    const BEFORE_1970: Option<Timestamp> = Some(Timestamp {
+        seconds: -1,
+        nanos: 0,
+    });
+
+    #[test]
+    fn sessions_that_cannot_be_shown_are_errors() {
+        let good = auth_v1::Session {
+            created_at: TIME,
+            expires_at: TIME,
+            idle_expires_at: TIME,
+            ..auth_v1::Session::default()
+        };
+        let session = SessionResponse::try_from(good.clone()).expect("a session");
+        assert_eq!((session.name, session.last_used_at), (None, None));
+        for bad in [
+            auth_v1::Session {
+                created_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                expires_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                last_used_at: BEFORE_1970,
+                ..good
+            },
+        ] {
+            let session = SessionResponse::try_from(bad);
+            assert!(matches!(session, Err(CallError::Malformed)));
+        }
+    }
 }

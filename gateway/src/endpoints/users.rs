@@ -15,7 +15,11 @@ use crate::{
     },
 };
 use axum::Json;
-use rolegate_auth_client::{ActingClient, Role, User, UserUpdate};
+use rolegate_auth_client::{ActingClient, CallError, Role};
+use rolegate_proto::auth_v1::{
+    DeleteUserRequest, GetUserRequest, ListRolesRequest, RevokeTokensRequest, UpdateUserRequest,
+    User,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::{
@@ -43,23 +47,28 @@ error_response! {
 #[schema(as = User)]
 pub(crate) struct UserResponse {
     #[schema(minimum = 1, example = 2)]
-    id: i64,
+    pub(super) id: i64,
     #[schema(example = "ada")]
-    username: String,
+    pub(super) username: String,
     #[schema(value_type = RoleName)]
-    role: String,
+    pub(super) role: String,
     /// True if every credential of the user is refused.
     disabled: bool,
 }
 
-impl From<User> for UserResponse {
-    fn from(user: User) -> Self {
-        Self {
+impl TryFrom<User> for UserResponse {
+    type Error = CallError;
+
+    /// Converts a user. A malformed role is an error, because any other role in its place would be a guess.
+    fn try_from(user: User) -> Result<Self, CallError> {
+        let role =
+            Role::from_message(&user.role_name, user.role).map_err(|_| CallError::Malformed)?;
+        Ok(Self {
             id: user.id,
             username: user.username,
-            role: user.role.to_string(),
+            role: role.to_string(),
             disabled: user.disabled,
-        }
+        })
     }
 }
 
@@ -102,7 +111,9 @@ pub(crate) async fn get_user(
     client: ActingClient,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<UserResponse> {
-    Ok(Json(client.get_user(user_id).await?.into()))
+    let response = client.send(GetUserRequest { user_id }).await?;
+    let user = response.user.ok_or(CallError::Malformed)?;
+    Ok(Json(user.try_into()?))
 }
 
 /// The fields to change. Other fields are refused, so that a caller does not take them for changed.
@@ -156,8 +167,12 @@ pub(crate) async fn update_user(
             "Field \"username\" or \"disabled\" is required.",
         ));
     }
-    let update = UserUpdate { username, disabled };
-    Ok(Json(client.update_user(user_id, update).await?.into()))
+    let update = UpdateUserRequest {
+        user_id,
+        username,
+        disabled,
+    };
+    Ok(Json(client.update_user(update).await?.try_into()?))
 }
 
 /// The user's new role.
@@ -213,10 +228,11 @@ pub(crate) struct RolesResponse {
     responses((status = 200, body = RolesResponse))
 )]
 pub(crate) async fn list_roles(client: ActingClient) -> JsonResult<RolesResponse> {
-    let roles = client.list_roles().await?;
-    Ok(Json(RolesResponse {
-        roles: roles.iter().map(Role::to_string).collect(),
-    }))
+    let roles = client.send(ListRolesRequest {}).await?.role_names;
+    if roles.iter().any(|name| name.parse::<Role>().is_err()) {
+        return Err(CallError::Malformed.into());
+    }
+    Ok(Json(RolesResponse { roles }))
 }
 
 /// Revoke the access tokens and sessions of a user
@@ -233,7 +249,11 @@ pub(crate) async fn revoke_tokens(
     client: ActingClient,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<Message> {
-    client.revoke_tokens(Some(user_id)).await?;
+    let request = RevokeTokensRequest {
+        user_id: Some(user_id),
+        ..RevokeTokensRequest::default()
+    };
+    client.send(request).await?;
     Ok(message("Tokens revoked."))
 }
 
@@ -258,6 +278,6 @@ pub(crate) async fn delete_user(
     client: ActingClient,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<Message> {
-    client.delete_user(user_id).await?;
+    client.send(DeleteUserRequest { user_id }).await?;
     Ok(message("User deleted successfully."))
 }

@@ -171,10 +171,9 @@ impl<'a> SignInAttempt<'a> {
 
 /// Returns the time for which browsers keep the cookies of a session, in seconds.
 fn max_age_seconds(created: &NewSession) -> u64 {
-    let session = &created.session;
-    session
+    created
         .expires_at
-        .duration_since(session.created_at)
+        .duration_since(created.created_at)
         .unwrap_or_default()
         .as_secs()
 }

@@ -1,7 +1,7 @@
 //! Changes passwords, and creates links by which users choose them.
 
 use super::ActingClient;
-use crate::{connections::Client, response_time::required_time, user::User};
+use crate::{connections::Client, response_time::required_time};
 use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{
     self, ChangePasswordRequest, CreatePasswordLinkRequest, SetPasswordRequest,
@@ -38,16 +38,15 @@ impl ActingClient {
         username: &str,
         current: &SecretString,
         new: &SecretString,
-    ) -> Result<User, CallError> {
+    ) -> Result<(), CallError> {
         let request = ChangePasswordRequest {
             current_password: current.expose_secret().to_owned(),
             new_password: new.expose_secret().to_owned(),
         };
         let client = self.connections.password_client_for(username);
-        let response = self
-            .call_hashing(client, request, Client::change_password)
-            .await?;
-        User::try_from_response(response.user)
+        self.call_hashing(client, request, Client::change_password)
+            .await
+            .map(drop)
     }
 
     /// Replaces the password of a user and revokes the user's tokens and sessions.
@@ -55,16 +54,15 @@ impl ActingClient {
         &self,
         user_id: i64,
         password: &SecretString,
-    ) -> Result<User, CallError> {
+    ) -> Result<(), CallError> {
         let request = SetPasswordRequest {
             user_id,
             password: password.expose_secret().to_owned(),
         };
         let client = self.connections.password_client();
-        let response = self
-            .call_hashing(client, request, Client::set_password)
-            .await?;
-        User::try_from_response(response.user)
+        self.call_hashing(client, request, Client::set_password)
+            .await
+            .map(drop)
     }
 
     /// Creates a password link for another user, and revokes an earlier link of that user. The bearer's

@@ -115,7 +115,6 @@ fn parse_user(headers: &HeaderMap) -> Option<User> {
         username: decode(only_value(headers, USERNAME)?)?,
         role: only_value(headers, ROLE)?.parse().ok()?,
         unknown_role: None,
-        disabled: false,
         created_at: None,
     })
 }

@@ -1,13 +1,14 @@
 //! Registers users, and signs users in with a password, for an access token or for sessions.
 
 use super::AuthClient;
-use crate::{connections::Client, session::Session, user::User};
+use crate::{connections::Client, response_time::required_time, user::User};
 use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, call};
 use rolegate_proto::{
     auth_v1::{CreateSessionRequest, CreateSessionResponse, LoginRequest, RegisterRequest},
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use secrecy::{ExposeSecret as _, SecretString};
+use std::time::SystemTime;
 
 /// Says where a new session is accepted, and whether there are two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,14 @@ pub struct NewSession {
     /// The token of the session for applications, if two sessions were created. An auth-service of the
     /// previous release creates none.
     pub application_token: Option<SecretString>,
-    /// The session as auth-service stores it.
-    pub session: Session,
+    /// The id of the session, which is at least 1 and never reused.
+    pub id: i64,
+    /// The time at which the session was created, in whole seconds like the times below.
+    pub created_at: SystemTime,
+    /// The time at which the session expires, even if it is used.
+    pub expires_at: SystemTime,
+    /// The time at which the session expires if it is not used until then.
+    pub idle_expires_at: SystemTime,
 }
 
 /// A sign-in at a web page that requests the one-time code on a second page. The default is a sign-in without a
@@ -75,7 +82,7 @@ impl SignInStep {
         if let Some(pending) = response.pending_sign_in {
             return Ok(Self::CodeNeeded(pending.into()));
         }
-        let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
+        let session = response.session.ok_or(CallError::Malformed)?;
         // An auth-service of the previous release ignores the fields that it does not know. It may create a
         // session for the API instead of the requested one or, if two are requested, only the one for the
         // domain. The prefix of the token reveals that.
@@ -93,7 +100,10 @@ impl SignInStep {
         Ok(Self::Done(NewSession {
             token: response.token.into(),
             application_token,
-            session,
+            id: session.id,
+            created_at: required_time(session.created_at)?,
+            expires_at: required_time(session.expires_at)?,
+            idle_expires_at: required_time(session.idle_expires_at)?,
         }))
     }
 }
@@ -105,14 +115,14 @@ impl AuthClient {
         username: &str,
         password: &SecretString,
         context: CallContext,
-    ) -> Result<User, CallError> {
+    ) -> Result<(), CallError> {
         let client = self.shared.connections.password_client();
         let request = context.request(RegisterRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
         });
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::register).await?;
-        User::try_from_response(response.user)
+        call(PASSWORD_TIMEOUT, &client, request, Client::register).await?;
+        Ok(())
     }
 
     /// Checks a username and a password and issues an access token. `otp` is a one-time code or a recovery
@@ -165,5 +175,52 @@ impl AuthClient {
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         SignInStep::from_response(response, session_use)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallError, CreateSessionResponse, SessionUse, SignInStep};
+    use prost_types::Timestamp;
+    use rolegate_proto::auth_v1;
+
+    const TIME: Option<Timestamp> = Some(Timestamp {
+        seconds: 1,
+        nanos: 0,
+    });
+
+    #[test]
+    fn sessions_without_their_times_are_errors() {
+        let step = |session: auth_v1::Session| {
+            let response = CreateSessionResponse {
+                token: "rgs_a".to_owned(),
+                session: Some(session),
+                ..CreateSessionResponse::default()
+            };
+            SignInStep::from_response(response, SessionUse::Api)
+        };
+        let good = auth_v1::Session {
+            created_at: TIME,
+            expires_at: TIME,
+            idle_expires_at: TIME,
+            ..auth_v1::Session::default()
+        };
+        assert!(matches!(step(good.clone()), Ok(SignInStep::Done(_))));
+        for bad in [
+            auth_v1::Session {
+                created_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                expires_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                idle_expires_at: None,
+                ..good
+            },
+        ] {
+            assert!(matches!(step(bad), Err(CallError::Malformed)));
+        }
     }
 }

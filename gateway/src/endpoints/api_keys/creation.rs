@@ -160,7 +160,7 @@ async fn create_key(
     };
     let response = NewApiKeyResponse {
         key: key.expose_secret().to_owned(),
-        api_key: api_key.into(),
+        api_key: api_key.try_into()?,
     };
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(response)))
 }

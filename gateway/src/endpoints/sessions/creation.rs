@@ -15,7 +15,7 @@ use http::{
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
-    CallContext, CallError, NewSession, SessionUse, SignInStep, TwoStepSignIn, axum::ApiError,
+    CallContext, CallError, SessionUse, SignInStep, TwoStepSignIn, axum::ApiError,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -99,13 +99,13 @@ pub(crate) async fn create_session(
         context,
     );
     let step = state.refusals.run_login(context, call).await?;
-    let SignInStep::Done(NewSession { token, session, .. }) = step else {
+    let SignInStep::Done(session) = step else {
         return Err(CallError::Malformed.into());
     };
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {
         id: session.id,
-        token: token.expose_secret().to_owned(),
+        token: session.token.expose_secret().to_owned(),
         expires_at: rfc3339(session.expires_at),
         idle_expires_at: rfc3339(session.idle_expires_at),
     };

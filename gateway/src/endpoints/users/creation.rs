@@ -75,7 +75,7 @@ pub(crate) async fn create_user(
     let (user, link) = state.refusals.pace(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
     let response = NewUserResponse {
-        user: user.into(),
+        user: user.try_into()?,
         password_link: link.map(|link| PasswordLinkResponse::new(&state, &link)),
     };
     Ok((StatusCode::CREATED, location, Json(response)))

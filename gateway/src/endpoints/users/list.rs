@@ -2,7 +2,7 @@
 
 use super::{RoleName, UserResponse};
 use crate::{
-    endpoints::{JsonResult, rfc3339},
+    endpoints::{JsonResult, optional_rfc3339},
     extract::query_params::QueryParams,
     openapi::{
         parameters::{id_parameter, limit_parameter, query_parameter},
@@ -10,9 +10,9 @@ use crate::{
     },
 };
 use axum::Json;
-use rolegate_auth_client::{
-    ActingClient, CallError, Reason, User, UserPage, UserQuery, UserTimes, axum::ApiError,
-};
+use prost_types::Timestamp;
+use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::ApiError};
+use rolegate_proto::auth_v1::{ListUsersRequest, ListUsersResponse, User, UserTimes};
 use serde::Serialize;
 use utoipa::{
     IntoParams, ToSchema,
@@ -41,12 +41,15 @@ pub(crate) struct ListedUserResponse {
 }
 
 impl ListedUserResponse {
-    fn new(user: User, times: Option<&UserTimes>) -> Self {
-        Self {
-            user: user.into(),
-            created_at: times.map(|times| times.created_at.map(rfc3339)),
-            last_sign_in_at: times.map(|times| times.last_login_at.map(rfc3339)),
-        }
+    fn new(user: User, times: Option<UserTimes>) -> Result<Self, CallError> {
+        let time = |of: fn(UserTimes) -> Option<Timestamp>| {
+            times.map(|times| optional_rfc3339(of(times))).transpose()
+        };
+        Ok(Self {
+            user: user.try_into()?,
+            created_at: time(|times| times.created_at)?,
+            last_sign_in_at: time(|times| times.last_login_at)?,
+        })
     }
 }
 
@@ -60,17 +63,19 @@ pub(crate) struct UsersResponse {
     next: Option<i64>,
 }
 
-impl From<UserPage> for UsersResponse {
-    fn from(page: UserPage) -> Self {
+impl TryFrom<ListUsersResponse> for UsersResponse {
+    type Error = CallError;
+
+    fn try_from(page: ListUsersResponse) -> Result<Self, CallError> {
         // A page has the times of every user, or of none.
-        let mut times = page.times.iter();
+        let mut times = page.times.into_iter();
         let users = page.users.into_iter();
-        Self {
+        Ok(Self {
             users: users
                 .map(|user| ListedUserResponse::new(user, times.next()))
-                .collect(),
-            next: page.next,
-        }
+                .collect::<Result<_, _>>()?,
+            next: page.next_after,
+        })
     }
 }
 
@@ -126,19 +131,25 @@ impl IntoParams for UserFilters {
     }
 }
 
-fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
+fn query(params: &QueryParams) -> Result<ListUsersRequest, ApiError> {
     params.expect_only(&[
         "limit", "after", "username", "role", "search", "disabled", "include",
     ])?;
-    let role = |name: &str| {
-        name.parse()
-            .map_err(|_| CallError::local(Reason::RoleInvalid))
-    };
-    Ok(UserQuery {
-        limit: params.limit()?,
-        after: params.id("after")?,
-        username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
-        role: params.get("role")?.map(role).transpose()?,
+    let page_size = params.limit()?.map_or(0, i32::from);
+    let after = params.id("after")?.unwrap_or(0);
+    let username_prefix = params.get("username")?.unwrap_or_default().to_owned();
+    let role: Option<Role> = params
+        .get("role")?
+        .map(str::parse)
+        .transpose()
+        .map_err(|_| CallError::local(Reason::RoleInvalid))?;
+    Ok(ListUsersRequest {
+        page_size,
+        after,
+        username_prefix,
+        // The number is for an auth-service of the previous release.
+        role: role.map(Role::request_number),
+        role_name: role.map(|role| role.to_string()),
         disabled: params
             .one_of("disabled", ["true", "false"])?
             .map(|value| value == "true"),
@@ -162,7 +173,7 @@ pub(crate) async fn list_users(
     params: QueryParams,
 ) -> JsonResult<UsersResponse> {
     let page = client.list_users(query(&params)?).await?;
-    Ok(Json(page.into()))
+    Ok(Json(page.try_into()?))
 }
 
 #[cfg(test)]

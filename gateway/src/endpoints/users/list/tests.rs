@@ -1,16 +1,17 @@
 use super::query;
 use crate::extract::query_params::QueryParams;
 use http::StatusCode;
-use rolegate_auth_client::{Role, UserQuery, axum::ApiError};
+use rolegate_auth_client::{Role, axum::ApiError};
+use rolegate_proto::auth_v1::ListUsersRequest;
 
-fn parse(text: &str) -> Result<UserQuery, ApiError> {
+fn parse(text: &str) -> Result<ListUsersRequest, ApiError> {
     query(&QueryParams::parse(text)?)
 }
 
 #[test]
 fn all_parameters_are_optional() {
     for query in ["", "username=", "search="] {
-        assert_eq!(parse(query), Ok(UserQuery::default()), "{query}");
+        assert_eq!(parse(query), Ok(ListUsersRequest::default()), "{query}");
     }
 }
 
@@ -50,11 +51,12 @@ fn every_parameter_is_decoded() {
     let parsed = parse(
         "limit=200&after=0&username=%C3%A9+%25_&role=author&search=%C3%84+%25&disabled=false&include=times",
     );
-    let expected = UserQuery {
-        limit: Some(200),
-        after: Some(0),
+    let expected = ListUsersRequest {
+        page_size: 200,
+        after: 0,
         username_prefix: "é %_".to_owned(),
-        role: Some(Role::AUTHOR),
+        role: Some(Role::AUTHOR.request_number()),
+        role_name: Some(Role::AUTHOR.to_string()),
         disabled: Some(false),
         search: "Ä %".to_owned(),
         with_times: true,
