@@ -54,7 +54,7 @@ pub(crate) use opaque_tokens::{TokenStore, UsageKind};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
-    SealedRecord, UserRecord,
+    SealedRecord,
 };
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;

@@ -1,7 +1,9 @@
-//! The types of stored users.
+//! The types of stored users, with their columns: how they are read, and how an import inserts them.
 
 use rolegate_proto::Role;
-use secrecy::SecretString;
+use rolegate_sql_store::{Row, TableRow, decode_optional_seconds, decode_seconds, sqlx};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Serialize, Serializer};
 
 /// The maximum time by which a token may be issued ahead of the clock, in seconds.
 ///
@@ -20,6 +22,14 @@ pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 /// current second. Before a failover, the clock of another server may have been ahead. `revocation`
 /// in the store has the rules for an old `tokens_not_before` that is later still.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
+
+/// The columns of a user, in the order in which they are decoded. Other columns of a statement come after them.
+macro_rules! user_columns {
+    () => {
+        "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at"
+    };
+}
+pub(crate) use user_columns;
 
 /// A stored user, without the password hash and other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +59,25 @@ pub struct User {
     /// When the user was created, in Unix seconds. `None` for users who were created by a version
     /// that did not store it, and for users who were imported with their tokens.
     pub created_at: Option<u64>,
+}
+
+/// Decodes the columns by position, which is faster than by name, because almost every request reads a user.
+impl TableRow for User {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let role: String = row.get(2)?;
+        Ok(Self {
+            id: row.get(0)?,
+            username: row.get(1)?,
+            role: role
+                .parse()
+                .map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+            tokens_not_before: decode_seconds(row.get(3)?)?,
+            disabled: row.get(4)?,
+            tokens_marked_until: decode_seconds(row.get(5)?)?,
+            second_factor: row.get(6)?,
+            created_at: decode_optional_seconds(row.get(7)?)?,
+        })
+    }
 }
 
 impl User {
@@ -84,4 +113,47 @@ pub struct Credentials {
     pub user: User,
     /// The stored hash, such as `$2b$12$…`.
     pub password_hash: SecretString,
+}
+
+/// The columns of a [`UserRecord`], with their types in PostgreSQL. The first one is the id.
+pub(crate) const IMPORTED_COLUMNS: [(&str, &str); 8] = [
+    ("id", "bigint"),
+    ("username", "text"),
+    ("password", "text"),
+    ("role", "text"),
+    ("disabled", "boolean"),
+    ("tokens_not_before", "bigint"),
+    ("tokens_marked_until", "bigint"),
+    ("created_at", "bigint"),
+];
+
+/// A user to insert, with all columns that an import sets. It is serialized as a row of [`IMPORTED_COLUMNS`].
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UserRecord {
+    /// The id of the user; `None` if the database is to assign an id.
+    pub(crate) id: Option<i64>,
+    pub(crate) username: String,
+    #[serde(rename = "password", serialize_with = "serialize_exposed")]
+    pub(crate) password_hash: SecretString,
+    #[serde(serialize_with = "serialize_name")]
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+    /// The time before which issued tokens are revoked, in Unix seconds.
+    pub(crate) tokens_not_before: i64,
+    /// The stored part of `User::marked_until`, in Unix seconds.
+    pub(crate) tokens_marked_until: i64,
+    /// The time at which the user was created, in Unix seconds.
+    ///
+    /// It is `None` if the tokens that the other database has issued to the user must stay valid, because a token from
+    /// before the time of creation would be refused. If a user with the same id was deleted in this database, the
+    /// import replaces the value with a time after that user's creation.
+    pub(crate) created_at: Option<i64>,
+}
+
+fn serialize_exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(hash.expose_secret())
+}
+
+fn serialize_name<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(role.as_str())
 }

@@ -18,7 +18,7 @@ pub use end_all::HighWaterMarks;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 #[cfg(test)]
 pub(super) use erasure::Erasure;
-pub(crate) use import::{Import, UserRecord};
+pub(crate) use import::Import;
 pub(crate) use record_pages::MAX_PAGE_ROWS;
 pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
 pub(super) use user_pages::Export;

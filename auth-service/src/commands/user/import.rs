@@ -12,8 +12,9 @@ use super::{operator::Operator, user_line::LineReader};
 use crate::{
     password::{HashExceptions, HashRules},
     settings::ServiceSettings,
-    store::{Import, StoreError, UserRecord},
+    store::{Import, StoreError},
     user::REVOCATION_AHEAD_SECONDS,
+    user::UserRecord,
 };
 use clap::Args;
 use reader::{Batch, Reader};

@@ -9,14 +9,23 @@ use crate::{
     accounts::check_new_username,
     password::{HashRules, NO_PASSWORD, Peppers},
     roles::Roles,
-    store::UserRecord,
-    user::Credentials,
+    user::{Credentials, UserRecord},
 };
 use fields::Fields;
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
+/// The names of the fields in a line.
+const FIELDS: [&str; 7] = [
+    "id",
+    "username",
+    "password_hash",
+    "role",
+    "disabled",
+    "tokens_not_before",
+    "tokens_marked_until",
+];
 /// The highest id that may be imported.
 ///
 /// JavaScript cannot represent every number above 2^53. Half of the numbers up to 2^53 are left for
@@ -49,7 +58,7 @@ impl LineReader {
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows may begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let fields = Fields::parse(line)?;
+        let fields = Fields::parse(line, &FIELDS)?;
         let username = fields.text("username")?;
         check_new_username(username).map_err(|error| error.to_string())?;
         let password_hash = self.read_password_hash(&fields)?;

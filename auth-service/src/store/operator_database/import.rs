@@ -5,49 +5,11 @@ use crate::{
     audit::{BulkChange, Entry, Requested},
     principal::Principal,
     store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
-    user::User,
+    user::{IMPORTED_COLUMNS, User, UserRecord},
 };
-use rolegate_proto::Role;
-use rolegate_sql_store::{LongTransaction, StoreError, row};
-use secrecy::{ExposeSecret, SecretString};
-use serde::{Serialize, Serializer};
+use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-
-/// The columns of a row to insert, with their types in PostgreSQL.
-const INSERTED_COLUMNS: [(&str, &str); 8] = [
-    ("id", "bigint"),
-    ("username", "text"),
-    ("password", "text"),
-    ("role", "text"),
-    ("disabled", "boolean"),
-    ("tokens_not_before", "bigint"),
-    ("tokens_marked_until", "bigint"),
-    ("created_at", "bigint"),
-];
-
-/// A user to insert, with all columns that an import sets. It is serialized as a row for the statement.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct UserRecord {
-    /// The id of the user; `None` if the database is to assign an id.
-    pub(crate) id: Option<i64>,
-    pub(crate) username: String,
-    #[serde(rename = "password", serialize_with = "serialize_exposed")]
-    pub(crate) password_hash: SecretString,
-    #[serde(serialize_with = "serialize_name")]
-    pub(crate) role: Role,
-    pub(crate) disabled: bool,
-    /// The time before which issued tokens are revoked, in Unix seconds.
-    pub(crate) tokens_not_before: i64,
-    /// The stored part of `User::marked_until`, in Unix seconds.
-    pub(crate) tokens_marked_until: i64,
-    /// The time at which the user was created, in Unix seconds.
-    ///
-    /// It is `None` if the tokens that the other database has issued to the user must stay valid, because a token from
-    /// before the time of creation would be refused. If a user with the same id was deleted in this database, the
-    /// import replaces the value with a time after that user's creation.
-    pub(crate) created_at: Option<i64>,
-}
 
 /// A transaction that inserts users. If it is dropped without a commit, no user is inserted.
 pub(crate) struct Import {
@@ -95,16 +57,10 @@ impl Import {
         } else {
             "id"
         };
-        let insert = self
-            .transaction
-            .statement(
-                r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
-                tokens_marked_until, created_at)
-            SELECT "#,
-            )
-            .push(id)
-            .push(", username, password, role, disabled, tokens_not_before, tokens_marked_until, created_at")
-            .push_rows(&INSERTED_COLUMNS, users)
+        let insert = self.transaction.statement(r#"INSERT INTO "user" (id"#);
+        let insert = push_other_columns(insert).push(") SELECT ").push(id);
+        let insert = push_other_columns(insert)
+            .push_rows(&IMPORTED_COLUMNS, users)
             .push(" ON CONFLICT DO NOTHING RETURNING ")
             .push(USER_COLUMNS);
         self.transaction.fetch(insert).await
@@ -192,10 +148,10 @@ impl Import {
     }
 }
 
-fn serialize_exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(hash.expose_secret())
-}
-
-fn serialize_name<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(role.as_str())
+/// Appends the columns of a row to insert, except for its id.
+fn push_other_columns(statement: Statement) -> Statement {
+    let others = IMPORTED_COLUMNS.iter().skip(1);
+    others.fold(statement, |statement, (name, _)| {
+        statement.push(", ").push(name)
+    })
 }

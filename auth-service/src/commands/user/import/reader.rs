@@ -1,7 +1,7 @@
 //! Reads users from a file or a pipe in batches, twice if needed, and reports bad lines.
 
 use super::report::Report;
-use crate::{commands::user::user_line::LineReader, store::UserRecord};
+use crate::{commands::user::user_line::LineReader, user::UserRecord};
 use rolegate_program::{failure::Failure, settings::SettingError};
 use std::{
     collections::HashSet,

@@ -7,16 +7,6 @@ use serde::{
 use serde_json::{Map, Value};
 use std::fmt;
 
-const NAMES: [&str; 7] = [
-    "id",
-    "username",
-    "password_hash",
-    "role",
-    "disabled",
-    "tokens_not_before",
-    "tokens_marked_until",
-];
-
 /// The fields of an object. Errors quote no value, because the value may be a hash.
 #[derive(Default)]
 pub(super) struct Fields {
@@ -27,16 +17,16 @@ pub(super) struct Fields {
 
 impl Fields {
     /// Parses the object in a line. Fails if the line is not a JSON object, has a field twice, or
-    /// has a field that users do not have.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+    /// has a field that is not in `names`.
+    pub(super) fn parse(line: &[u8], names: &[&str]) -> Result<Self, String> {
         let fields: Self = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
         if fields
             .values
             .keys()
-            .any(|name| !NAMES.contains(&name.as_str()))
+            .any(|name| !names.contains(&name.as_str()))
         {
-            let names = NAMES.join(", ");
+            let names = names.join(", ");
             return Err(format!("has an unknown field; the fields are {names}"));
         }
         if let Some(name) = &fields.duplicate {

@@ -2,7 +2,7 @@ use super::{LineReader, MAX_ID};
 use crate::{
     password::{HashExceptions, HashRules, NO_PASSWORD, Peppers},
     roles::Roles,
-    store::UserRecord,
+    user::UserRecord,
 };
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;

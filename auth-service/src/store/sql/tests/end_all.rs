@@ -10,9 +10,9 @@ use crate::{
     principal::Principal,
     store::{
         ApiKeys, AuditFilter, AuditRow, FileClock, HighWaterMarks, OperatorDatabase, Seal,
-        StoreError, UserRecord, UserStore, open_beside, seal::REVISION_GAP,
+        StoreError, UserStore, open_beside, seal::REVISION_GAP,
     },
-    user::User,
+    user::{User, UserRecord},
 };
 use async_trait::async_trait;
 use rolegate_program::failure::Failure;

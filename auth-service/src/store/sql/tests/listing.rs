@@ -1,8 +1,9 @@
 //! Tests lists of users that are too long or too slow for the conformance suite, on each engine.
 
 use super::changes::insert;
-use crate::store::{
-    FileClock, StoreError, UsageKind, UserFilter, UserRecord, open, open_beside, tables::TABLES,
+use crate::{
+    store::{FileClock, StoreError, UsageKind, UserFilter, open, open_beside, tables::TABLES},
+    user::UserRecord,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};
