@@ -1,6 +1,5 @@
-//! Calls posts-service, with typed arguments and results.
+//! Calls posts-service.
 
-use crate::post::{Post, PostInput, PostPage, PostQuery};
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
     BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, READ_TIMEOUT, ServiceInfo,
@@ -11,8 +10,8 @@ use rolegate_proto::{
     limits::{MAX_POST_BATCH, MAX_POST_BYTES},
     posts_v1::{
         BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest,
-        ListPostsRequest, UpdatePostRequest, post_service_client::PostServiceClient,
-        post_service_server::SERVICE_NAME,
+        ListPostsRequest, ListPostsResponse, Post, UpdatePostRequest,
+        post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
     },
 };
 #[cfg(feature = "metrics")]
@@ -22,6 +21,7 @@ use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 use tokio::time::Instant;
+use tonic::{Request, Response, Status};
 
 type Client = PostServiceClient<BalancedChannel>;
 
@@ -63,16 +63,12 @@ impl PostsClient {
     pub async fn create(
         &self,
         actor: &SecretString,
-        post: PostInput,
+        message: CreatePostRequest,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = CreatePostRequest {
-            title: post.title,
-            content: post.content,
-        };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.client, request, Client::create_post).await?;
-        Post::try_from_response(response.post)
+        let response = self.call(request, Client::create_post).await?;
+        response.post.ok_or(CallError::Malformed)
     }
 
     /// Returns the post with this id as it is stored now. Concurrent reads share calls. A shared call carries
@@ -85,48 +81,28 @@ impl PostsClient {
     /// Returns a page of posts by ascending id.
     pub async fn list(
         &self,
-        query: PostQuery,
+        message: ListPostsRequest,
         context: CallContext,
-    ) -> Result<PostPage, CallError> {
-        let message = ListPostsRequest {
-            page_size: query.limit.map_or(0, i32::from),
-            after: query.after.unwrap_or(0),
-            author_id: query.author_id,
-        };
-        let response = retry_until(
+    ) -> Result<ListPostsResponse, CallError> {
+        retry_until(
             Instant::now() + READ_TIMEOUT,
             &self.client,
             || context.request(message),
             Client::list_posts,
         )
-        .await?;
-        let posts = response
-            .posts
-            .into_iter()
-            .map(Post::try_from)
-            .collect::<Result<_, _>>()?;
-        Ok(PostPage {
-            posts,
-            next: response.next_after,
-        })
+        .await
     }
 
     /// Replaces the title and the content of a post, and returns the changed post.
     pub async fn update(
         &self,
         actor: &SecretString,
-        post_id: i64,
-        post: PostInput,
+        message: UpdatePostRequest,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = UpdatePostRequest {
-            post_id,
-            title: post.title,
-            content: post.content,
-        };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.client, request, Client::update_post).await?;
-        Post::try_from_response(response.post)
+        let response = self.call(request, Client::update_post).await?;
+        response.post.ok_or(CallError::Malformed)
     }
 
     /// Deletes a post.
@@ -137,8 +113,16 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<(), CallError> {
         let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
-        call(READ_TIMEOUT, &self.client, request, Client::delete_post).await?;
-        Ok(())
+        self.call(request, Client::delete_post).await.map(drop)
+    }
+
+    /// Calls a method that changes something, so the call is never repeated.
+    async fn call<M, A>(
+        &self,
+        request: Request<M>,
+        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        call(READ_TIMEOUT, &self.client, request, method).await
     }
 }
 
@@ -161,14 +145,11 @@ async fn get_posts(
     if let [post_id] = post_ids[..] {
         let message = GetPostRequest { post_id };
         let response = call.send(client, message, Client::get_post).await?;
-        let post = Post::try_from_response(response.post)?;
+        let post = response.post.ok_or(CallError::Malformed)?;
         return Ok(HashMap::from([(post_id, post)]));
     }
     let message = BatchGetPostsRequest { post_ids };
     let response = call.send(client, message, Client::batch_get_posts).await?;
-    response
-        .posts
-        .into_iter()
-        .map(|post| Ok((post.id, Post::try_from(post)?)))
-        .collect()
+    let posts = response.posts.into_iter();
+    Ok(posts.map(|post| (post.id, post)).collect())
 }

@@ -2,19 +2,17 @@
 //!
 //! [`PostsClient`] (`client.rs`) has one method for each call of the contract. It gives every call a
 //! deadline, balances calls over all replicas, and returns errors with the reasons of the contract.
-//! Concurrent reads share calls and are never stale. The types of the calls, [`Post`], [`PostInput`],
-//! [`PostPage`] and [`PostQuery`], are in `post.rs`. Connections, retries and TLS are in
-//! `rolegate-grpc-client`.
+//! Concurrent reads share calls and are never stale. The types of the calls are the messages of the contract
+//! ([`posts_v1`]). Connections, retries and TLS are in `rolegate-grpc-client`.
 //!
 //! - [`READS`] (feature `metrics`) is a histogram of the sizes of batches.
 //! - [`settings`] (feature `settings`) has the settings of programs that call posts-service.
 
 mod client;
-mod post;
 #[cfg(feature = "settings")]
 pub mod settings;
 
 pub use client::PostsClient;
 #[cfg(feature = "metrics")]
 pub use client::READS;
-pub use post::{Post, PostInput, PostPage, PostQuery};
+pub use rolegate_proto::posts_v1;

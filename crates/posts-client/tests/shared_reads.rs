@@ -1,7 +1,7 @@
 //! Tests that concurrent reads share calls and do not affect each other.
 
 use rolegate_grpc_client::{BalancedChannel, CallContext, CallError, Stream};
-use rolegate_posts_client::{Post, PostsClient};
+use rolegate_posts_client::{PostsClient, posts_v1::Post};
 use rolegate_proto::{
     Reason,
     posts_v1::{

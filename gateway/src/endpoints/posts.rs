@@ -2,7 +2,7 @@
 
 mod response;
 
-use super::{JsonResult, Message, message};
+use super::{JsonResult, Message, convert_all, message};
 use crate::{
     extract::{
         json_body::{JsonBody, PathIdsAndBody},
@@ -28,8 +28,11 @@ use rolegate_auth_client::{
     axum::{ApiError, BearerToken, RequiredRoles},
 };
 use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
-use rolegate_posts_client::{PostInput, PostPage, PostQuery, PostsClient};
-use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES};
+use rolegate_posts_client::PostsClient;
+use rolegate_proto::{
+    limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES},
+    posts_v1::{CreatePostRequest, ListPostsRequest, UpdatePostRequest},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{
     IntoParams, ToSchema,
@@ -102,15 +105,6 @@ pub(crate) struct PostRequest {
     content: String,
 }
 
-impl From<PostRequest> for PostInput {
-    fn from(request: PostRequest) -> Self {
-        Self {
-            title: request.title,
-            content: request.content,
-        }
-    }
-}
-
 /// A page of posts, in ascending order of their ids.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostPage)]
@@ -139,11 +133,11 @@ impl IntoParams for PostFilters {
     }
 }
 
-fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
+fn query(params: &QueryParams) -> Result<ListPostsRequest, ApiError> {
     params.expect_only(&["limit", "after", "author_id"])?;
-    Ok(PostQuery {
-        limit: params.limit()?,
-        after: params.id("after")?,
+    Ok(ListPostsRequest {
+        page_size: params.limit()?.map_or(0, i32::from),
+        after: params.id("after")?.unwrap_or(0),
         author_id: params.id("author_id")?,
     })
 }
@@ -165,15 +159,15 @@ pub(crate) async fn list_posts(
     params: QueryParams,
 ) -> Result<Response, ApiError> {
     let query = query(&params)?;
-    let limit = query.limit.map_or(usize::MAX, usize::from);
+    let limit = params.limit()?.map_or(usize::MAX, usize::from);
     let bytes = limit
         .saturating_mul(POST_RESERVATION)
         .min(MAX_PAGE_RESERVATION);
     let reservation = memory::reserve(&memory, bytes).await?;
-    let PostPage { posts, next } = posts.list(query, context).await?;
+    let page = posts.list(query, context).await?;
     let page = PostsResponse {
-        posts: posts.into_iter().map(Into::into).collect(),
-        next,
+        posts: convert_all(page.posts)?,
+        next: page.next_after,
     };
     respond(reservation, &page).await
 }
@@ -200,7 +194,7 @@ pub(crate) async fn get_post(
     PathIds(PostPath { id }): PathIds<PostPath>,
 ) -> Result<Response, ApiError> {
     let reservation = memory::reserve(&memory, POST_RESERVATION).await?;
-    let post = PostResponse::from(posts.get_post(id, context).await?);
+    let post = PostResponse::try_from(posts.get_post(id, context).await?)?;
     memory::write_json(reservation, &post, post.text_size(), post.json_size()).await
 }
 
@@ -226,14 +220,15 @@ pub(crate) async fn create_post(
     BearerToken(actor): BearerToken,
     JsonBody(request): JsonBody<PostRequest, MAX_BODY>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let created = state.posts.create(&actor, request.into(), context).await;
+    let request = CreatePostRequest {
+        title: request.title,
+        content: request.content,
+    };
+    let created = state.posts.create(&actor, request, context).await;
     let post = created.map_err(name_required_roles)?;
     let location = [(LOCATION, format!("/posts/{}", post.id))];
-    Ok((
-        StatusCode::CREATED,
-        location,
-        Json(PostResponse::from(post)),
-    ))
+    let response = PostResponse::try_from(post)?;
+    Ok((StatusCode::CREATED, location, Json(response)))
 }
 
 /// Update a post
@@ -261,12 +256,14 @@ pub(crate) async fn update_post(
     BearerToken(actor): BearerToken,
     PathIdsAndBody(PostPath { id }, request): PathIdsAndBody<PostPath, PostRequest, MAX_BODY>,
 ) -> JsonResult<PostResponse> {
-    let updated = state
-        .posts
-        .update(&actor, id, request.into(), context)
-        .await;
+    let request = UpdatePostRequest {
+        post_id: id,
+        title: request.title,
+        content: request.content,
+    };
+    let updated = state.posts.update(&actor, request, context).await;
     let post = updated.map_err(name_required_roles)?;
-    Ok(Json(post.into()))
+    Ok(Json(post.try_into()?))
 }
 
 /// Delete a post

@@ -1,7 +1,8 @@
 //! Converts posts to the JSON of responses, and estimates its size.
 
-use crate::endpoints::rfc3339;
-use rolegate_posts_client::Post;
+use crate::endpoints::required_rfc3339;
+use rolegate_auth_client::CallError;
+use rolegate_proto::posts_v1::Post;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -29,17 +30,19 @@ pub(crate) struct PostResponse {
     updated_at: String,
 }
 
-impl From<Post> for PostResponse {
-    fn from(post: Post) -> Self {
-        Self {
+impl TryFrom<Post> for PostResponse {
+    type Error = CallError;
+
+    fn try_from(post: Post) -> Result<Self, CallError> {
+        Ok(Self {
             id: post.id,
             title: post.title,
             content: post.content,
-            author_id: post.author_id,
+            author_id: Some(post.author_id).filter(|&id| id != 0),
             author: post.author,
-            created_at: rfc3339(post.created_at),
-            updated_at: rfc3339(post.updated_at),
-        }
+            created_at: required_rfc3339(post.created_at)?,
+            updated_at: required_rfc3339(post.updated_at)?,
+        })
     }
 }
 
@@ -67,9 +70,9 @@ fn escaped_size(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::PostResponse;
-    use rolegate_posts_client::Post;
+    use prost_types::Timestamp;
+    use rolegate_proto::posts_v1::Post;
     use serde_json::{Value, json};
-    use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn json_is_never_longer_than_its_size_says() {
@@ -98,18 +101,39 @@ mod tests {
             id: 7,
             title: "t".to_owned(),
             content: "c".to_owned(),
-            author_id: Some(2),
+            author_id: 2,
             author: None,
-            created_at: UNIX_EPOCH,
-            updated_at: UNIX_EPOCH + Duration::from_millis(1_795_240_800_070),
+            created_at: Some(Timestamp::default()),
+            updated_at: Some(Timestamp {
+                seconds: 1_795_240_800,
+                nanos: 70_000_000,
+            }),
         };
-        let json = |post| serde_json::to_value(PostResponse::from(post)).expect("JSON");
+        let json = |post| {
+            let response = PostResponse::try_from(post).expect("a post");
+            serde_json::to_value(response).expect("JSON")
+        };
         let mut expected = json!({
             "id": 7, "title": "t", "content": "c", "author_id": 2, "author": null,
             "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "2026-11-21T06:00:00.070Z",
         });
         assert_eq!(json(post.clone()), expected);
-        (post.author_id, expected["author_id"]) = (None, Value::Null);
+        (post.author_id, expected["author_id"]) = (0, Value::Null);
         assert_eq!(json(post), expected);
+    }
+
+    #[test]
+    fn a_deleted_author_has_no_id() {
+        let at = Some(Timestamp::default());
+        for (author_id, expected) in [(0, None), (7, Some(7))] {
+            let post = Post {
+                author_id,
+                created_at: at,
+                updated_at: at,
+                ..Default::default()
+            };
+            let post = PostResponse::try_from(post).map(|post| post.author_id);
+            assert_eq!(post, Ok(expected));
+        }
     }
 }

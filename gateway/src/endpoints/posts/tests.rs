@@ -1,15 +1,18 @@
 use super::{MAX_PAGE_RESERVATION, PostRequest, PostsResponse, query, respond};
-use crate::{extract::query_params::QueryParams, memory};
+use crate::{endpoints::convert_all, extract::query_params::QueryParams, memory};
 use http::StatusCode;
+use prost_types::Timestamp;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::memory_budget::MemoryBudget;
-use rolegate_posts_client::{Post, PostQuery};
-use rolegate_proto::limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS};
+use rolegate_proto::{
+    limits::{MAX_CONTENT_CHARS, MAX_TITLE_CHARS},
+    posts_v1::{ListPostsRequest, Post},
+};
 use serde_json::to_value;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 use utoipa::PartialSchema as _;
 
-fn parse(text: &str) -> Result<PostQuery, ApiError> {
+fn parse(text: &str) -> Result<ListPostsRequest, ApiError> {
     query(&QueryParams::parse(text)?)
 }
 
@@ -27,11 +30,11 @@ fn the_schema_has_the_bounds_of_the_contract() {
 
 #[test]
 fn all_parameters_are_optional() {
-    assert_eq!(parse(""), Ok(PostQuery::default()));
+    assert_eq!(parse(""), Ok(ListPostsRequest::default()));
     let parsed = parse("limit=1&after=0&author_id=9223372036854775807");
-    let expected = PostQuery {
-        limit: Some(1),
-        after: Some(0),
+    let expected = ListPostsRequest {
+        page_size: 1,
+        after: 0,
         author_id: Some(i64::MAX),
     };
     assert_eq!(parsed, Ok(expected));
@@ -75,13 +78,13 @@ fn page_of(character: char) -> PostsResponse {
         id: 1,
         title: "t".to_owned(),
         content: character.to_string().repeat(128 * 1024),
-        author_id: Some(1),
+        author_id: 1,
         author: None,
-        created_at: UNIX_EPOCH,
-        updated_at: UNIX_EPOCH,
+        created_at: Some(Timestamp::default()),
+        updated_at: Some(Timestamp::default()),
     };
     PostsResponse {
-        posts: vec![post; 16].into_iter().map(Into::into).collect(),
+        posts: convert_all(vec![post; 16]).expect("posts"),
         next: None,
     }
 }
