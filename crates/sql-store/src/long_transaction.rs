@@ -93,6 +93,12 @@ impl LongTransaction {
         Ok(self.run(statement).await?.decode()?)
     }
 
+    /// Runs a statement that returns one row, and returns this row. Fails if there is none.
+    pub async fn fetch_one<R: TableRow>(&mut self, statement: Statement) -> Result<R, StoreError> {
+        let row = self.fetch(statement).await?.pop();
+        row.ok_or_else(StoreError::row_not_found)
+    }
+
     /// Runs a statement, and returns the number of its rows.
     pub async fn execute(&mut self, statement: Statement) -> Result<usize, StoreError> {
         Ok(self.run(statement).await?.len())

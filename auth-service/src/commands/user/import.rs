@@ -17,7 +17,7 @@ use crate::{
     user::UserRecord,
 };
 use clap::Args;
-use reader::{Batch, Reader};
+use reader::{Batch, Reader, UserWithLine};
 use report::Report;
 use rolegate_program::failure::{Failure, Incomplete};
 use rolegate_sql_store::DatabaseTarget;
@@ -59,7 +59,9 @@ pub struct ImportArguments {
 struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
+    reader: Reader,
     line_reader: LineReader,
+    report: Report,
     /// The highest id before the import: ids up to it may have belonged to deleted users. It is 0
     /// with `--reuse-ids`, which allows every id that no user has now.
     highest_id: i64,
@@ -91,16 +93,18 @@ pub(super) async fn run(
     } else {
         operator.database.highest_id().await?
     };
-    let importer = Importer {
+    let mut importer = Importer {
         operator,
         arguments,
+        reader,
         line_reader,
+        report: Report::default(),
         highest_id,
     };
     if arguments.continue_ {
-        importer.import_valid_lines(reader).await
+        importer.import_valid_lines().await
     } else {
-        importer.import_all_or_nothing(reader).await
+        importer.import_all_or_nothing().await
     }
 }
 
@@ -109,37 +113,38 @@ impl Importer<'_> {
     ///
     /// Every line is checked before the first is inserted, so that the transaction is short and
     /// never waits for the input.
-    async fn import_all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
-        let mut report = Report::default();
-        let importable = self.check_lines(&mut reader, &mut report).await?;
-        report.print_totals();
-        if report.bad > 0 {
-            let problem = format!("nothing was imported: {} bad lines", report.bad);
+    async fn import_all_or_nothing(&mut self) -> Result<(), Failure> {
+        let importable = self.check_lines().await?;
+        self.report.print_totals();
+        if self.report.bad > 0 {
+            let problem = format!("nothing was imported: {} bad lines", self.report.bad);
             return Err(problem.into());
         }
         if self.arguments.dry_run {
-            report.finish_dry_run(importable);
+            self.report.finish_dry_run(importable);
             return Ok(());
         }
-        reader.rewind().await?;
-        let mut report = Report::default();
-        self.insert_lines(&mut reader, &mut report).await?;
-        report.finish();
+        self.reader.rewind().await?;
+        self.report = Report::default();
+        self.insert_lines().await?;
+        self.report.finish();
         Ok(())
     }
 
+    /// Reads the next batch of users; `None` at the end. Bad lines are reported.
+    async fn next_batch(&mut self) -> Result<Option<Batch>, Failure> {
+        self.reader.next(&self.line_reader, &mut self.report).await
+    }
+
     /// Checks all lines, reports bad ones, and returns the number of users that can be imported.
-    async fn check_lines(
-        &self,
-        reader: &mut Reader,
-        report: &mut Report,
-    ) -> Result<usize, Failure> {
+    async fn check_lines(&mut self) -> Result<usize, Failure> {
         let mut importable = 0;
-        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
-            self.keep_importable(&mut batch, report).await?;
+        while let Some(mut batch) = self.next_batch().await? {
+            self.keep_importable(&mut batch).await?;
             importable += batch.len();
             for line in &batch {
-                report.hashes.add(line.user.password_hash.expose_secret());
+                let hash = &line.user.password_hash;
+                self.report.hashes.add(hash.expose_secret());
             }
         }
         Ok(importable)
@@ -147,14 +152,14 @@ impl Importer<'_> {
 
     /// Inserts all users in one transaction. Fails, and inserts none, if a line has become bad
     /// since it was checked.
-    async fn insert_lines(&self, reader: &mut Reader, report: &mut Report) -> Result<(), Failure> {
+    async fn insert_lines(&mut self) -> Result<(), Failure> {
         let mut import = self.operator.database.import().await?;
-        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
+        while let Some(mut batch) = self.next_batch().await? {
             if self.arguments.skip_existing {
-                self.keep_importable(&mut batch, report).await?;
+                self.keep_importable(&mut batch).await?;
             }
-            insert(&mut import, batch, report).await?;
-            if report.bad > 0 {
+            self.insert(&mut import, batch).await?;
+            if self.report.bad > 0 {
                 let problem = "nothing was imported: the store or the file has changed meanwhile";
                 return Err(problem.into());
             }
@@ -164,27 +169,22 @@ impl Importer<'_> {
 
     /// Imports the valid lines, one transaction for each batch. Fails at the end if there were bad
     /// lines.
-    async fn import_valid_lines(&self, mut reader: Reader) -> Result<(), Failure> {
-        let mut report = Report::default();
-        let outcome = self.import_batches(&mut reader, &mut report).await;
-        report.print_totals();
-        report.finish();
+    async fn import_valid_lines(&mut self) -> Result<(), Failure> {
+        let outcome = self.import_batches().await;
+        self.report.print_totals();
+        self.report.finish();
         outcome?;
-        match report.bad {
+        match self.report.bad {
             0 => Ok(()),
             bad => Err(Incomplete(format!("{bad} bad lines were not imported")).into()),
         }
     }
 
-    async fn import_batches(
-        &self,
-        reader: &mut Reader,
-        report: &mut Report,
-    ) -> Result<(), Failure> {
-        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
-            self.keep_importable(&mut batch, report).await?;
+    async fn import_batches(&mut self) -> Result<(), Failure> {
+        while let Some(mut batch) = self.next_batch().await? {
+            self.keep_importable(&mut batch).await?;
             let began = Instant::now();
-            self.import_batch(batch, report).await?;
+            self.import_batch(batch).await?;
             if matches!(self.operator.database_url.target, DatabaseTarget::Sqlite(_)) {
                 // SQLite has one writer at a time, so after each batch the service gets as much
                 // time as the batch took.
@@ -196,26 +196,44 @@ impl Importer<'_> {
 
     /// Imports a batch in a transaction of its own. If the transaction fails, the users of the
     /// batch do not count as imported.
-    async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
+    async fn import_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let mut import = self.operator.database.import().await?;
-        let imported_before = report.imported;
-        let hashes_before = report.hashes;
+        let imported_before = self.report.imported;
+        let hashes_before = self.report.hashes;
         let written = async {
-            insert(&mut import, batch, report).await?;
+            self.insert(&mut import, batch).await?;
             import.commit().await
         };
         if let Err(error) = written.await {
-            report.imported = imported_before;
-            report.hashes = hashes_before;
+            self.report.imported = imported_before;
+            self.report.hashes = hashes_before;
             return Err(error.into());
         }
         Ok(())
     }
 
+    /// Inserts users whose names and ids were free when they were checked. Reports a line as bad if
+    /// its name or id was taken since.
+    async fn insert(&mut self, import: &mut Import, batch: Batch) -> Result<(), StoreError> {
+        let users = batch.iter().map(|line| line.user.clone()).collect();
+        let inserted = import.insert(users).await?;
+        for UserWithLine { number, user } in &batch {
+            if inserted.contains(&user.username) {
+                self.report.imported += 1;
+                self.report.hashes.add(user.password_hash.expose_secret());
+            } else {
+                self.report
+                    .add_bad_line(*number, "the username or the id is taken");
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps the users whose names and ids are free, and reports or skips the other users.
-    async fn keep_importable(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
+    async fn keep_importable(&mut self, batch: &mut Batch) -> Result<(), Failure> {
         let existing_names = self.existing_names(batch).await?;
         let owners = self.owners_of_ids(batch).await?;
+        let report = &mut self.report;
         batch.retain(|line| {
             let username = &line.user.username;
             if existing_names.contains(username) {
@@ -226,7 +244,8 @@ impl Importer<'_> {
                 }
                 return false;
             }
-            let problem = line.user.id.and_then(|id| self.check_id(id, &owners).err());
+            let id = line.user.id;
+            let problem = id.and_then(|id| check_id(id, self.highest_id, &owners).err());
             if let Some(problem) = &problem {
                 report.add_bad_line(line.number, problem);
             }
@@ -256,36 +275,17 @@ impl Importer<'_> {
         let owners = owners.value.into_iter();
         Ok(owners.map(|user| (user.id, user.username)).collect())
     }
-
-    /// Fails if a user has the id, or if a deleted user may have had it.
-    fn check_id(&self, id: i64, owners: &HashMap<i64, String>) -> Result<(), String> {
-        if let Some(owner) = owners.get(&id) {
-            return Err(format!("the id is that of the user {owner:?}"));
-        }
-        if id <= self.highest_id {
-            let problem = "the id may have been that of a deleted user, whose posts this user would \
-                           inherit; --reuse-ids imports it";
-            return Err(problem.to_owned());
-        }
-        Ok(())
-    }
 }
 
-/// Inserts users whose names and ids were free when they were checked. Reports a line as bad if its
-/// name or id was taken since.
-async fn insert(import: &mut Import, batch: Batch, report: &mut Report) -> Result<(), StoreError> {
-    let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch
-        .into_iter()
-        .map(|line| (line.number, line.user))
-        .unzip();
-    let inserted = import.insert(&users).await?;
-    for (number, user) in numbers.into_iter().zip(&users) {
-        if inserted.contains(&user.username) {
-            report.imported += 1;
-            report.hashes.add(user.password_hash.expose_secret());
-        } else {
-            report.add_bad_line(number, "the username or the id is taken");
-        }
+/// Fails if a user has the id, or if a deleted user may have had it.
+fn check_id(id: i64, highest_id: i64, owners: &HashMap<i64, String>) -> Result<(), String> {
+    if let Some(owner) = owners.get(&id) {
+        return Err(format!("the id is that of the user {owner:?}"));
+    }
+    if id <= highest_id {
+        let problem = "the id may have been that of a deleted user, whose posts this user would \
+                       inherit; --reuse-ids imports it";
+        return Err(problem.to_owned());
     }
     Ok(())
 }

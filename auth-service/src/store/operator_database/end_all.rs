@@ -135,8 +135,7 @@ async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError
     let select = transaction
         .statement(SELECT_SEALS)
         .push(" ORDER BY revision DESC LIMIT 1");
-    let mut seals: Vec<Seal> = transaction.fetch(select).await?;
-    seals.pop().ok_or_else(StoreError::row_not_found)
+    transaction.fetch_one(select).await
 }
 
 row! {
@@ -163,8 +162,7 @@ async fn count_credentials(
         .push(UNFINISHED)
         .push(") AS second_factors, (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1) AS api_keys")
         .bind(api_keys == ApiKeys::Delete);
-    let mut rows: Vec<CountsRow> = transaction.fetch(select).await?;
-    let counts = rows.pop().ok_or_else(StoreError::row_not_found)?;
+    let counts: CountsRow = transaction.fetch_one(select).await?;
     Ok(EndedCredentials {
         after_revision,
         sessions: counts.sessions,
@@ -224,8 +222,7 @@ async fn last_of_page(
         )
         .bind(after)
         .bind(REVOCATION_BATCH);
-    let last = transaction.fetch::<Option<i64>>(select).await?.pop();
-    Ok(last.flatten())
+    transaction.fetch_one(select).await
 }
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {
@@ -236,8 +233,7 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
         )
         .push_now()
         .push(")");
-    let count = transaction.fetch(count).await?.pop();
-    Ok(count.unwrap_or_default())
+    transaction.fetch_one(count).await
 }
 
 /// Inserts the row that records the end of all credentials, and seals it at once as a batch of its own. Unsealed rows

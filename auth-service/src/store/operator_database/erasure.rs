@@ -128,8 +128,8 @@ async fn count_rows(
         .statement("SELECT count(*) FROM audit WHERE ")
         .push(condition)
         .bind(user_id);
-    let count: Option<i64> = snapshot.fetch(count).await?.pop();
-    Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
+    let count: i64 = snapshot.fetch_one(count).await?;
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 impl Erasure {
@@ -159,13 +159,18 @@ impl Erasure {
             return Ok(true);
         };
         let position = last.revision;
-        let batch = Batch::erase(found, self.user_id);
-        let update = update_rows(transaction.statement(""), &batch.erased);
+        let mut erased = Vec::new();
+        for row in found {
+            match erase(row, self.user_id) {
+                Ok(row) => erased.push(row),
+                Err(reason) => self.kept.push(reason),
+            }
+        }
+        let update = update_rows(transaction.statement(""), &erased);
         transaction.execute(update).await?;
         transaction.commit().await?;
         self.position = position;
-        self.erased += batch.erased.len();
-        self.kept.extend(batch.kept);
+        self.erased += erased.len();
         Ok(true)
     }
 
@@ -195,29 +200,15 @@ impl Erasure {
     }
 }
 
-/// The result of erasing a name from the rows of one transaction.
-#[derive(Default)]
-struct Batch {
-    erased: Vec<AuditRow>,
-    /// The reasons why the other rows of the transaction kept their names.
-    kept: Vec<String>,
-}
-
-impl Batch {
-    fn erase(found: Vec<CheckedRow>, user_id: i64) -> Self {
-        let mut batch = Self::default();
-        for checked in found {
-            let revision = checked.revision;
-            match checked.content {
-                Ok(mut row) => match row.erase(user_id) {
-                    Ok(()) => batch.erased.push(row),
-                    Err(tampering) => batch.kept.push(tampering.to_string()),
-                },
-                Err(problem) => batch.kept.push(format!("revision {revision}: {problem}")),
-            }
-        }
-        batch
-    }
+/// Erases the name from a row. Fails with the reason why the row keeps its name.
+fn erase(found: CheckedRow, user_id: i64) -> Result<AuditRow, String> {
+    let revision = found.revision;
+    let mut row = found
+        .content
+        .map_err(|problem| format!("revision {revision}: {problem}"))?;
+    row.erase(user_id)
+        .map_err(|tampering| tampering.to_string())?;
+    Ok(row)
 }
 
 fn update_rows(start: Statement, rows: &[AuditRow]) -> Statement {

@@ -37,12 +37,11 @@ impl Import {
     /// inserted users.
     pub(crate) async fn insert(
         &mut self,
-        users: &[UserRecord],
+        mut users: Vec<UserRecord>,
     ) -> Result<HashSet<String>, StoreError> {
         if let Some(highest) = users.iter().filter_map(|user| user.id).max() {
             self.advance_ids(highest).await?;
         }
-        let mut users = users.to_vec();
         self.date_after_deletions(&mut users).await?;
         // Users without an id come last. Otherwise SQLite could assign them an id that a later row has.
         users.sort_by_key(|user| user.id.is_none());
@@ -116,8 +115,7 @@ impl Import {
     /// Returns the time of the database in Unix seconds.
     async fn now(&mut self) -> Result<i64, StoreError> {
         let now = self.transaction.statement("SELECT ").push_now();
-        let now = self.transaction.fetch(now).await?.pop();
-        Ok(now.unwrap_or_default())
+        self.transaction.fetch_one(now).await
     }
 
     /// Keeps the database from assigning ids up to `highest`, even to users who register during the import.

@@ -161,8 +161,7 @@ impl SealedRecord {
 
     async fn count(&mut self, select: &'static str) -> Result<i64, StoreError> {
         let select = self.snapshot.statement(select);
-        let count = self.snapshot.fetch(select).await?.pop();
-        Ok(count.unwrap_or_default())
+        self.snapshot.fetch_one(select).await
     }
 
     /// Returns the first seals after this revision, and the rows up to the last of these seals. The page is empty if

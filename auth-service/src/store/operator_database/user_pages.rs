@@ -66,10 +66,10 @@ impl Export {
     pub(in crate::store) async fn seal_state(&mut self) -> Result<SealState, StoreError> {
         let last = "SELECT max(revision) FROM audit_seal";
         let last = self.transaction.statement(last);
-        let last = self.transaction.fetch(last).await?.pop();
+        let last_revision = self.transaction.fetch_one(last).await?;
         let ids = self.transaction.statement("SELECT id FROM audit_pending");
         Ok(SealState {
-            last_revision: last.unwrap_or_default(),
+            last_revision,
             unsealed_ids: self.transaction.fetch(ids).await?,
         })
     }

@@ -56,18 +56,17 @@ impl Report {
     /// Prints the total numbers of existing users and of similar names, because only the first
     /// [`MAX_ALIKE`] lines of each kind are printed.
     pub(super) fn print_totals(&self) {
-        let Self {
-            existing, similar, ..
-        } = self;
-        if *existing > 0 {
+        if self.existing > 0 {
             print_note(&format!(
-                "{existing} users exist already; --skip-existing skips them"
+                "{} users exist already; --skip-existing skips them",
+                self.existing
             ));
         }
-        if *similar > 0 {
+        if self.similar > 0 {
             print_note(&format!(
-                "warning: {similar} usernames differ from those of earlier lines in case only; they \
-                 are different users"
+                "warning: {} usernames differ from those of earlier lines in case only; they are \
+                 different users",
+                self.similar
             ));
         }
     }

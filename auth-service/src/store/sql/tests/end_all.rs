@@ -335,7 +335,7 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
             tokens_marked_until: 0,
             created_at: None,
         };
-        import.insert(&[record]).await.expect("inserted");
+        import.insert(vec![record]).await.expect("inserted");
         import.commit().await.expect("committed");
         let again = opened.user(ann.id).await.created_at;
         assert!(again > last, "{again:?} {last:?}");

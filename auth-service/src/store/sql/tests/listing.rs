@@ -121,8 +121,8 @@ async fn create_users(url: &DatabaseUrl) {
         created_at: started.try_into().ok(),
     };
     let mut import = operator_database.import().await.expect("begun");
-    let records = [record(Some(900), "given id"), record(None, "assigned id")];
-    import.insert(&records).await.expect("imported");
+    let records = vec![record(Some(900), "given id"), record(None, "assigned id")];
+    import.insert(records).await.expect("imported");
     import.commit().await.expect("imported");
     let ended = store.users_by_id(&[]).await.expect("read").at;
     let listed = store
