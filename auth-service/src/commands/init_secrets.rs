@@ -10,11 +10,11 @@ mod rotation;
 mod secret_folder;
 
 use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
-use database_secrets::DatabaseFolders;
+use database_secrets::DatabaseSecrets;
 use rolegate_program::{failure::Failure, settings::SettingError};
 use rotation::Rotation;
 use secrecy::SecretString;
-use secret_folder::SecretFolder;
+use secret_folder::{SecretFile, SecretFolder};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -69,22 +69,22 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
         .as_deref()
         .map(|path| SecretFolder::open("--database-secrets", path))
         .transpose()?;
-    let database = DatabaseFolders {
-        secrets: &folder,
-        copies: copies.as_ref(),
-    };
+    let database = DatabaseSecrets::new(&folder, copies.as_ref());
     let copied_password = database.read_copied_password()?;
     if let Some(directory) = &arguments.database_directory
         && copied_password.is_none()
     {
         database.require_password_of(directory)?;
     }
-    let signing = read_or_create_key(&folder, "signing-secret")?;
-    read_or_create_key(&folder, "second-factor-key")?;
+    let signing = read_or_create_key(&folder.file("signing-secret"))?;
+    read_or_create_key(&folder.file("second-factor-key"))?;
     if arguments.accepted_secrets {
         rotation::create_accepted(&folder, &signing)?;
     }
-    create_admin_password(&folder, settings.service.password_min_length)?;
+    create_admin_password(
+        &folder.file("admin-password"),
+        settings.service.password_min_length,
+    )?;
     let password = database.read_or_create_password(copied_password)?;
     if let Some(url) = database_url {
         database.create_url(url, &password)?;
@@ -92,16 +92,14 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     Ok(())
 }
 
-fn read_or_create_key(folder: &SecretFolder<'_>, name: &str) -> Result<SecretString, SettingError> {
-    let secret = folder.read_or_create(name, secret_generation::generate_signing_secret)?;
-    Keyring::new(&secret, &[]).map_err(|error| folder.invalid(name, error))?;
+fn read_or_create_key(file: &SecretFile) -> Result<SecretString, SettingError> {
+    let secret = file.read_or_create(secret_generation::generate_signing_secret)?;
+    Keyring::new(&secret, &[]).map_err(|error| file.invalid(error))?;
     Ok(secret)
 }
 
-fn create_admin_password(folder: &SecretFolder<'_>, min_length: usize) -> Result<(), SettingError> {
-    const NAME: &str = "admin-password";
-    let generate = || secret_generation::generate_password(min_length);
-    let password = folder.read_or_create(NAME, generate)?;
-    Password::new(password, min_length).map_err(|error| folder.invalid(NAME, error))?;
+fn create_admin_password(file: &SecretFile, min_length: usize) -> Result<(), SettingError> {
+    let password = file.read_or_create(|| secret_generation::generate_password(min_length))?;
+    Password::new(password, min_length).map_err(|error| file.invalid(error))?;
     Ok(())
 }

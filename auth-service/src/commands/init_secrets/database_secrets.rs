@@ -1,7 +1,7 @@
 //! Creates the password and the URL of the database, with copies for programs that need no other
 //! secret.
 
-use super::secret_folder::SecretFolder;
+use super::secret_folder::{SecretFile, SecretFolder};
 use crate::secret_generation;
 use rolegate_program::settings::SettingError;
 use rolegate_sql_store::DatabaseTarget;
@@ -9,22 +9,47 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{fs, io, path::Path};
 use url::Url;
 
-const PASSWORD: &str = "database-password";
-const URL: &str = "database-url";
-
-/// The folder with all secrets, and the folder for copies of the database's secrets; `None` if
-/// there are no copies.
-pub(super) struct DatabaseFolders<'a> {
-    pub(super) secrets: &'a SecretFolder<'a>,
-    pub(super) copies: Option<&'a SecretFolder<'a>>,
+/// The secrets of the database.
+pub(super) struct DatabaseSecrets {
+    password: CopiedSecret,
+    url: CopiedSecret,
 }
 
-impl DatabaseFolders<'_> {
+/// A secret, and its copy for programs that need no other secret; `None` if there are no copies.
+struct CopiedSecret {
+    secret: SecretFile,
+    copy: Option<SecretFile>,
+}
+
+impl CopiedSecret {
+    /// Creates the copy, if there is one. Fails if it exists with another secret.
+    fn create_copy(&self, secret: &SecretString) -> Result<(), SettingError> {
+        let problem = "differs from that in the other folder; delete it to create it again";
+        match &self.copy {
+            Some(copy) => copy.create_or_compare(secret, problem),
+            None => Ok(()),
+        }
+    }
+}
+
+impl DatabaseSecrets {
+    /// Returns the files in the folder with all secrets, and in the folder for copies.
+    pub(super) fn new(secrets: &SecretFolder<'_>, copies: Option<&SecretFolder<'_>>) -> Self {
+        let file = |name| CopiedSecret {
+            secret: secrets.file(name),
+            copy: copies.map(|copies| copies.file(name)),
+        };
+        Self {
+            password: file("database-password"),
+            url: file("database-url"),
+        }
+    }
+
     /// Reads the copy of the password, if there is one. If the folder with the secrets is lost, the
     /// password is restored from the copy.
     pub(super) fn read_copied_password(&self) -> Result<Option<SecretString>, SettingError> {
-        match self.copies {
-            Some(copies) if copies.contains(PASSWORD) => Ok(Some(copies.read(PASSWORD)?)),
+        match &self.password.copy {
+            Some(copy) if copy.exists() => Ok(Some(copy.read()?)),
             _ => Ok(None),
         }
     }
@@ -42,14 +67,14 @@ impl DatabaseFolders<'_> {
                 return Err(SettingError::new("--database-directory", problem));
             }
         };
-        if has_database && !self.secrets.contains(PASSWORD) {
+        if has_database && !self.password.secret.exists() {
             let problem = format!(
                 "does not exist, but {} holds a database, which keeps the password of its first \
                  start; restore the secrets from a backup, or create others without \
                  --database-directory and give the database the new password",
                 directory.display()
             );
-            return Err(self.secrets.invalid(PASSWORD, problem));
+            return Err(self.password.secret.invalid(problem));
         }
         Ok(())
     }
@@ -60,14 +85,14 @@ impl DatabaseFolders<'_> {
         &self,
         copied: Option<SecretString>,
     ) -> Result<SecretString, SettingError> {
-        let password = self.secrets.read_or_create(PASSWORD, || match copied {
+        let password = self.password.secret.read_or_create(|| match copied {
             Some(copied) => Ok(copied),
             None => secret_generation::generate_password(0),
         })?;
         if password.expose_secret().is_empty() {
-            return Err(self.secrets.invalid(PASSWORD, "is empty"));
+            return Err(self.password.secret.invalid("is empty"));
         }
-        self.copy(PASSWORD, &password)?;
+        self.password.create_copy(&password)?;
         Ok(password)
     }
 
@@ -83,16 +108,8 @@ impl DatabaseFolders<'_> {
         let url = SecretString::from(String::from(url));
         let problem =
             "does not match --postgres and database-password; delete it to create it again";
-        self.secrets.create_or_compare(URL, &url, problem)?;
-        self.copy(URL, &url)
-    }
-
-    fn copy(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
-        let problem = "differs from that in the other folder; delete it to create it again";
-        match self.copies {
-            Some(copies) => copies.create_or_compare(name, secret, problem),
-            None => Ok(()),
-        }
+        self.url.secret.create_or_compare(&url, problem)?;
+        self.url.create_copy(&url)
     }
 }
 

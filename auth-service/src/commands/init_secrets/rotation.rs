@@ -6,7 +6,7 @@
 //! The step `replace` alone changes the secret at once and so revokes all access tokens; it is for
 //! a secret that leaked.
 
-use super::secret_folder::SecretFolder;
+use super::secret_folder::{SecretFile, SecretFolder};
 use crate::{
     secret_generation,
     token::{Keyring, TOKEN_TTL_SECONDS},
@@ -35,15 +35,24 @@ pub(crate) enum Rotation {
     Replace,
 }
 
+/// The files of the secrets that a rotation replaces.
+struct RotationFiles {
+    signing: SecretFile,
+    accepted: SecretFile,
+    next: SecretFile,
+    previous: SecretFile,
+}
+
 /// Creates the file of accepted secrets with only the signing secret, or checks the file if it
 /// exists.
 pub(super) fn create_accepted(
     folder: &SecretFolder<'_>,
     signing: &SecretString,
 ) -> Result<(), SettingError> {
-    let accepted = folder.read_or_create(ACCEPTED, || Ok(signing.clone()))?;
+    let file = folder.file(ACCEPTED);
+    let accepted = file.read_or_create(|| Ok(signing.clone()))?;
     let accepted: Vec<_> = split(&accepted).map(SecretString::from).collect();
-    Keyring::new(signing, &accepted).map_err(|error| folder.invalid(ACCEPTED, error))?;
+    Keyring::new(signing, &accepted).map_err(|error| file.invalid(error))?;
     Ok(())
 }
 
@@ -57,112 +66,110 @@ pub(super) fn run(
     if ends_tokens && !matches!(rotation, Rotation::Drop) {
         return Err(SettingError::new("--now", "is only for --rotate drop"));
     }
-    let signing = folder.read(SIGNING)?;
-    let accepted = folder.read(ACCEPTED)?;
+    let files = RotationFiles {
+        signing: folder.file(SIGNING),
+        accepted: folder.file(ACCEPTED),
+        next: folder.file(NEXT),
+        previous: folder.file(PREVIOUS),
+    };
+    let signing = files.signing.read()?;
+    let accepted = files.accepted.read()?;
     if signing.expose_secret().contains([',', '\n']) {
-        return Err(folder.invalid(
-            SIGNING,
-            "contains a comma or a line break, so it cannot be in a list",
-        ));
+        return Err(files
+            .signing
+            .invalid("contains a comma or a line break, so it cannot be in a list"));
     }
     match rotation {
-        Rotation::Accept => accept_next(folder, &signing),
-        Rotation::Sign => sign_with_next(folder, &signing, &accepted),
-        Rotation::Back => sign_with_previous(folder, &accepted),
+        Rotation::Accept => files.accept_next(&signing),
+        Rotation::Sign => files.sign_with_next(&signing, &accepted),
+        Rotation::Back => {
+            let previous = read_accepted(&files.previous, "sign", &accepted)?;
+            files.signing.replace(&previous)
+        }
         Rotation::Drop => {
             if !ends_tokens {
-                require_expired(folder)?;
+                files.require_expired()?;
             }
-            drop_other_secrets(folder, &signing)
+            files.accepted.replace(&signing)?;
+            files.remove_others()
         }
-        Rotation::Replace => replace(folder),
+        Rotation::Replace => {
+            let secret = secret_generation::generate_signing_secret()
+                .map_err(|error| files.signing.invalid(error))?;
+            files.accepted.replace(&secret)?;
+            files.signing.replace(&secret)?;
+            files.remove_others()
+        }
     }
 }
 
-fn accept_next(folder: &SecretFolder<'_>, signing: &SecretString) -> Result<(), SettingError> {
-    let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
-    // If the next secret signs already, the last rotation was not finished. This step would then
-    // stop accepting the previous secret, and the steps after it would rotate nothing.
-    if next.expose_secret() == signing.expose_secret() {
-        let problem = "signs already: end that rotation first, with --rotate drop or back";
-        return Err(folder.invalid(NEXT, problem));
+impl RotationFiles {
+    fn accept_next(&self, signing: &SecretString) -> Result<(), SettingError> {
+        let next = self
+            .next
+            .read_or_create(secret_generation::generate_signing_secret)?;
+        // If the next secret signs already, the last rotation was not finished. This step would
+        // then stop accepting the previous secret, and the steps after it would rotate nothing.
+        if next.expose_secret() == signing.expose_secret() {
+            let problem = "signs already: end that rotation first, with --rotate drop or back";
+            return Err(self.next.invalid(problem));
+        }
+        let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
+        self.accepted.replace(&both.into())
     }
-    let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
-    folder.replace(ACCEPTED, &both.into())
-}
 
-fn sign_with_next(
-    folder: &SecretFolder<'_>,
-    signing: &SecretString,
-    accepted: &SecretString,
-) -> Result<(), SettingError> {
-    let next = read_accepted(folder, NEXT, "accept", accepted)?;
-    if signing.expose_secret() == next.expose_secret() {
-        // This step was executed before. Repeating it would overwrite the previous secret.
-        return Ok(());
+    fn sign_with_next(
+        &self,
+        signing: &SecretString,
+        accepted: &SecretString,
+    ) -> Result<(), SettingError> {
+        let next = read_accepted(&self.next, "accept", accepted)?;
+        if signing.expose_secret() == next.expose_secret() {
+            // This step was executed before. Repeating it would overwrite the previous secret.
+            return Ok(());
+        }
+        self.previous.replace(signing)?;
+        self.signing.replace(&next)
     }
-    folder.replace(PREVIOUS, signing)?;
-    folder.replace(SIGNING, &next)
-}
 
-fn sign_with_previous(
-    folder: &SecretFolder<'_>,
-    accepted: &SecretString,
-) -> Result<(), SettingError> {
-    let previous = read_accepted(folder, PREVIOUS, "sign", accepted)?;
-    folder.replace(SIGNING, &previous)
-}
-
-fn drop_other_secrets(
-    folder: &SecretFolder<'_>,
-    signing: &SecretString,
-) -> Result<(), SettingError> {
-    folder.replace(ACCEPTED, signing)?;
-    folder.remove(NEXT)?;
-    folder.remove(PREVIOUS)
-}
-
-fn replace(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
-    let secret = secret_generation::generate_signing_secret()
-        .map_err(|error| folder.invalid(SIGNING, error))?;
-    folder.replace(ACCEPTED, &secret)?;
-    folder.replace(SIGNING, &secret)?;
-    folder.remove(NEXT)?;
-    folder.remove(PREVIOUS)
-}
-
-/// Refuses a drop while access tokens of the dropped secret may be valid. If there is no previous
-/// secret, no other secret has signed tokens.
-fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
-    let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
-    let remaining = lifetime.saturating_sub(folder.age(SIGNING)?);
-    if !folder.contains(PREVIOUS) || remaining.is_zero() {
-        return Ok(());
+    /// Refuses a drop while access tokens of the dropped secret may be valid. If there is no
+    /// previous secret, no other secret has signed tokens.
+    fn require_expired(&self) -> Result<(), SettingError> {
+        let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
+        let remaining = lifetime.saturating_sub(self.signing.age()?);
+        if !self.previous.exists() || remaining.is_zero() {
+            return Ok(());
+        }
+        let minutes = remaining.as_secs().div_ceil(60);
+        let problem = format!(
+            "was written less than 30 minutes ago, and access tokens of the secret before it are valid as long; drop \
+             that in {minutes} minutes, or end them with --now"
+        );
+        Err(self.signing.invalid(problem))
     }
-    let minutes = remaining.as_secs().div_ceil(60);
-    let problem = format!(
-        "was written less than 30 minutes ago, and access tokens of the secret before it are valid as long; drop that \
-         in {minutes} minutes, or end them with --now"
-    );
-    Err(folder.invalid(SIGNING, problem))
+
+    /// Removes the secrets that do not sign.
+    fn remove_others(&self) -> Result<(), SettingError> {
+        self.next.remove()?;
+        self.previous.remove()
+    }
 }
 
-/// Reads the secret `name`, which the step `creator` creates. Fails if the secret does not exist or
-/// is not accepted yet, because every auth-service must accept it before one signs with it.
+/// Reads a secret that the step `creator` creates. Fails if the secret does not exist or is not
+/// accepted yet, because every auth-service must accept it before one signs with it.
 fn read_accepted(
-    folder: &SecretFolder<'_>,
-    name: &str,
+    file: &SecretFile,
     creator: &str,
     accepted: &SecretString,
 ) -> Result<SecretString, SettingError> {
-    if !folder.contains(name) {
+    if !file.exists() {
         let problem = format!("does not exist; use --rotate {creator}, and reload, first");
-        return Err(folder.invalid(name, problem));
+        return Err(file.invalid(problem));
     }
-    let secret = folder.read(name)?;
+    let secret = file.read()?;
     if split(accepted).all(|it| it != secret.expose_secret()) {
         let problem = format!("is not in {ACCEPTED}; use --rotate accept, and reload, first");
-        return Err(folder.invalid(name, problem));
+        return Err(file.invalid(problem));
     }
     Ok(secret)
 }
