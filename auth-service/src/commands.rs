@@ -24,18 +24,15 @@ use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_http_server::ignored_address::Exposure;
 use rolegate_program::{
-    bind_address::BindAddress,
-    cidr_set::CidrSet,
     doctor::Doctor,
     failure::Failure,
     output::print,
-    program::{CommonSettings, Program},
+    program::{Profile, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use rolegate_proto::SERVICE_NAME;
 use rolegate_sql_store::DatabaseUrl;
-use std::net::SocketAddr;
 use user::UserCommand;
 
 /// The commands that auth-service adds to those of every program (`serve`, `healthcheck` and
@@ -58,24 +55,14 @@ impl Program for Settings {
     const PROGRAM: &'static str = "auth-service";
     type Command = Command;
 
-    fn common(&self) -> &CommonSettings {
-        &self.host.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
-    }
-
-    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
-        ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.service.sign_in.warnings()
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            common: &self.host.common,
+            ops_listen_addr: self.ops_listen_addr,
+            listeners: vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)],
+            trusted_networks: ("TRUSTED_GATEWAYS", &self.host.trusted_gateways),
+            warnings: self.service.sign_in.warnings(),
+        }
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {

@@ -6,39 +6,27 @@ use rolegate_http_server::{
     admin_server::AdminServer, ignored_address::Exposure, readiness::Readiness,
 };
 use rolegate_program::{
-    bind_address::BindAddress,
-    cidr_set::CidrSet,
     doctor::Doctor,
     failure::Failure,
     notice::Notice,
-    program::{CommonSettings, Program},
+    program::{Profile, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
-use std::{convert::Infallible, net::SocketAddr};
+use std::convert::Infallible;
 
 impl Program for Settings {
     const PROGRAM: &'static str = "gateway";
     type Command = Infallible;
 
-    fn common(&self) -> &CommonSettings {
-        &self.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        self.public.listeners()
-    }
-
-    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
-        ("TRUSTED_PROXIES", &self.public.trusted_proxies)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.sign_in.warnings()
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            common: &self.common,
+            ops_listen_addr: self.ops_listen_addr,
+            listeners: self.public.listeners(),
+            trusted_networks: ("TRUSTED_PROXIES", &self.public.trusted_proxies),
+            warnings: self.sign_in.warnings(),
+        }
     }
 
     /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete. Reads the TLS files again
@@ -99,12 +87,8 @@ impl Program for Settings {
         self.posts_tls
             .check(doctor, self.posts_service_url.as_deref())
             .await;
-        if let Err(error) = self.sign_in.read() {
-            doctor.fail("sign-in", error);
-        }
-        if let Err(error) = self.public.validate() {
-            doctor.fail("addresses", error);
-        }
+        doctor.require("sign-in", self.sign_in.read());
+        doctor.require("addresses", self.public.validate());
         IGNORED_ADDRESSES
             .check(doctor, Exposure::Public, self.ops_listen_addr)
             .await;

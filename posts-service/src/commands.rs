@@ -12,18 +12,16 @@ use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_http_server::ignored_address::Exposure;
 use rolegate_program::{
-    bind_address::BindAddress,
-    cidr_set::CidrSet,
     doctor::Doctor,
     failure::Failure,
     output::print,
-    program::{CommonSettings, Program},
+    program::{Profile, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 /// The commands of posts-service besides `serve`.
 #[derive(Debug, Subcommand)]
@@ -41,20 +39,14 @@ impl Program for Settings {
     const PROGRAM: &'static str = "posts-service";
     type Command = Command;
 
-    fn common(&self) -> &CommonSettings {
-        &self.host.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
-    }
-
-    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
-        ("TRUSTED_GATEWAYS", &self.host.trusted_gateways)
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            common: &self.host.common,
+            ops_listen_addr: self.ops_listen_addr,
+            listeners: vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)],
+            trusted_networks: ("TRUSTED_GATEWAYS", &self.host.trusted_gateways),
+            warnings: Vec::new(),
+        }
     }
 
     /// Serves posts until `shutdown`. Readiness depends on the store and not on auth-service. So during an outage of
@@ -106,9 +98,7 @@ impl Program for Settings {
                 &self.auth_tls.auth_client_tls_key_file,
             ),
         ]);
-        if let Err(error) = self.user_changes_key() {
-            doctor.fail("user changes", error);
-        }
+        doctor.require("user changes", self.user_changes_key());
         match self.database.url() {
             Ok(url) => {
                 let inspection = store::inspect(&url).await;

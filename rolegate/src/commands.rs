@@ -19,16 +19,14 @@ use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_http_server::ignored_address::Exposure;
 use rolegate_posts_service::{commands, store};
 use rolegate_program::{
-    bind_address::BindAddress,
-    cidr_set::CidrSet,
     doctor::Doctor,
     failure::Failure,
-    program::{CommonSettings, Program},
+    program::{Profile, Program},
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
-use std::{net::SocketAddr, path::Path};
+use std::path::Path;
 
 /// The commands that only rolegate has.
 #[derive(Debug, Subcommand)]
@@ -53,15 +51,7 @@ impl Program for Settings {
     const PROGRAM: &'static str = "rolegate";
     type Command = Command;
 
-    fn common(&self) -> &CommonSettings {
-        &self.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+    fn profile(&self) -> Profile<'_> {
         let mut listeners = self.public.listeners();
         for (name, ListenAddress(address)) in [
             ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
@@ -71,15 +61,13 @@ impl Program for Settings {
                 listeners.push((name, address.into()));
             }
         }
-        listeners
-    }
-
-    fn trusted_networks(&self) -> (&'static str, &CidrSet) {
-        ("TRUSTED_PROXIES", &self.public.trusted_proxies)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.service.sign_in.warnings()
+        Profile {
+            common: &self.common,
+            ops_listen_addr: self.ops_listen_addr,
+            listeners,
+            trusted_networks: ("TRUSTED_PROXIES", &self.public.trusted_proxies),
+            warnings: self.service.sign_in.warnings(),
+        }
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
@@ -113,9 +101,7 @@ impl Program for Settings {
             Ok(databases) => check_databases(&service, &self.data_dir, databases, doctor).await,
             Err(error) => doctor.fail("users", error),
         }
-        if let Err(error) = self.public.validate() {
-            doctor.fail("addresses", error);
-        }
+        doctor.require("addresses", self.public.validate());
         IGNORED_ADDRESSES
             .check(doctor, Exposure::Public, self.ops_listen_addr)
             .await;

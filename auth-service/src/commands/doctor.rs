@@ -45,15 +45,9 @@ pub fn check_settings(
             (_, Some(_)) => "users can turn one on",
         });
     doctor.report("factors", factors);
-    if let Err(error) = service.sessions() {
-        doctor.fail("sessions", error);
-    }
-    if let Err(error) = service.watchers() {
-        doctor.fail("user changes", error);
-    }
-    if let Err(error) = service.sign_in.read() {
-        doctor.fail("sign-in", error);
-    }
+    doctor.require("sessions", service.sessions());
+    doctor.require("user changes", service.watchers());
+    doctor.require("sign-in", service.sign_in.read());
     let blocklist = service.password_rules().map(|rules| {
         let count = rules.blocklist.map_or(0, |blocklist| blocklist.count());
         format!("{count} passwords refused")
@@ -113,9 +107,7 @@ pub async fn check_users(
     if let Some(rows) = &facts.unsealed_rows {
         check_sealing(doctor, rows);
     }
-    if let Err(error) = service.extra_roles.check(facts.roles_in_use) {
-        doctor.fail("roles", error);
-    }
+    doctor.require("roles", service.extra_roles.check(facts.roles_in_use));
     // A policy that cannot be read is not reported here, because `check_settings` reports it.
     if let Ok(policy) = service.second_factors()
         && let Err(error) = policy.check_stored(&facts.second_factor_key_ids)

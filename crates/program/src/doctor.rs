@@ -56,6 +56,13 @@ impl Doctor {
         }
     }
 
+    /// Prints why a step has failed, like [`Self::fail`]. Prints nothing if it has succeeded.
+    pub fn require<T>(&mut self, step: &str, outcome: Result<T, impl Into<Failure>>) {
+        if let Err(problem) = outcome {
+            self.fail(step, problem);
+        }
+    }
+
     /// Reports whether `serve` could load the certificate of a listener, or that the listener has no TLS.
     pub fn tls<T>(&mut self, step: &str, loaded: Result<Option<T>, SettingError>) {
         let text = |tls: Option<T>| match tls {

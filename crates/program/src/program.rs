@@ -56,22 +56,11 @@ pub struct CommonSettings {
 pub trait Program: clap::Parser {
     /// The name of the program in logs, traces and metrics.
     const PROGRAM: &'static str;
-    /// Returns the settings that every program has.
-    fn common(&self) -> &CommonSettings;
-    /// Returns the address of the admin server.
-    fn ops_listen_addr(&self) -> SocketAddr;
-    /// Returns the listeners for clients that are on: the name of the setting, and the address.
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
-    /// Returns the name and the value of the setting with the networks whose peers may report client addresses.
-    fn trusted_networks(&self) -> (&'static str, &CidrSet);
-    /// Returns warnings about settings that are accepted, but whose effect may surprise the operator. `serve` logs
-    /// them, and `doctor` prints them as notes.
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// The commands that only this program has.
     type Command: clap::Subcommand;
+
+    /// Returns the settings on which the life of every program depends.
+    fn profile(&self) -> Profile<'_>;
 
     /// Serves until `shutdown` is complete.
     fn serve(self, shutdown: Shutdown) -> impl Future<Output = Result<(), Failure>>;
@@ -81,6 +70,22 @@ pub trait Program: clap::Parser {
 
     /// Runs a command that only this program has.
     fn execute(self, command: Self::Command) -> impl Future<Output = Result<(), Failure>>;
+}
+
+/// The settings on which the life of a program depends.
+#[derive(Debug)]
+pub struct Profile<'s> {
+    /// The settings that every program has.
+    pub common: &'s CommonSettings,
+    /// The address of the admin server.
+    pub ops_listen_addr: SocketAddr,
+    /// The listeners for clients that are on: the name of the setting, and the address.
+    pub listeners: Vec<(&'static str, BindAddress)>,
+    /// The name and the value of the setting with the networks whose peers may report client addresses.
+    pub trusted_networks: (&'static str, &'s CidrSet),
+    /// Warnings about settings that are accepted, but whose effect may surprise the operator. `serve` logs them, and
+    /// `doctor` prints them as notes.
+    pub warnings: Vec<String>,
 }
 
 /// Returns the settings and commands of a program, from which shell completions are generated.
@@ -135,7 +140,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
 
 fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Telemetry, SettingError> {
     let _context = runtime.enter();
-    Telemetry::start(P::PROGRAM, version(), &settings.common().telemetry)
+    Telemetry::start(P::PROGRAM, version(), &settings.profile().common.telemetry)
         .map_err(|StartError { variable, problem }| SettingError::new(variable, problem))
 }
 
@@ -145,7 +150,7 @@ fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
     metrics::process::register(P::PROGRAM, version());
     process::disable_thp();
-    descriptors::divide(settings.listeners().len());
+    descriptors::divide(settings.profile().listeners.len());
     Ok(())
 }
 
@@ -158,7 +163,7 @@ async fn run_until_stopped<P: Program>(
     // From here on, SIGHUP does not end the process, even if the program has no files to reload.
     let _reload_signal = ReloadSignal::listen();
     tokio::spawn(process::return_freed_memory());
-    let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
+    let lame_duck = Duration::from_secs(settings.profile().common.lame_duck_seconds.into());
     let second_signal = second_signal(shutdown.clone(), lame_duck);
     tokio::select! {
         outcome = execute(settings, command, shutdown) => Some(outcome),
@@ -205,16 +210,14 @@ async fn execute<P: Program>(
 ) -> Result<(), Failure> {
     let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
         Command::Serve => {
-            check_addresses(&settings)?;
-            for warning in trust_warning(&settings)
-                .into_iter()
-                .chain(settings.warnings())
-            {
+            let profile = settings.profile();
+            check_addresses(&profile)?;
+            for warning in trust_warning(&profile).into_iter().chain(profile.warnings) {
                 tracing::warn!("{warning}");
             }
             return Box::pin(settings.serve(shutdown)).await;
         }
-        Command::Healthcheck => Box::pin(healthcheck::run(settings.ops_listen_addr())),
+        Command::Healthcheck => Box::pin(healthcheck::run(settings.profile().ops_listen_addr)),
         Command::Doctor => Box::pin(doctor(&settings)),
         Command::Own(command) => Box::pin(settings.execute(command)),
     };
@@ -227,22 +230,23 @@ async fn execute<P: Program>(
 async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
-    if let Some(warning) = trust_warning(settings) {
+    let profile = settings.profile();
+    if let Some(warning) = trust_warning(&profile) {
         doctor.note("trust", warning);
     }
-    for warning in settings.warnings() {
+    for warning in &profile.warnings {
         doctor.note("settings", warning);
     }
     settings.check(&mut doctor).await;
     doctor
-        .addresses(&settings.listeners(), settings.ops_listen_addr())
+        .addresses(&profile.listeners, profile.ops_listen_addr)
         .await;
     doctor.finish()
 }
 
 /// Returns a warning if every client is trusted like a proxy or gateway of the operator.
-fn trust_warning(settings: &impl Program) -> Option<String> {
-    let (name, networks) = settings.trusted_networks();
+fn trust_warning(profile: &Profile<'_>) -> Option<String> {
+    let (name, networks) = profile.trusted_networks;
     if !networks.contains_everybody() {
         return None;
     }
@@ -255,9 +259,9 @@ fn trust_warning(settings: &impl Program) -> Option<String> {
 /// Checks that no two listeners share an address. Otherwise the error of binding would name only one of the two.
 ///
 /// An address that this host does not have is skipped, because binding reports it.
-fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {
-    let mut listeners = vec![("OPS_LISTEN_ADDR", settings.ops_listen_addr())];
-    for (name, address) in settings.listeners() {
+fn check_addresses(profile: &Profile<'_>) -> Result<(), SettingError> {
+    let mut listeners = vec![("OPS_LISTEN_ADDR", profile.ops_listen_addr)];
+    for &(name, address) in &profile.listeners {
         if let Ok(address) = address.resolve(name) {
             listeners.push((name, address));
         }
