@@ -41,29 +41,24 @@ impl Backup {
                 return Err(invalid_file(problem).into());
             }
         }
-        require_schema(
-            &databases.users,
-            &users::inspect(&databases.users).await?.schema,
-        )?;
+        require_database(&databases.users, users::inspect).await?;
         if let Some(posts) = &databases.posts {
-            require_schema(posts, &posts::inspect(posts).await?.schema)?;
+            require_database(posts, posts::inspect).await?;
         }
         // The posts are copied first, so that the copy of the users has the authors of all copied posts.
-        let posts = match posts {
+        let posts_copy = match posts {
             Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await?),
             None => None,
         };
-        let users = DatabaseCopy::create(users, new_users).await?;
-        let mut written_posts = None;
-        if let Some(posts) = posts {
-            posts.persist_new(new_posts)?;
-            written_posts = Some(new_posts.as_path());
+        let users_copy = DatabaseCopy::create(users, new_users).await?;
+        if let Some(copy) = posts_copy {
+            copy.persist_new(new_posts)?;
         }
-        if let Err(error) = users.persist_new(new_users) {
+        if let Err(error) = users_copy.persist_new(new_users) {
             let _ = std::fs::remove_file(new_posts);
             return Err(error);
         }
-        print(&describe_result(new_users, written_posts));
+        print(&describe_result(new_users, posts.map(|_| &**new_posts)));
         Ok(())
     }
 }
@@ -78,9 +73,10 @@ impl Restore {
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let old_users = &self.file;
         let old_posts = &posts_file(&self.file);
-        require_backup(old_users, users::inspect).await?;
+        let backup = |file: &Path| DatabaseUrl::from_file("FILE", file.to_owned());
+        require_database(&backup(old_users), users::inspect).await?;
         if posts.is_some() {
-            require_backup(old_posts, posts::inspect).await?;
+            require_database(&backup(old_posts), posts::inspect).await?;
         }
         DataDir::open(&settings.data_dir)?;
         for url in iter::once(&databases.users).chain(&databases.posts) {
@@ -157,20 +153,18 @@ fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
     }
 }
 
-fn require_schema(url: &DatabaseUrl, schema: &Schema) -> Result<(), SettingError> {
-    match schema {
-        Schema::Missing { .. } => Err(url.invalid(format!("{url} does not exist, or is empty"))),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that the file is a database of the service that `inspect` belongs to.
-async fn require_backup<F>(
-    file: &Path,
+/// Checks that a database exists and belongs to the service that `inspect` belongs to.
+async fn require_database<F>(
+    url: &DatabaseUrl,
     inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection<F>, Failure>,
 ) -> Result<(), Failure> {
-    let url = DatabaseUrl::from_file("FILE", file.to_owned());
-    Ok(require_schema(&url, &inspect(&url).await?.schema)?)
+    match inspect(url).await?.schema {
+        Schema::Missing { .. } => {
+            let problem = format!("{url} does not exist, or is empty");
+            Err(url.invalid(problem).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn invalid_file(problem: String) -> SettingError {
