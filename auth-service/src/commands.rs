@@ -2,14 +2,16 @@
 //! operators.
 //!
 //! [`Settings`] implements the trait `Program`, through which `rolegate_program` parses the command
-//! line, runs a command and serves. Every command reads the settings of `serve`. [`user`],
-//! [`audit`], [`doctor`] and [`migrate`] need only the settings that auth-service shares with
-//! rolegate, so rolegate offers the same commands. `init_secrets` is for auth-service alone.
+//! line, runs a command and serves. Every command reads the settings of `serve`. The commands of
+//! [`database_command`] (`user` and `audit`), [`doctor`] and [`migrate`] need only the settings that
+//! auth-service shares with rolegate, so rolegate offers the same commands. `init_secrets` is for
+//! auth-service alone.
 //!
 //! `terminal` asks the operator for confirmation and writes notes to stderr. `terminal_text`
 //! escapes texts from the database, and `timestamp` formats times.
 
-pub mod audit;
+mod audit;
+pub mod database_command;
 pub mod doctor;
 mod init_secrets;
 mod terminal;
@@ -18,8 +20,8 @@ mod timestamp;
 pub mod user;
 
 use crate::{AuthService, settings::Settings, store};
-use audit::AuditCommand;
 use clap::Subcommand;
+use database_command::DatabaseCommand;
 use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_http_server::ignored_address::Exposure;
@@ -33,7 +35,6 @@ use rolegate_program::{
 };
 use rolegate_proto::SERVICE_NAME;
 use rolegate_sql_store::DatabaseUrl;
-use user::UserCommand;
 
 /// The commands that auth-service adds to those of every program (`serve`, `healthcheck` and
 /// `doctor`).
@@ -43,12 +44,9 @@ pub enum Command {
     Migrate,
     /// Create the secrets of a deployment that are missing
     InitSecrets(InitSecrets),
-    /// Show and change users directly in the database
-    #[command(subcommand)]
-    User(UserCommand),
-    /// Show and verify the record of what happened
-    #[command(subcommand)]
-    Audit(AuditCommand),
+    /// The commands on the database of users.
+    #[command(flatten)]
+    Database(DatabaseCommand),
 }
 
 impl Program for Settings {
@@ -109,10 +107,7 @@ impl Program for Settings {
         match command {
             Command::Migrate => migrate(&self.database.url()?).await,
             Command::InitSecrets(arguments) => init_secrets::run(&arguments, &self),
-            Command::User(command) => user::run(command, &self.service, self.database.url()).await,
-            Command::Audit(command) => {
-                audit::run(command, &self.service, self.database.url()).await
-            }
+            Command::Database(command) => command.run(&self.service, self.database.url()).await,
         }
     }
 }

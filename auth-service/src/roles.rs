@@ -35,6 +35,11 @@ impl Roles {
         self.contains(&role).then_some(role)
     }
 
+    /// Returns the role that an argument of a command names. Fails if this service does not have it.
+    pub(crate) fn require(&self, name: &str) -> Result<Role, SettingError> {
+        self.find(name).ok_or_else(|| self.unknown_role())
+    }
+
     /// Returns the length of the longest role name in bytes, for the width of a column.
     pub(crate) fn max_name_len(&self) -> usize {
         self.iter()

@@ -8,9 +8,9 @@ use clap::Subcommand;
 use rolegate_auth_service::{
     accounts::AdminPassword,
     commands::{
-        audit::{self, AuditCommand},
+        database_command::DatabaseCommand,
         doctor::{check_settings, check_users},
-        user::{self, UserCommand},
+        user::UserCommand,
     },
     secret_generation,
     settings::ServiceSettings,
@@ -33,12 +33,9 @@ use std::path::Path;
 pub enum Command {
     /// Wait for the databases, migrate their schemas, and exit, without creating a user
     Migrate,
-    /// Show and change users directly in the database
-    #[command(subcommand)]
-    User(UserCommand),
-    /// Show and verify the record of what happened
-    #[command(subcommand)]
-    Audit(AuditCommand),
+    /// The commands on the database of users.
+    #[command(flatten)]
+    Database(DatabaseCommand),
     /// Copy the databases of users and posts into new files, even while they are served
     Backup(Backup),
     /// Replace the databases that the settings name by those of a backup, and end all sessions, access tokens and password links; API keys stay
@@ -111,22 +108,19 @@ impl Program for Settings {
         let databases = Databases::from_settings(&self)?;
         match command {
             Command::Migrate => migrate(&self, &databases).await,
-            Command::User(command) => {
+            Command::Database(command) => {
                 let posts = match command {
-                    UserCommand::EndAll { .. } => databases.posts.as_ref(),
+                    DatabaseCommand::User(UserCommand::EndAll { .. }) => databases.posts.as_ref(),
                     _ => None,
                 };
                 if let Some(posts) = posts {
                     commands::require_current(posts).await?;
                 }
-                user::run(command, &self.service, Ok(databases.users)).await?;
+                command.run(&self.service, Ok(databases.users)).await?;
                 match posts {
                     Some(posts) => commands::skip_ids(posts).await,
                     None => Ok(()),
                 }
-            }
-            Command::Audit(command) => {
-                audit::run(command, &self.service, Ok(databases.users)).await
             }
             Command::Backup(backup) => backup.run(&databases).await,
             Command::Restore(restore) => restore.run(&self, &databases).await,
@@ -141,24 +135,20 @@ impl Program for Settings {
 impl Settings {
     /// Reports on the data folder. Returns `None` if it does not exist, or is not as `serve` requires.
     fn check_data_dir(&self, doctor: &mut Doctor) -> Option<DataDir> {
-        let folder = self.data_dir.display();
-        match DataDir::inspect(&self.data_dir) {
-            Ok(Some(data_dir)) => {
-                doctor.ok("data", format!("DATA_DIR: {folder} is private"));
-                Some(data_dir)
-            }
-            Ok(None) => {
-                doctor.ok(
-                    "data",
-                    format!("DATA_DIR: {folder} does not exist yet; the first start creates it"),
-                );
-                None
-            }
+        let found = match DataDir::inspect(&self.data_dir) {
+            Ok(found) => found,
             Err(error) => {
                 doctor.fail("data", error);
-                None
+                return None;
             }
-        }
+        };
+        let state = match found {
+            Some(_) => "is private",
+            None => "does not exist yet; the first start creates it",
+        };
+        let folder = self.data_dir.display();
+        doctor.ok("data", format!("DATA_DIR: {folder} {state}"));
+        found
     }
 
     /// Returns the settings of auth-service with the second-factor key that `serve` would use.

@@ -1,6 +1,6 @@
 //! `audit`: shows and verifies the record, which an operator reads directly in the database.
 //!
-//! `run` opens the database, seals pending rows and runs one command. `list` and `export` print
+//! `run` seals pending rows and runs one command. `list` and `export` print
 //! rows, `verify` checks the seals, and `unreadable` reports rows that cannot be read.
 
 mod export;
@@ -9,15 +9,10 @@ mod unreadable;
 mod verify;
 
 use super::user::operator::Operator;
-use crate::{
-    settings::ServiceSettings,
-    store::{FileClock, SealReference},
-};
+use crate::store::SealReference;
 use clap::Subcommand;
 use list::ListArguments;
-use rolegate_program::{failure::Failure, settings::SettingError};
-use rolegate_sql_store::DatabaseUrl;
-use std::pin::Pin;
+use rolegate_program::failure::Failure;
 
 /// A command about the record.
 #[derive(Debug, Subcommand)]
@@ -35,28 +30,13 @@ pub enum AuditCommand {
     },
 }
 
-/// Runs the command on the record in `database`.
-#[must_use]
-pub fn run(
-    command: AuditCommand,
-    settings: &ServiceSettings,
-    database: Result<DatabaseUrl, SettingError>,
-) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> {
-    // The future is boxed, so that rolegate does not compile the commands again.
-    Box::pin(async move {
-        let roles = settings.extra_roles.clone();
-        let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
-        // Pending rows are sealed first. An error is ignored: if the database cannot be written,
-        // the command still reads the rows that are sealed.
-        let _ = operator.store.seal_all().await;
-        let outcome = match command {
-            AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
-            AuditCommand::Export => export::run(&operator.database).await,
-            AuditCommand::Verify { seal } => {
-                verify::run(operator.database.record().await?, seal).await
-            }
-        };
-        operator.store.close().await;
-        outcome
-    })
+pub(super) async fn run(command: AuditCommand, operator: &Operator) -> Result<(), Failure> {
+    // Pending rows are sealed first. An error is ignored: if the database cannot be written, the
+    // command still reads the rows that are sealed.
+    let _ = operator.store.seal_all().await;
+    match command {
+        AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
+        AuditCommand::Export => export::run(&operator.database).await,
+        AuditCommand::Verify { seal } => verify::run(operator.database.record().await?, seal).await,
+    }
 }

@@ -4,40 +4,170 @@
 use super::{
     new_password,
     operator::{Operator, username_taken},
+    password_link::print_link,
 };
 use crate::{
-    accounts::{self, ADMIN_USERNAME, InitialPassword},
+    accounts::{self, ADMIN_USERNAME, GeneratedLink, InitialPassword},
     change::Change,
     commands::terminal::confirm,
     principal::Principal,
     settings::ServiceSettings,
+    user::User,
 };
+use clap::{Args, Subcommand};
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::Reason;
 use rolegate_sql_store::DatabaseTarget;
-use std::path::Path;
+use std::path::PathBuf;
 
-pub(super) async fn reset_password(
-    operator: &Operator,
-    username: &str,
-    file: Option<&Path>,
-    settings: &ServiceSettings,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let hash = new_password::hash(file, settings).await?;
-    let change = Change::SetPassword {
-        user_id: user.id,
-        hash,
+/// The argument of commands about one existing user.
+#[derive(Args, Debug)]
+pub struct Username {
+    /// Name of the user, case-sensitive
+    pub(super) username: String,
+}
+
+/// A command that changes one user.
+#[derive(Debug, Subcommand)]
+pub enum UserChange {
+    /// Refuse every credential of a user, from the next request on
+    Disable(Username),
+    /// Accept the credentials of a disabled user again, except for older tokens
+    Enable(Username),
+    /// Delete a user and revoke every credential of the user
+    Delete {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// Do not ask for confirmation; without a terminal none is asked for
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Give a user another name; sessions, API keys and posts stay, access tokens end
+    Rename {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// New name
+        new_username: String,
+    },
+    /// Set the role of a user; effective from the next request
+    SetRole {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// New role
+        role: String,
+    },
+    /// Set the password of a user, which is typed, piped into stdin or read from a file; ends the user's access tokens
+    /// and sessions
+    ResetPassword {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// File that contains the new password; default: stdin
+        #[arg(long, env = "NEW_PASSWORD_FILE")]
+        new_password_file: Option<PathBuf>,
+    },
+    /// Create a link by which a user chooses a password, and print it; good once, for 24 hours
+    PasswordLink(Username),
+    /// Turn off the second factor of a user who lost the device
+    RemoveSecondFactor(Username),
+    /// End every access token and session of a user, from the next request on; the user can log in again
+    RevokeTokens(Username),
+}
+
+impl UserChange {
+    fn username(&self) -> &str {
+        let (Self::Disable(Username { username })
+        | Self::Enable(Username { username })
+        | Self::Delete { username, .. }
+        | Self::Rename { username, .. }
+        | Self::SetRole { username, .. }
+        | Self::ResetPassword { username, .. }
+        | Self::PasswordLink(Username { username })
+        | Self::RemoveSecondFactor(Username { username })
+        | Self::RevokeTokens(Username { username })) = self;
+        username
+    }
+
+    /// Finds the user, makes the change, and prints the result.
+    pub(super) async fn run(
+        self,
+        operator: &Operator,
+        settings: &ServiceSettings,
+    ) -> Result<(), Failure> {
+        let user = &operator.find(self.username()).await?;
+        let user_id = user.id;
+        let username = &user.username;
+        match self {
+            Self::Disable(_) => set_disabled(operator, user, true).await,
+            Self::Enable(_) => set_disabled(operator, user, false).await,
+            Self::Delete { yes, .. } => delete(operator, user, yes).await,
+            Self::Rename { new_username, .. } => rename(operator, user, &new_username).await,
+            Self::SetRole { role, .. } => {
+                let to = operator.roles.require(&role)?;
+                let from = user.role;
+                let change = Change::SetRole { user_id, from, to };
+                let outcome = format!("has the role {to} now; it was {from}");
+                operator.change(user, change, &outcome).await
+            }
+            Self::ResetPassword {
+                new_password_file, ..
+            } => {
+                let hash = new_password::hash(new_password_file.as_deref(), settings).await?;
+                let change = Change::SetPassword { user_id, hash };
+                operator
+                    .change(user, change, "has the new password now")
+                    .await?;
+                print_outdated_password_file(operator, user);
+                Ok(())
+            }
+            Self::PasswordLink(_) => {
+                let GeneratedLink { link, stored } =
+                    GeneratedLink::generate(operator.now().await?)?;
+                let change = Change::CreatePasswordLink {
+                    user_id,
+                    link: stored,
+                };
+                operator.apply(username, change).await?;
+                print_link(username, settings, &link)
+            }
+            Self::RemoveSecondFactor(_) if !user.second_factor => {
+                Err(format!("the second factor of the user {username:?} is not on").into())
+            }
+            Self::RemoveSecondFactor(_) => {
+                let change = Change::TurnOffSecondFactor { user_id };
+                operator
+                    .change(user, change, "has no second factor now")
+                    .await
+            }
+            Self::RevokeTokens(_) => {
+                let change = Change::RevokeTokens { user_id };
+                operator.apply(username, change).await?;
+                print(&format!(
+                    "Every access token of user {user_id} ({username:?}) is revoked."
+                ));
+                Ok(())
+            }
+        }
+    }
+}
+
+async fn set_disabled(operator: &Operator, user: &User, disabled: bool) -> Result<(), Failure> {
+    let user_id = user.id;
+    let change = Change::SetDisabled { user_id, disabled };
+    let outcome = if disabled {
+        "is disabled now"
+    } else {
+        "is enabled now"
     };
-    operator.change(&user, change).await?;
-    print(&format!(
-        "User {} ({username:?}) has the new password now.",
-        user.id
-    ));
-    // A file of this name beside the database may contain rolegate's generated password. The
-    // command does not delete the file, because nothing proves that the file belongs to this
-    // database.
-    if username == ADMIN_USERNAME
+    operator.change(user, change, outcome).await
+}
+
+/// Prints a note if `admin` has another password now and rolegate's generated password may still be
+/// in a file beside the database.
+///
+/// The command does not delete the file, because nothing proves that the file belongs to this
+/// database.
+fn print_outdated_password_file(operator: &Operator, user: &User) {
+    if user.username == ADMIN_USERNAME
         && let DatabaseTarget::Sqlite(database) = &operator.database_url.target
         && let file = database.with_file_name(InitialPassword::NAME)
         && file.is_file()
@@ -47,51 +177,15 @@ pub(super) async fn reset_password(
             file.display()
         ));
     }
-    Ok(())
 }
 
-pub(super) async fn remove_second_factor(
-    operator: &Operator,
-    username: &str,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    if !user.second_factor {
-        return Err(format!("the second factor of the user {username:?} is not on").into());
-    }
-    let change = Change::TurnOffSecondFactor { user_id: user.id };
-    operator.change(&user, change).await?;
-    print(&format!(
-        "User {} ({username:?}) has no second factor now.",
-        user.id
-    ));
-    Ok(())
-}
-
-pub(super) async fn set_disabled(
-    operator: &Operator,
-    username: &str,
-    disabled: bool,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let user_id = user.id;
-    let change = Change::SetDisabled { user_id, disabled };
-    operator.change(&user, change).await?;
-    let state = if disabled { "disabled" } else { "enabled" };
-    print(&format!("User {} ({username:?}) is {state} now.", user.id));
-    Ok(())
-}
-
-pub(super) async fn rename(
-    operator: &Operator,
-    username: &str,
-    new_username: &str,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
+async fn rename(operator: &Operator, user: &User, new_username: &str) -> Result<(), Failure> {
+    let username = &user.username;
     if username != new_username {
         accounts::rename(
             &operator.changes,
             Principal::Operator,
-            &user,
+            user,
             new_username,
             None,
         )
@@ -112,51 +206,16 @@ pub(super) async fn rename(
     Ok(())
 }
 
-pub(super) async fn set_role(
-    operator: &Operator,
-    username: &str,
-    role: Role,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let from = user.role;
-    let change = Change::SetRole {
-        user_id: user.id,
-        from,
-        to: role,
-    };
-    operator.change(&user, change).await?;
-    print(&format!(
-        "User {} ({username:?}) has the role {role} now; it was {from}.",
-        user.id
-    ));
-    Ok(())
-}
-
-pub(super) async fn revoke_tokens(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let change = Change::RevokeTokens { user_id: user.id };
-    operator.change(&user, change).await?;
-    print(&format!(
-        "Every access token of user {} ({username:?}) is revoked.",
-        user.id
-    ));
-    Ok(())
-}
-
 /// Deletes a user after the operator has confirmed it. Nothing is asked if the operator gave
 /// `--yes`, or if stdin is not a terminal.
-pub(super) async fn delete(operator: &Operator, username: &str, yes: bool) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let question = format!(
-        "Delete user {} ({username:?}) and every API key of that user?",
-        user.id
-    );
+async fn delete(operator: &Operator, user: &User, yes: bool) -> Result<(), Failure> {
+    let User { id, username, .. } = user;
+    let question = format!("Delete user {id} ({username:?}) and every API key of that user?");
     if !yes && !confirm(&question).await? {
         return Err("nothing was deleted".into());
     }
-    let change = Change::DeleteUser { user_id: user.id };
-    operator.change(&user, change).await?;
-    print(&format!("User {} ({username:?}) is deleted.", user.id));
+    let change = Change::DeleteUser { user_id: *id };
+    operator.change(user, change, "is deleted").await?;
     if username == ADMIN_USERNAME {
         print("The next start creates the user admin again.");
     }

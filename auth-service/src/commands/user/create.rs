@@ -9,13 +9,10 @@ use crate::{
     accounts::{UserWithLink, check_new_username},
     change::{Change, NewUser},
     commands::terminal::print_note,
-    principal::Principal,
     settings::ServiceSettings,
-    store::WriteError,
 };
 use clap::Args;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
-use rolegate_proto::Role;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -36,10 +33,10 @@ pub struct CreateArguments {
 pub(super) async fn run(
     operator: &Operator,
     arguments: CreateArguments,
-    role: Role,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
     let username = &arguments.username;
+    let role = operator.roles.require(&arguments.role)?;
     // The name is checked before the operator types a password, which would otherwise be in vain.
     // The insert checks again that no user has the name.
     check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
@@ -47,7 +44,10 @@ pub(super) async fn run(
         return Err(username_taken(username));
     }
     if arguments.link {
-        return create_with_link(operator, username, role, &settings.sign_in.sign_in_url).await;
+        // Only the link is on stdout, so that a script can send it.
+        let new = UserWithLink::generate(username, role, operator.now().await?)?;
+        print_note(&insert(operator, new.user).await?);
+        return print_link(username, settings, &new.link);
     }
     let file = arguments.new_password_file.as_deref();
     let new = NewUser {
@@ -60,34 +60,13 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Creates a user without a password, and a link by which the user chooses one. Only the link is on
-/// stdout, so that a script can send it.
-async fn create_with_link(
-    operator: &Operator,
-    username: &str,
-    role: Role,
-    sign_in_url: &str,
-) -> Result<(), Failure> {
-    let new = UserWithLink::generate(username, role, operator.now().await?)?;
-    let created = insert(operator, new.user).await?;
-    print_note(&created);
-    print_link(username, sign_in_url, &new.link)
-}
-
 /// Inserts a user, and returns the message for the operator.
 async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
     let username = new.username.clone();
     let role = new.role;
-    let inserted = operator
-        .changes
-        .apply(Principal::Operator, Change::CreateUser(new))
-        .await;
-    match inserted {
-        Ok(user) => Ok(format!(
-            "User {} ({username:?}) is created, with the role {role}.",
-            user.id
-        )),
-        Err(WriteError::UsernameTaken) => Err(username_taken(&username)),
-        Err(error) => Err(error.into()),
-    }
+    let user = operator.apply(&username, Change::CreateUser(new)).await?;
+    Ok(format!(
+        "User {} ({username:?}) is created, with the role {role}.",
+        user.id
+    ))
 }

@@ -21,24 +21,29 @@ pub(super) fn question(api_keys: ApiKeys) -> &'static str {
 }
 
 pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Failure> {
-    let request = Requested::new(Principal::Operator, BulkChange::EndAll);
     let nothing_replaced = HighWaterMarks::default();
-    let ended = end(&operator.database, api_keys, nothing_replaced, &request).await?;
-    print(&report(&ended));
+    let report = end(
+        &operator.database,
+        BulkChange::EndAll,
+        api_keys,
+        nothing_replaced,
+    );
+    print(&report.await?);
     Ok(())
 }
 
-/// Ends the credentials of all users, and logs the event. If the outcome of the commit is unknown,
-/// that is logged instead. `replaced` has the highest ids and revision of a database that a backup
-/// replaces, because they must not be assigned again.
+/// Ends the credentials of all users, logs the event, and returns the report for the operator. If
+/// the outcome of the commit is unknown, that is logged instead. `replaced` has the highest ids and
+/// revision of a database that a backup replaces, because they must not be assigned again.
 async fn end(
     database: &OperatorDatabase,
+    change: BulkChange,
     api_keys: ApiKeys,
     replaced: HighWaterMarks,
-    request: &Requested<BulkChange>,
-) -> Result<EndOfAll, Failure> {
+) -> Result<String, Failure> {
+    let request = Requested::new(Principal::Operator, change);
     let end = database
-        .end_all(api_keys, replaced, request)
+        .end_all(api_keys, replaced, &request)
         .await
         .inspect_err(|error| {
             if error.is_outcome_unknown() {
@@ -46,7 +51,7 @@ async fn end(
             }
         })?;
     request.entry_for_end(end.ended).log();
-    Ok(end)
+    Ok(report(&end))
 }
 
 /// Migrates the schema of a backup's users and ends all credentials as `user end-all` does without
@@ -60,10 +65,9 @@ pub fn end_all_restored(
     // The future is boxed, so that rolegate does not compile the store again.
     Box::pin(async move {
         let (store, database) = store::open_beside(&users, FileClock::Advance).await?;
-        let request = Requested::new(Principal::Operator, BulkChange::Restore);
-        let ended = end(&database, ApiKeys::Keep, replaced, &request).await;
+        let report = end(&database, BulkChange::Restore, ApiKeys::Keep, replaced).await;
         store.close().await;
-        Ok(report(&ended?))
+        report
     })
 }
 

@@ -54,7 +54,6 @@ fn parse_duration(text: &str) -> Result<Duration, &'static str> {
 pub(super) async fn create(
     operator: &Operator,
     arguments: CreateKeyArguments,
-    role: Option<Role>,
 ) -> Result<(), Failure> {
     let username = &arguments.username;
     let created_at = operator.now().await?;
@@ -66,24 +65,26 @@ pub(super) async fn create(
         .transpose()
         .map_err(|error| SettingError::new("EXPIRES_IN", error))?;
     let user = operator.find(username).await?;
-    let is_disabled = user.disabled;
     let mut new = NewToken::generate(API_KEY_PREFIX, user.id, arguments.name, created_at)?;
-    new.stored.role = role;
+    if let Some(role) = &arguments.role {
+        new.stored.role = Some(operator.roles.require(role)?);
+    }
     new.stored.expires_at = expires_at;
     let key = new.token.clone();
     let create = TokenChange::Create(vec![new]);
-    let inserted = operator
+    let created = operator
         .changes
         .apply_to_tokens(Principal::Operator, create, Some(user.username))
-        .await;
-    let id = match inserted.as_deref() {
-        Ok([inserted]) => inserted.id,
-        Ok(_) => return Err(WriteError::ApiKeyLimit.into()),
-        Err(WriteError::UserNotFound) if is_disabled => {
-            return Err(format!("the user {username:?} is disabled").into());
-        }
-        Err(WriteError::UserNotFound) => return Err(not_found(username)),
-        Err(_) => return Err(inserted.unwrap_err().into()),
+        .await
+        .map_err(|error| match error {
+            WriteError::UserNotFound if user.disabled => {
+                format!("the user {username:?} is disabled").into()
+            }
+            WriteError::UserNotFound => not_found(username),
+            error => Failure::from(error),
+        })?;
+    let [OpaqueToken { id, .. }] = created[..] else {
+        return Err(WriteError::ApiKeyLimit.into());
     };
     print_secret(
         &key,

@@ -5,7 +5,11 @@ use crate::{
     call_origin::CallOrigin, commands::terminal::print_prompt, password::Hasher,
     settings::ServiceSettings,
 };
-use rolegate_program::{failure::Failure, secret, settings::SettingError};
+use rolegate_program::{
+    failure::Failure,
+    secret::{self, SecretSource},
+    settings::SettingError,
+};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{io, path::Path, time::Duration};
@@ -35,9 +39,8 @@ pub(super) async fn hash(
 
 /// Reads the new password without its line end. A terminal asks for it twice and does not show it.
 async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
-    if file.is_some() {
-        let given = secret::read("NEW_PASSWORD", None, file)?;
-        return given.ok_or_else(|| unreadable(&io::ErrorKind::NotFound.into()).into());
+    if let Some(file) = file {
+        return Ok(SecretSource::from_file("NEW_PASSWORD_FILE", file).read()?);
     }
     let stdin = tokio::io::stdin();
     if let Some(_echo_off) = EchoOff::enable() {
@@ -50,13 +53,9 @@ async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
 /// differ.
 async fn read_twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     print_prompt("New password (not echoed): ");
-    let first = read_line(&mut input)
-        .await
-        .map_err(|error| unreadable(&error))?;
+    let first = read_line(&mut input).await?;
     print_prompt("The same again: ");
-    let second = read_line(&mut input)
-        .await
-        .map_err(|error| unreadable(&error))?;
+    let second = read_line(&mut input).await?;
     if first.expose_secret() != second.expose_secret() {
         return Err(SettingError::new(
             "new password",
@@ -85,9 +84,10 @@ async fn read_all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString>
 }
 
 /// Reads a line that the operator typed, without its line end. It keeps at most 4 KiB of the line.
-async fn read_line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
+async fn read_line(input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     let mut text = Zeroizing::new(String::new());
-    input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
+    let read = input.take(MAX_INPUT_BYTES).read_line(&mut text).await;
+    read.map_err(|error| unreadable(&error))?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 

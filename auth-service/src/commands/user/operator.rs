@@ -8,7 +8,7 @@ use crate::{
     store::{self, FileClock, OperatorDatabase, UserStore, WriteError},
     user::{Credentials, User},
 };
-use rolegate_program::failure::Failure;
+use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use std::sync::Arc;
 
@@ -67,13 +67,27 @@ impl Operator {
         Ok(self.store.users_by_id(&[]).await?.at)
     }
 
-    /// Changes a user, and logs the change. Fails if the user no longer exists.
-    pub(super) async fn change(&self, user: &User, change: Change) -> Result<(), Failure> {
-        match self.changes.apply(Principal::Operator, change).await {
-            Ok(_) => Ok(()),
-            Err(WriteError::UserNotFound) => Err(not_found(&user.username)),
-            Err(error) => Err(error.into()),
-        }
+    /// Makes a change of the user with this name, and logs it.
+    pub(super) async fn apply(&self, username: &str, change: Change) -> Result<User, Failure> {
+        let changed = self.changes.apply(Principal::Operator, change).await;
+        changed.map_err(|error| match error {
+            WriteError::UserNotFound => not_found(username),
+            WriteError::UsernameTaken => username_taken(username),
+            error => error.into(),
+        })
+    }
+
+    /// Makes a change of a user, and prints the outcome, which follows the name of the user.
+    pub(super) async fn change(
+        &self,
+        user: &User,
+        change: Change,
+        outcome: &str,
+    ) -> Result<(), Failure> {
+        let User { id, username, .. } = user;
+        self.apply(username, change).await?;
+        print(&format!("User {id} ({username:?}) {outcome}."));
+        Ok(())
     }
 }
 

@@ -1,39 +1,22 @@
-//! `user password-link`: creates a link at which a user chooses a password.
+//! Prints the link at which a user chooses a password.
 
-use super::operator::Operator;
 use crate::{
-    accounts::{GeneratedLink, PasswordLink},
-    change::Change,
+    accounts::PasswordLink,
     commands::{terminal::print_note, timestamp::rfc3339_or_dash},
+    settings::ServiceSettings,
 };
 use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
 use secrecy::ExposeSecret as _;
 
-/// Creates a link, which replaces an earlier link of the user, and prints it. Only the link is on
-/// stdout, so that a script can send it; its expiry is on stderr.
-pub(super) async fn run(
-    operator: &Operator,
-    username: &str,
-    sign_in_url: &str,
-) -> Result<(), Failure> {
-    let user = operator.find(username).await?;
-    let GeneratedLink { link, stored } = GeneratedLink::generate(operator.now().await?)?;
-    let change = Change::CreatePasswordLink {
-        user_id: user.id,
-        link: stored,
-    };
-    operator.change(&user, change).await?;
-    print_link(username, sign_in_url, &link)
-}
-
-/// Prints a link on stdout, and notes for the operator on stderr.
+/// Prints a new link. Only the link is on stdout, so that a script can send it; its expiry and other
+/// notes for the operator are on stderr.
 pub(super) fn print_link(
     username: &str,
-    sign_in_url: &str,
+    settings: &ServiceSettings,
     link: &PasswordLink,
 ) -> Result<(), Failure> {
-    let url = password_link_url(sign_in_url, &link.token);
+    let url = password_link_url(&settings.sign_in.sign_in_url, &link.token);
     print_secret(
         &url,
         &format!("the link of the user {username:?} is created"),

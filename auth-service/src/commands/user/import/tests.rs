@@ -4,6 +4,7 @@ use super::{super::UserCommand, ImportArguments};
 use crate::{
     audit::Requested,
     change::{Change, NewUser},
+    commands::database_command::DatabaseCommand,
     principal::Principal,
     settings::ServiceSettings,
     store::{self, FileClock},
@@ -75,7 +76,9 @@ impl Target {
             accept_weak_hashes: has("--accept-weak-hashes"),
         });
         let settings = Line::parse_from(["test"]).settings;
-        let outcome = super::super::run(command, &settings, Ok(self.url.clone())).await;
+        let outcome = DatabaseCommand::User(command)
+            .run(&settings, Ok(self.url.clone()))
+            .await;
         outcome.map_err(|failure| format!("{failure:?}"))
     }
 
