@@ -14,7 +14,6 @@ use crate::{
     settings::ServiceSettings,
     store::{Import, StoreError},
     user::REVOCATION_AHEAD_SECONDS,
-    user::UserRecord,
 };
 use clap::Args;
 use reader::{Batch, Reader, UserWithLine};
