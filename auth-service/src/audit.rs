@@ -11,22 +11,18 @@
 //! - `sign_ins` makes the entries of sign-ins, uses of API keys and refusals, which strangers can cause in any
 //!   number, and limits their lines in the log. `sign_in_rows` decides which of these events get a row. These rows are
 //!   written in the background.
-//! - `former_username` keeps the old name of a renamed user so that it can be erased without breaking the
-//!   seals.
 //!
 //! Neither log nor record contains secrets or unknown usernames, because users type passwords into the wrong
 //! field. The SQL of the record is in `store`, and the use cases decide when an event happens.
 
 mod entry;
 mod events;
-mod former_username;
 mod requested;
 mod sign_in_rows;
 mod sign_ins;
 
 pub(crate) use entry::{Details, EndedCredentials, Entry, Removal, UserState};
 pub(crate) use events::{AUDIT_ERASED, EVENTS, USER_RENAMED};
-pub(crate) use former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 pub(crate) use requested::{BulkChange, RecoveryCodeUse, Requested};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{

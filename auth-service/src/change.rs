@@ -4,7 +4,7 @@
 //! store derives the statements from both, and `audit` the entries of the log and the record.
 
 use crate::{
-    audit::FormerUsername,
+    former_username::FormerUsername,
     opaque_token::{NewToken, TokenKind},
 };
 use rolegate_proto::Role;

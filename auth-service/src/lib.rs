@@ -36,6 +36,7 @@ mod audit;
 mod call_origin;
 mod change;
 pub mod commands;
+mod former_username;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod grpc;

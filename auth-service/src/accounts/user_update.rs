@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::FormerUsername,
     change::{Change, Rename},
+    former_username::FormerUsername,
     principal::Principal,
     user::User,
 };

@@ -1,7 +1,9 @@
 //! Defines the entry of one event, from which both the line of the log and the row of the record are made.
 
-use super::{FORMER_DIGEST, FormerUsername};
-use crate::user::User;
+use crate::{
+    former_username::{FORMER_DIGEST, FormerUsername},
+    user::User,
+};
 use rolegate_proto::Role;
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use serde_json::{Value, json};

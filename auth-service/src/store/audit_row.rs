@@ -4,7 +4,10 @@
 //! the salted digest. So the seals still match, but without the salt, nobody can check a guessed name against the
 //! digest.
 
-use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
+use crate::{
+    audit::USER_RENAMED,
+    former_username::{FORMER_DIGEST, FormerUsername, salted_digest},
+};
 use rolegate_sql_store::row;
 use serde::Serialize;
 use serde_json::{Value, json};

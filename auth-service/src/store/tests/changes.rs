@@ -2,8 +2,9 @@
 
 use crate::{
     actor::{Actor, ActorToken},
-    audit::{FormerUsername, RecoveryCodeUse, Requested},
+    audit::{RecoveryCodeUse, Requested},
     change::{Change, NewPasswordLink, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
+    former_username::FormerUsername,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{CodePurpose, PASSWORD_LINK_SECONDS, UserStore, WriteError},

@@ -1,9 +1,6 @@
 //! Inserts unsealed rows of the record. A row about a change is inserted in the transaction of the change.
 
-use crate::{
-    audit::{Entry, FormerUsername},
-    store::user_change::encode_state,
-};
+use crate::{audit::Entry, former_username::FormerUsername, store::user_change::encode_state};
 use rolegate_sql_store::Statement;
 use serde::Serialize;
 use std::{net::IpAddr, slice};

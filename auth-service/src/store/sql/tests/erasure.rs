@@ -5,8 +5,9 @@ use super::{
     end_all::{Opened, open},
 };
 use crate::{
-    audit::{BulkChange, Entry, FormerUsername, Requested},
+    audit::{BulkChange, Entry, Requested},
     change::{Change, Rename},
+    former_username::FormerUsername,
     opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::{AuditRow, operator_database::Erasure},

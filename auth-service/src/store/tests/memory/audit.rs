@@ -1,6 +1,7 @@
 use super::{ADDITION_SECONDS, MemoryStore, Users};
 use crate::{
-    audit::{Entry, FormerUsername},
+    audit::Entry,
+    former_username::FormerUsername,
     store::{
         AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
         Snapshot, StoreError, UnreadableColumn, UserChange, seal::SealRange,
