@@ -125,7 +125,10 @@ impl Changes {
         digest: String,
     ) -> Result<bool, StoreError> {
         let store = Arc::clone(&self.store);
-        let request = Arc::new(Requested::new(Principal::Claimant, RecoveryCodeUse(user)));
+        let request = Arc::new(Requested::new(
+            Principal::Claimant,
+            RecoveryCodeUse { user },
+        ));
         RequestContext::run_to_completion(async move {
             let is_used = store
                 .use_recovery_code(purpose, digest, Arc::clone(&request))

@@ -40,7 +40,9 @@ pub(crate) enum BulkChange {
 }
 
 /// The use of a recovery code by this user.
-pub(crate) struct RecoveryCodeUse(pub(crate) User);
+pub(crate) struct RecoveryCodeUse {
+    pub(crate) user: User,
+}
 
 impl<C> Requested<C> {
     pub(crate) fn new(by: Principal, change: C) -> Self {
@@ -281,11 +283,11 @@ impl Requested<RecoveryCodeUse> {
     const EVENT: &'static str = "recovery_code_used";
 
     pub(crate) fn entry_for_use(&self) -> Entry {
-        self.entry_for_user(Self::EVENT, &self.change.0, Details::default())
+        self.entry_for_user(Self::EVENT, &self.change.user, Details::default())
     }
 
     pub(crate) fn log_outcome_unknown(&self) {
-        self.log_unknown_outcome(Self::EVENT, Some(self.change.0.id));
+        self.log_unknown_outcome(Self::EVENT, Some(self.change.user.id));
     }
 }
 

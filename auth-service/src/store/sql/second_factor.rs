@@ -121,7 +121,7 @@ impl SecondFactorStore for SqlStore {
         digest: String,
         request: Arc<Requested<RecoveryCodeUse>>,
     ) -> Result<bool, StoreError> {
-        let user_id = request.change.0.id;
+        let user_id = request.change.user.id;
         let found = self
             .database
             .statement(

@@ -248,7 +248,7 @@ impl SecondFactorStore for MemoryStore {
         digest: String,
         request: Arc<Requested<RecoveryCodeUse>>,
     ) -> Result<bool, StoreError> {
-        let user_id = request.change.0.id;
+        let user_id = request.change.user.id;
         let mut users = self.users()?;
         let now = users.now;
         let factor = users.factors.by_user.get_mut(&user_id);
