@@ -1,7 +1,9 @@
 //! The types of stored users, with their columns: how they are read, and how an import inserts them.
 
 use rolegate_proto::Role;
-use rolegate_sql_store::{Row, TableRow, decode_optional_seconds, decode_seconds, sqlx};
+use rolegate_sql_store::{
+    Column, Columns, Row, TableRow, decode_optional_seconds, decode_seconds, sqlx,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, Serializer};
 
@@ -115,19 +117,7 @@ pub struct Credentials {
     pub password_hash: SecretString,
 }
 
-/// The columns of a [`UserRecord`], with their types in PostgreSQL. The first one is the id.
-pub(crate) const IMPORTED_COLUMNS: [(&str, &str); 8] = [
-    ("id", "bigint"),
-    ("username", "text"),
-    ("password", "text"),
-    ("role", "text"),
-    ("disabled", "boolean"),
-    ("tokens_not_before", "bigint"),
-    ("tokens_marked_until", "bigint"),
-    ("created_at", "bigint"),
-];
-
-/// A user to insert, with all columns that an import sets. It is serialized as a row of [`IMPORTED_COLUMNS`].
+/// A user to insert, with all columns that an import sets. It is serialized as a row for the statement.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
     /// The id of the user; `None` if the database is to assign an id.
@@ -148,6 +138,19 @@ pub(crate) struct UserRecord {
     /// before the time of creation would be refused. If a user with the same id was deleted in this database, the
     /// import replaces the value with a time after that user's creation.
     pub(crate) created_at: Option<i64>,
+}
+
+impl Columns for UserRecord {
+    const COLUMNS: &'static [Column] = &[
+        Column::new::<i64>("id"),
+        Column::new::<String>("username"),
+        Column::new::<String>("password"),
+        Column::new::<String>("role"),
+        Column::new::<bool>("disabled"),
+        Column::new::<i64>("tokens_not_before"),
+        Column::new::<i64>("tokens_marked_until"),
+        Column::new::<i64>("created_at"),
+    ];
 }
 
 fn serialize_exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {

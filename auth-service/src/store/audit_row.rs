@@ -19,12 +19,6 @@ const SALT_BYTES: usize = 16;
 /// [`Change::Restored`](crate::audit::Change::Restored) and [`Change::AllEnded`](crate::audit::Change::AllEnded).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
-/// The columns of an [`AuditRow`], for statements that read or insert rows.
-pub(super) const AUDIT_COLUMNS: &str =
-    "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state, former_username,
-    commitments";
-
 row! {
     /// A row of the record, with all columns of the table `audit`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

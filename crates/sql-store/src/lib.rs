@@ -73,7 +73,7 @@ pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use read_consistency::ReadConsistency;
 pub use retry::Backoff;
-pub use row::{ColumnValue, Row, TableRow, Timed};
+pub use row::{Column, ColumnValue, Columns, Row, TableRow, Timed};
 pub use schema::Schema;
 pub use seconds::{decode_optional_seconds, decode_seconds};
 pub use span::{QueryFuture, STATEMENT_TIMEOUT};

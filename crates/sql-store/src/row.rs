@@ -1,7 +1,9 @@
 //! Decodes the rows that a statement returns, on both engines.
 
 use sqlx::{
-    ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type, postgres::PgRow, sqlite::SqliteRow,
+    ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type, TypeInfo as _,
+    postgres::{PgRow, PgTypeInfo},
+    sqlite::SqliteRow,
 };
 
 /// The result of a read, and the time of the database's clock when the read began.
@@ -50,6 +52,40 @@ impl<T> ColumnValue for T where
 {
 }
 
+/// A struct of [`row!`](crate::row), whose fields are columns. Statements take the list of the columns from it.
+pub trait Columns {
+    /// The columns in the order of the fields, without those of a part.
+    const COLUMNS: &'static [Column];
+
+    /// Returns the names of the columns.
+    fn column_names() -> impl Iterator<Item = &'static str> + Clone {
+        Self::COLUMNS.iter().map(|column| column.name)
+    }
+}
+
+/// A column of a struct of [`row!`](crate::row).
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    pub(crate) name: &'static str,
+    type_info: fn() -> PgTypeInfo,
+}
+
+impl Column {
+    /// Creates a column whose values have the type `T`.
+    #[must_use]
+    pub const fn new<T: ColumnValue>(name: &'static str) -> Self {
+        Self {
+            name,
+            type_info: <T as Type<Postgres>>::type_info,
+        }
+    }
+
+    /// Returns the column as PostgreSQL defines it in a list of columns: the name, followed by the type.
+    pub(crate) fn definition(&self) -> String {
+        format!("{} {}", self.name, (self.type_info)().name())
+    }
+}
+
 /// A row of either engine.
 #[derive(Clone, Copy)]
 pub enum Row<'r> {
@@ -96,6 +132,7 @@ impl Rows {
 }
 
 /// Declares the struct of a row of a statement. Its fields have the names of the columns, or of their aliases.
+/// Statements that read or insert whole rows take the list of the columns from the struct: see [`Columns`].
 ///
 /// If the first field is written `..user: User`, it is decoded from the same row as a struct `User`, so that
 /// several structs can share columns. The derive macro of sqlx does the same, but its crate doubles the time of
@@ -132,6 +169,11 @@ macro_rules! row {
                     $( $field: row.get(stringify!($field))?, )+
                 })
             }
+        }
+
+        impl $crate::Columns for $Struct {
+            const COLUMNS: &'static [$crate::Column] =
+                &[$( $crate::Column::new::<$Type>(stringify!($field)), )+];
         }
     };
 }

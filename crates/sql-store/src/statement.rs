@@ -5,7 +5,7 @@ mod letter_case;
 
 use crate::{
     dialect::Dialect,
-    row::{Rows, TableRow},
+    row::{Column, Columns, Rows, TableRow},
     span::describe,
     uptime::{NOW, UPTIME, uptime},
 };
@@ -167,33 +167,47 @@ impl Statement {
         }
     }
 
-    /// Appends a `FROM` clause with these rows. It ends in `WHERE true`, without which SQLite could not parse
-    /// an `ON CONFLICT` that follows.
-    ///
-    /// The fields of a row become columns. `columns` has the name of each column, and its type in PostgreSQL.
-    pub fn push_rows<R: Serialize>(
+    /// Appends the columns of a struct of [`row!`](crate::row), with commas between them.
+    pub fn push_columns<R: Columns>(self) -> Self {
+        self.push_list(R::column_names())
+    }
+
+    /// Appends pieces of SQL with commas between them, such as the names of columns.
+    pub fn push_list(mut self, items: impl IntoIterator<Item = &'static str>) -> Self {
+        let items: Vec<_> = items.into_iter().collect();
+        self.sql.push_str(&items.join(", "));
+        self
+    }
+
+    /// Appends a `FROM` clause with these rows, whose fields become columns. The clause ends in `WHERE true`,
+    /// without which SQLite could not parse an `ON CONFLICT` that follows.
+    pub fn push_rows<'r, R: Columns + Serialize + 'r>(
         mut self,
-        columns: &[(&'static str, &'static str)],
-        rows: &[R],
+        rows: impl IntoIterator<Item = &'r R>,
     ) -> Self {
         let number = self.next_placeholder();
         let _ = match self.dialect() {
             Dialect::Postgres => {
-                let columns = join(columns, |(name, sql_type)| format!("{name} {sql_type}"));
+                let columns: Vec<_> = R::COLUMNS.iter().map(Column::definition).collect();
+                let columns = columns.join(", ");
                 write!(
                     self.sql,
                     " FROM json_to_recordset(${number}::json) AS r ({columns})"
                 )
             }
             Dialect::Sqlite => {
-                let columns = join(columns, |(name, _)| format!("value ->> '{name}' AS {name}"));
+                let columns: Vec<_> = R::column_names()
+                    .map(|name| format!("value ->> '{name}' AS {name}"))
+                    .collect();
+                let columns = columns.join(", ");
                 write!(
                     self.sql,
                     " FROM (SELECT {columns} FROM json_each(${number})) AS r"
                 )
             }
         };
-        self.bind_json(rows).push(" WHERE true")
+        let rows: Vec<&R> = rows.into_iter().collect();
+        self.bind_json(&rows).push(" WHERE true")
     }
 
     fn bind_json(self, values: &(impl Serialize + ?Sized)) -> Self {
@@ -283,14 +297,6 @@ impl Statement {
             _ => return Err(other_engine()),
         })
     }
-}
-
-fn join(
-    columns: &[(&'static str, &'static str)],
-    column: impl Fn((&'static str, &'static str)) -> String,
-) -> String {
-    let columns: Vec<_> = columns.iter().copied().map(column).collect();
-    columns.join(", ")
 }
 
 fn other_engine() -> sqlx::Error {

@@ -5,9 +5,7 @@ use super::OperatorDatabase;
 use crate::{
     audit::{BulkChange, Requested},
     store::{
-        audit_row::{AUDIT_COLUMNS, AuditRow},
-        checked_row::CheckedRow,
-        sql::audit::pending_rows::insert_pending,
+        audit_row::AuditRow, checked_row::CheckedRow, sql::audit::pending_rows::insert_pending,
     },
 };
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
@@ -25,16 +23,6 @@ const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_usern
 /// erase.
 const ABOUT_OTHERS: &str = "actor_id = $1 AND coalesce(user_id <> $1, TRUE)
     AND (actor IS NOT NULL OR client_address IS NOT NULL)";
-
-/// The revision of a row and the columns that an erasure changes, with their types in PostgreSQL.
-const UPDATED_COLUMNS: [(&str, &str); 6] = [
-    ("revision", "bigint"),
-    ("username", "text"),
-    ("actor", "text"),
-    ("client_address", "text"),
-    ("former_username", "text"),
-    ("commitments", "text"),
-];
 
 /// An erasure that is already recorded. It can be interrupted at any time, because another erasure of the same user
 /// erases the remaining rows.
@@ -188,7 +176,7 @@ impl Erasure {
         };
         let select = transaction
             .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
+            .push_columns::<AuditRow>()
             .push(" FROM audit WHERE ")
             .push(condition)
             .push(" AND revision > $2 ORDER BY revision LIMIT $3")
@@ -217,6 +205,6 @@ fn update_rows(start: Statement, rows: &[AuditRow]) -> Statement {
             "UPDATE audit SET username = r.username, actor = r.actor, client_address = r.client_address,
         former_username = r.former_username, commitments = r.commitments",
         )
-        .push_rows(&UPDATED_COLUMNS, rows)
+        .push_rows(rows)
         .push(" AND audit.revision = r.revision RETURNING audit.revision")
 }

@@ -5,9 +5,9 @@ use crate::{
     audit::{BulkChange, Entry, Requested},
     principal::Principal,
     store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
-    user::{IMPORTED_COLUMNS, User, UserRecord},
+    user::{User, UserRecord},
 };
-use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
+use rolegate_sql_store::{Columns as _, LongTransaction, StoreError, row};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -56,10 +56,14 @@ impl Import {
         } else {
             "id"
         };
-        let insert = self.transaction.statement(r#"INSERT INTO "user" (id"#);
-        let insert = push_other_columns(insert).push(") SELECT ").push(id);
-        let insert = push_other_columns(insert)
-            .push_rows(&IMPORTED_COLUMNS, users)
+        let values = UserRecord::column_names().map(|name| if name == "id" { id } else { name });
+        let insert = self
+            .transaction
+            .statement(r#"INSERT INTO "user" ("#)
+            .push_columns::<UserRecord>()
+            .push(") SELECT ")
+            .push_list(values)
+            .push_rows(users)
             .push(" ON CONFLICT DO NOTHING RETURNING ")
             .push(USER_COLUMNS);
         self.transaction.fetch(insert).await
@@ -144,12 +148,4 @@ impl Import {
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().await
     }
-}
-
-/// Appends the columns of a row to insert, except for its id.
-fn push_other_columns(statement: Statement) -> Statement {
-    let others = IMPORTED_COLUMNS.iter().skip(1);
-    others.fold(statement, |statement, (name, _)| {
-        statement.push(", ").push(name)
-    })
 }

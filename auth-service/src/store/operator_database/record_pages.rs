@@ -5,7 +5,7 @@
 //! write-ahead log of SQLite grow.
 
 use super::OperatorDatabase;
-use crate::store::{audit_row::AUDIT_COLUMNS, checked_row::CheckedRow};
+use crate::store::{audit_row::AuditRow, checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
 
 /// The number of rows on a full page.
@@ -100,7 +100,7 @@ impl RecordPages {
         let select = self
             .database
             .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
+            .push_columns::<AuditRow>()
             // The oldest seal is read in the same statement as the rows, so that retention cannot remove rows between
             // the two reads.
             .push(", (SELECT min(revision) FROM audit_seal) AS oldest_seal")

@@ -2,7 +2,7 @@
 
 use super::OperatorDatabase;
 use crate::store::{
-    audit_row::{AUDIT_COLUMNS, AuditRow},
+    audit_row::AuditRow,
     seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
 };
 use rolegate_sql_store::{LongTransaction, StoreError, row};
@@ -178,7 +178,7 @@ impl SealedRecord {
         let select = self
             .snapshot
             .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
+            .push_columns::<AuditRow>()
             .push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision")
             .bind(revision)
             .bind(last_revision);

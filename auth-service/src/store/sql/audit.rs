@@ -17,7 +17,7 @@ use crate::{
     change::TokenChange,
     opaque_token::OpaqueToken,
     store::{
-        audit_row::AUDIT_COLUMNS,
+        audit_row::AuditRow,
         audit_store::{AuditFilter, AuditStore, Snapshot},
         checked_row::CheckedRow,
         operator_database::{Export, OperatorDatabase},
@@ -139,7 +139,7 @@ impl AuditStore for SqlStore {
         let select = self
             .database
             .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
+            .push_columns::<AuditRow>()
             .push(" FROM audit WHERE ");
         self.database.read(push_filter(select, filter)).await
     }

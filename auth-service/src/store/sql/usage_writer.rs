@@ -11,7 +11,7 @@ use super::{
 };
 use crate::store::UsageKind;
 use parking_lot::Mutex;
-use rolegate_sql_store::{Database, FollowUp, StoreError};
+use rolegate_sql_store::{Database, FollowUp, StoreError, row};
 use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -64,15 +64,15 @@ struct Outage {
     successes_left: u8,
 }
 
-/// A use that is to be written. It is serialized as a row for the statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Use {
-    used_id: i64,
-    /// The time of the use, in Unix seconds.
-    used_at: i64,
+row! {
+    /// A use that is to be written. It is serialized as a row for the statement.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    struct Use {
+        used_id: i64,
+        /// The time of the use, in Unix seconds.
+        used_at: i64,
+    }
 }
-
-const USE_COLUMNS: [(&str, &str); 2] = [("used_id", "bigint"), ("used_at", "bigint")];
 
 /// The parts of the statements that write the uses of one kind.
 struct UsageStatements {
@@ -270,10 +270,7 @@ impl UsageWriter {
         // All writes lock rows by ascending id, so that they do not deadlock.
         let ids: Vec<i64> = uses.iter().map(|used| used.used_id).collect();
         let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
-        let update = database
-            .statement(update)
-            .push_rows(&USE_COLUMNS, uses)
-            .push(condition);
+        let update = database.statement(update).push_rows(uses).push(condition);
         let nothing = FollowUp::<i64>::none();
         let written = database.write_locked(lock, update, nothing).await;
         written.map(drop)

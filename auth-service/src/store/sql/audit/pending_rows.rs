@@ -1,62 +1,48 @@
 //! Inserts unsealed rows of the record. A row about a change is inserted in the transaction of the change.
 
 use crate::{audit::Entry, former_username::FormerUsername, store::user_change::encode_state};
-use rolegate_sql_store::Statement;
+use rolegate_sql_store::{Statement, row};
 use serde::Serialize;
-use std::{net::IpAddr, slice};
+use std::slice;
 
-/// The columns of an unsealed row, with their types in PostgreSQL.
-pub(super) const PENDING: [(&str, &str); 12] = [
-    ("event", "text"),
-    ("user_id", "bigint"),
-    ("username", "text"),
-    ("actor_id", "bigint"),
-    ("actor", "text"),
-    ("actor_key", "bigint"),
-    ("actor_session", "bigint"),
-    ("client_address", "text"),
-    ("request_id", "text"),
-    ("details", "text"),
-    ("state", "text"),
-    ("former_username", "text"),
-];
-
-/// An entry of the record as a row to insert. The fields have the names of the columns.
-#[derive(Serialize)]
-struct PendingRow<'e> {
-    event: &'e str,
-    user_id: Option<i64>,
-    username: Option<&'e str>,
-    actor_id: Option<i64>,
-    actor: Option<&'e str>,
-    actor_key: Option<i64>,
-    actor_session: Option<i64>,
-    client_address: Option<IpAddr>,
-    request_id: Option<&'e str>,
-    details: String,
-    state: Option<String>,
-    former_username: Option<String>,
+row! {
+    /// An entry of the record as a row to insert.
+    #[derive(Serialize)]
+    struct PendingRow {
+        event: String,
+        user_id: Option<i64>,
+        username: Option<String>,
+        actor_id: Option<i64>,
+        actor: Option<String>,
+        actor_key: Option<i64>,
+        actor_session: Option<i64>,
+        client_address: Option<String>,
+        request_id: Option<String>,
+        details: String,
+        state: Option<String>,
+        former_username: Option<String>,
+    }
 }
 
-impl<'e> From<&'e Entry> for PendingRow<'e> {
-    fn from(entry: &'e Entry) -> Self {
-        let username = entry.username.as_deref();
+impl From<&Entry> for PendingRow {
+    fn from(entry: &Entry) -> Self {
+        let username = entry.username.clone();
         let (actor_id, actor) = match &entry.actor {
-            _ if entry.by_owner => (entry.user_id, username),
-            Some(actor) => (Some(actor.id), Some(&*actor.username)),
+            _ if entry.by_owner => (entry.user_id, username.clone()),
+            Some(actor) => (Some(actor.id), Some(actor.username.clone())),
             None => (None, None),
         };
         let former_username = entry.details.former_username.as_ref();
         Self {
-            event: entry.event,
+            event: entry.event.to_owned(),
             user_id: entry.user_id,
             username,
             actor_id,
             actor,
             actor_key: entry.actor_key,
             actor_session: entry.actor_session,
-            client_address: entry.client_address,
-            request_id: entry.request_id.as_deref(),
+            client_address: entry.client_address.map(|address| address.to_string()),
+            request_id: entry.request_id.clone(),
             details: entry.details.to_json(),
             state: entry.state.map(encode_state),
             former_username: former_username.map(FormerUsername::to_stored),
@@ -98,5 +84,5 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
         actor_session, client_address, request_id, former_username, details,"#,
         )
         .push(state)
-        .push_rows(&PENDING, &rows)
+        .push_rows(&rows)
 }

@@ -1,19 +1,7 @@
 //! A batch of rows that one transaction takes from the unsealed rows and appends to the sealed record.
 
-use super::pending_rows::PENDING;
-use crate::store::{
-    audit_row::{AUDIT_COLUMNS, AuditRow},
-    seal::Seal,
-};
-use rolegate_sql_store::Statement;
-
-/// The columns that sealing adds to a row, with their types in PostgreSQL.
-const SEALED: [(&str, &str); 4] = [
-    ("revision", "bigint"),
-    ("id", "bigint"),
-    ("at", "bigint"),
-    ("commitments", "text"),
-];
+use crate::store::{audit_row::AuditRow, seal::Seal};
+use rolegate_sql_store::{Columns as _, Statement};
 
 /// A batch of rows with their revisions and salts, and the seal that covers them.
 pub(in crate::store) struct SealedBatch {
@@ -49,14 +37,13 @@ impl SealedBatch {
 
     /// Returns the statements that insert the rows and the seal. `start` is a statement that consists of `INSERT INTO`.
     pub(in crate::store) fn insert(&self, start: &Statement) -> Vec<Statement> {
-        let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
         let rows = start
             .clone()
             .push("audit (")
-            .push(AUDIT_COLUMNS)
+            .push_columns::<AuditRow>()
             .push(") SELECT ")
-            .push(AUDIT_COLUMNS)
-            .push_rows(&columns, &self.rows);
+            .push_columns::<AuditRow>()
+            .push_rows(&self.rows);
         let seal = start
             .clone()
             .push("audit_seal (revision, at, digest) VALUES ($1, $2, $3)")
@@ -79,11 +66,15 @@ pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement
 /// Ends a statement that deletes unsealed rows, so that it returns them. The column `commitments` then contains the
 /// last seal.
 pub(super) fn push_returning_taken(take: Statement) -> Statement {
-    take.push(
-        " RETURNING CAST(0 AS bigint) AS revision, id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state, former_username,
-    (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1) AS commitments",
-    )
+    let values = AuditRow::column_names().map(|name| match name {
+        "revision" => "CAST(0 AS bigint) AS revision",
+        "commitments" => {
+            "(SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1) \
+             AS commitments"
+        }
+        name => name,
+    });
+    take.push(" RETURNING ").push_list(values)
 }
 
 fn parse_last_seal(text: &str) -> Option<Seal> {

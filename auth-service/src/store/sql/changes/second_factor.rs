@@ -17,6 +17,7 @@ use crate::{
         },
     },
 };
+use rolegate_sql_store::row;
 use serde::Serialize;
 
 /// The condition that the user is unchanged since the read: the second factor was not turned on, and the tokens were
@@ -33,10 +34,12 @@ const TURN_OFF: &str = r#"UPDATE "user" SET second_factor = FALSE,
 const DELETE_SECOND_FACTOR: &str = "DELETE FROM second_factor WHERE user_id = $1";
 const DELETE_RECOVERY_CODES: &str = "DELETE FROM recovery_code WHERE user_id = $1";
 
-/// A recovery code, as a row to insert.
-#[derive(Serialize)]
-struct NewRecoveryCode<'d> {
-    digest: &'d str,
+row! {
+    /// A recovery code, as a row to insert.
+    #[derive(Serialize)]
+    struct NewRecoveryCode {
+        digest: String,
+    }
 }
 
 impl SqlStore {
@@ -49,7 +52,9 @@ impl SqlStore {
     ) -> Plan {
         let codes: Vec<_> = recovery_codes
             .iter()
-            .map(|digest| NewRecoveryCode { digest })
+            .map(|digest| NewRecoveryCode {
+                digest: digest.clone(),
+            })
             .collect();
         let touch = self
             .database
@@ -64,7 +69,7 @@ impl SqlStore {
             self.database
                 .statement("INSERT INTO recovery_code (user_id, digest) SELECT $1, digest")
                 .bind(user_id)
-                .push_rows(&[("digest", "text")], &codes),
+                .push_rows(&codes),
             self.count_addition(user_id),
         ])
     }

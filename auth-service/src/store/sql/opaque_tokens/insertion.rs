@@ -19,36 +19,33 @@ use crate::{
     },
     user::Credentials,
 };
-use rolegate_proto::{
-    Role,
-    limits::{MAX_API_KEYS, MAX_SESSIONS},
-};
-use rolegate_sql_store::Statement;
-use serde_json::{Value, json};
+use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};
+use rolegate_sql_store::{Statement, row};
+use serde::Serialize;
 use std::sync::Arc;
 
-/// The columns of a new token, with their types in PostgreSQL.
-const NEW_COLUMNS: [(&str, &str); 14] = [
-    ("user_id", "bigint"),
-    ("session_user_id", "bigint"),
-    ("name", "text"),
-    ("prefix", "text"),
-    ("digest", "text"),
-    ("role", "text"),
-    ("created_at", "bigint"),
-    ("expires_at", "bigint"),
-    ("not_before", "bigint"),
-    ("client_address", "text"),
-    ("user_agent", "text"),
-    ("created_by", "text"),
-    ("cookie_only", "boolean"),
-    ("pair_id", "bigint"),
-];
-
-const INSERT: &str = "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
-                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id)
-                SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
-                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
+row! {
+    /// A new token, as a row to insert.
+    #[derive(Serialize)]
+    struct NewTokenRow {
+        /// The user of an API key.
+        user_id: Option<i64>,
+        /// The user of a session.
+        session_user_id: Option<i64>,
+        name: String,
+        prefix: String,
+        digest: String,
+        role: Option<String>,
+        created_at: i64,
+        expires_at: Option<i64>,
+        not_before: Option<i64>,
+        client_address: Option<String>,
+        user_agent: Option<String>,
+        created_by: Option<String>,
+        cookie_only: bool,
+        pair_id: Option<i64>,
+    }
+}
 
 /// Deletes sessions of the user `$1` to make room for the ones that were just inserted.
 ///
@@ -126,15 +123,18 @@ impl SqlStore {
     /// It runs after the lock and as a separate statement, so that it counts the tokens that earlier transactions have
     /// committed.
     fn insert_if_allowed(&self, new: &NewTokens<'_>, by: &Principal) -> Statement {
-        let rows: Vec<Value> = new.tokens.iter().map(new_row).collect();
+        let rows: Vec<NewTokenRow> = new.tokens.iter().map(NewTokenRow::from).collect();
         let key_user_id = match new.kind {
             TokenKind::ApiKey => Some(new.user_id),
             TokenKind::Session => None,
         };
         let mut insert = self
             .database
-            .statement(INSERT)
-            .push_rows(&NEW_COLUMNS, &rows)
+            .statement("INSERT INTO api_key (")
+            .push_columns::<NewTokenRow>()
+            .push(") SELECT ")
+            .push_columns::<NewTokenRow>()
+            .push_rows(&rows)
             .push(" AND (SELECT count(*) FROM api_key WHERE user_id = ")
             .push_bind(key_user_id)
             .push(") < ")
@@ -202,30 +202,26 @@ fn is_limited(by: &Principal) -> bool {
     !matches!(by, Principal::Operator)
 }
 
-/// Returns a token as a row with the columns [`NEW_COLUMNS`].
-fn new_row(new: &NewToken) -> Value {
-    let stored = &new.stored;
-    let user_id_of = |kind| {
-        if stored.kind() == kind {
-            Some(stored.user_id)
-        } else {
-            None
+impl From<&NewToken> for NewTokenRow {
+    fn from(new: &NewToken) -> Self {
+        let stored = new.stored.clone();
+        let kind = stored.kind();
+        let user_id_of = |owned| (kind == owned).then_some(stored.user_id);
+        Self {
+            user_id: user_id_of(TokenKind::ApiKey),
+            session_user_id: user_id_of(TokenKind::Session),
+            name: stored.name,
+            prefix: stored.prefix,
+            digest: new.digest.clone(),
+            role: stored.role.map(|role| role.to_string()),
+            created_at: encode_seconds(stored.created_at),
+            expires_at: stored.expires_at.map(encode_seconds),
+            not_before: stored.not_before.map(encode_seconds),
+            client_address: stored.client_address,
+            user_agent: stored.user_agent,
+            created_by: stored.created_by,
+            cookie_only: stored.cookie_only,
+            pair_id: stored.pair_id,
         }
-    };
-    json!({
-        "user_id": user_id_of(TokenKind::ApiKey),
-        "session_user_id": user_id_of(TokenKind::Session),
-        "name": stored.name,
-        "prefix": stored.prefix,
-        "digest": new.digest,
-        "role": stored.role.as_ref().map(Role::as_str),
-        "created_at": encode_seconds(stored.created_at),
-        "expires_at": stored.expires_at.map(encode_seconds),
-        "not_before": stored.not_before.map(encode_seconds),
-        "client_address": stored.client_address,
-        "user_agent": stored.user_agent,
-        "created_by": stored.created_by,
-        "cookie_only": stored.cookie_only,
-        "pair_id": stored.pair_id,
-    })
+    }
 }
