@@ -15,12 +15,14 @@
 //! Neither log nor record contains secrets or unknown usernames, because users type passwords into the wrong
 //! field. The SQL of the record is in `store`, and the use cases decide when an event happens.
 
+mod audit_row;
 mod entry;
 mod events;
 mod requested;
 mod sign_in_rows;
 mod sign_ins;
 
+pub(crate) use audit_row::{AuditRow, Tampering};
 pub(crate) use entry::{Details, EndedCredentials, Entry, Removal, UserState};
 pub(crate) use events::{AUDIT_ERASED, EVENTS, USER_RENAMED};
 pub(crate) use requested::{BulkChange, RecoveryCodeUse, Requested};

@@ -23,7 +23,6 @@
 //!   facts that `doctor` reports.
 
 pub(crate) mod additions;
-mod audit_row;
 mod audit_store;
 mod batched_reads;
 mod checked_row;
@@ -44,7 +43,6 @@ mod user_change;
 mod user_store;
 mod write_error;
 
-pub(crate) use audit_row::AuditRow;
 pub(crate) use audit_store::{AuditFilter, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
 pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};

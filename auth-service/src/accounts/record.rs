@@ -9,7 +9,10 @@
 mod maintenance;
 
 use super::{error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts};
-use crate::store::{AuditFilter, AuditRow, CheckedRow, END_OF_9999, UnreadableColumn};
+use crate::{
+    audit::AuditRow,
+    store::{AuditFilter, CheckedRow, END_OF_9999, UnreadableColumn},
+};
 use rolegate_proto::{Reason, limits::page_size};
 use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde_json::json;

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     accounts::{AuditPage, AuditRequest, Watcher},
-    store::AuditRow,
+    audit::AuditRow,
 };
 use rolegate_grpc_server::{actor, named_caller};
 use rolegate_proto::auth_v1 as wire;

@@ -1,6 +1,6 @@
 //! Rows of the record that may be unreadable, because anyone with access to the database can write any value into it.
 
-use super::audit_row::AuditRow;
+use crate::audit::AuditRow;
 use rolegate_sql_store::{Row, TableRow};
 use sqlx::Error;
 use std::fmt;

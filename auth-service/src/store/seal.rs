@@ -1,6 +1,6 @@
 //! The seals of the record. They form a chain: each is the digest of the rows of a batch and of the seal before it.
 
-use super::audit_row::{AuditRow, Tampering};
+use crate::audit::{AuditRow, Tampering};
 use rolegate_sql_store::row;
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};

@@ -3,7 +3,8 @@
 use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, AuditRequest, PasswordLink},
-    store::{AuditRow, CheckedRow},
+    audit::AuditRow,
+    store::CheckedRow,
 };
 use http::HeaderValue;
 use rolegate_proto::Role;

@@ -4,7 +4,8 @@
 use super::{App, NOW, POLICY, Policy};
 use crate::{
     accounts::InitialPassword,
-    store::{AuditFilter, AuditRow, AuditStore as _},
+    audit::AuditRow,
+    store::{AuditFilter, AuditStore as _},
     user::User,
 };
 use http::HeaderValue;

@@ -49,7 +49,7 @@ impl App {
             .list_audit(&self.admin, AuditRequest::default())
             .await
             .expect("listed");
-        let shown = |row: &crate::store::AuditRow| (row.event.clone(), row.readable_details());
+        let shown = |row: &crate::audit::AuditRow| (row.event.clone(), row.readable_details());
         page.rows.iter().map(shown).collect()
     }
 }

@@ -1,10 +1,7 @@
 //! `audit export`: writes the whole record as JSON, for programs.
 
 use super::unreadable::{UnreadableRows, warn};
-use crate::{
-    commands::timestamp::system_time,
-    store::{AuditRow, OperatorDatabase},
-};
+use crate::{audit::AuditRow, commands::timestamp::system_time, store::OperatorDatabase};
 use humantime::format_rfc3339_millis;
 use rolegate_program::failure::Failure;
 use serde_json::{Value, json};

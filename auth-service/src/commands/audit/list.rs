@@ -2,12 +2,12 @@
 
 use super::unreadable::UnreadableRows;
 use crate::{
-    audit::EVENTS,
+    audit::{AuditRow, EVENTS},
     commands::{
         terminal_text::{escape, quote, quote_unless_word},
         timestamp::rfc3339,
     },
-    store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, UserStore},
+    store::{AuditFilter, MAX_PAGE_ROWS, UserStore},
 };
 use clap::Args;
 use rolegate_program::{
@@ -94,7 +94,7 @@ fn format_person(id: Option<i64>, name: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::format_row;
-    use crate::{audit::EVENTS, store::AuditRow};
+    use crate::audit::{AuditRow, EVENTS};
     use std::collections::BTreeSet;
 
     #[test]

@@ -8,9 +8,9 @@
 mod beginning;
 
 use crate::{
-    audit::AUDIT_ERASED,
+    audit::{AUDIT_ERASED, AuditRow},
     commands::{terminal::print_note, timestamp::rfc3339},
-    store::{AuditRow, RecordContents, Seal, SealReference, SealedRecord, StoreError},
+    store::{RecordContents, Seal, SealReference, SealedRecord, StoreError},
 };
 use beginning::Beginning;
 use rolegate_program::{failure::Failure, output::print};

@@ -6,9 +6,8 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::{BulkChange, EndedCredentials, Requested},
+    audit::{AuditRow, BulkChange, EndedCredentials, Requested},
     store::{
-        audit_row::AuditRow,
         seal::{REVISION_GAP, SELECT_SEALS, Seal},
         sql::{
             audit::{

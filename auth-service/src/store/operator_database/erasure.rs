@@ -3,10 +3,8 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::{BulkChange, Requested},
-    store::{
-        audit_row::AuditRow, checked_row::CheckedRow, sql::audit::pending_rows::insert_pending,
-    },
+    audit::{AuditRow, BulkChange, Requested},
+    store::{checked_row::CheckedRow, sql::audit::pending_rows::insert_pending},
 };
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use tokio::time::{Instant, sleep};

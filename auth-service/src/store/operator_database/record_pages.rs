@@ -5,7 +5,7 @@
 //! write-ahead log of SQLite grow.
 
 use super::OperatorDatabase;
-use crate::store::{audit_row::AuditRow, checked_row::CheckedRow};
+use crate::{audit::AuditRow, store::checked_row::CheckedRow};
 use rolegate_sql_store::{Database, StoreError, row};
 
 /// The number of rows on a full page.

@@ -1,9 +1,9 @@
 //! Reads the whole record as of one moment, for the command `audit verify`.
 
 use super::OperatorDatabase;
-use crate::store::{
-    audit_row::AuditRow,
-    seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
+use crate::{
+    audit::AuditRow,
+    store::seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
 };
 use rolegate_sql_store::{LongTransaction, StoreError, row};
 use serde_json::Value;

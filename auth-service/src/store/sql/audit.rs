@@ -13,11 +13,10 @@ pub(in crate::store) mod sealing;
 
 use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::{
-    audit::{Entry, Requested},
+    audit::{AuditRow, Entry, Requested},
     change::TokenChange,
     opaque_token::OpaqueToken,
     store::{
-        audit_row::AuditRow,
         audit_store::{AuditFilter, AuditStore, Snapshot},
         checked_row::CheckedRow,
         operator_database::{Export, OperatorDatabase},

@@ -10,11 +10,11 @@ use super::{
     sessions::new,
 };
 use crate::{
-    audit::Entry,
+    audit::{AuditRow, Entry},
     change::TokenSelection,
     opaque_token::TokenKind,
     principal::Principal,
-    store::{AuditFilter, AuditRow, UserChange, UserStore},
+    store::{AuditFilter, UserChange, UserStore},
     user::User,
 };
 use futures_util::TryStreamExt as _;

@@ -1,6 +1,6 @@
 //! A batch of rows that one transaction takes from the unsealed rows and appends to the sealed record.
 
-use crate::store::{audit_row::AuditRow, seal::Seal};
+use crate::{audit::AuditRow, store::seal::Seal};
 use rolegate_sql_store::{Columns as _, Statement};
 
 /// A batch of rows with their revisions and salts, and the seal that covers them.

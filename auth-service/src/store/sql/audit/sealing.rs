@@ -9,8 +9,8 @@ use super::{
     sealed_batch::{SealedBatch, push_returning_taken},
 };
 use crate::{
-    audit::Entry,
-    store::{audit_row::AuditRow, sql::encoding::encode_count},
+    audit::{AuditRow, Entry},
+    store::sql::encoding::encode_count,
 };
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};

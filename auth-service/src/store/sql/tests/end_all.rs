@@ -4,13 +4,13 @@ use super::changes::{
     begin_second_factor, change, delete, insert, insert_token, revoke_tokens, turn_on_second_factor,
 };
 use crate::{
-    audit::{BulkChange, EndedCredentials, Requested},
+    audit::{AuditRow, BulkChange, EndedCredentials, Requested},
     change::{Change, NewPasswordLink},
     opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::{
-        ApiKeys, AuditFilter, AuditRow, FileClock, HighWaterMarks, OperatorDatabase, Seal,
-        StoreError, UserStore, open_beside, seal::REVISION_GAP,
+        ApiKeys, AuditFilter, FileClock, HighWaterMarks, OperatorDatabase, Seal, StoreError,
+        UserStore, open_beside, seal::REVISION_GAP,
     },
     user::{User, UserRecord},
 };

@@ -5,12 +5,12 @@ use super::{
     end_all::{Opened, open},
 };
 use crate::{
-    audit::{BulkChange, Entry, Requested},
+    audit::{AuditRow, BulkChange, Entry, Requested},
     change::{Change, Rename},
     former_username::FormerUsername,
     opaque_token::{NewToken, TokenKind},
     principal::Principal,
-    store::{AuditRow, operator_database::Erasure},
+    store::operator_database::Erasure,
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;

@@ -1,10 +1,10 @@
 use super::{ADDITION_SECONDS, MemoryStore, Users};
 use crate::{
-    audit::Entry,
+    audit::{AuditRow, Entry},
     former_username::FormerUsername,
     store::{
-        AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
-        Snapshot, StoreError, UnreadableColumn, UserChange, seal::SealRange,
+        AuditFilter, AuditStore, CheckedChange, CheckedRow, Seal, SealReference, Snapshot,
+        StoreError, UnreadableColumn, UserChange, seal::SealRange,
     },
     user::User,
 };

@@ -4,10 +4,8 @@
 //! the salted digest. So the seals still match, but without the salt, nobody can check a guessed name against the
 //! digest.
 
-use crate::{
-    audit::USER_RENAMED,
-    former_username::{FORMER_DIGEST, FormerUsername, salted_digest},
-};
+use super::USER_RENAMED;
+use crate::former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 use rolegate_sql_store::row;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 const SALT_BYTES: usize = 16;
 
-/// The events whose rows may follow a gap in the revisions: those of
-/// [`Change::Restored`](crate::audit::Change::Restored) and [`Change::AllEnded`](crate::audit::Change::AllEnded).
+/// The events whose rows may follow a gap in the revisions: those of [`BulkChange::Restore`](super::BulkChange::Restore)
+/// and [`BulkChange::EndAll`](super::BulkChange::EndAll).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
 row! {
@@ -70,7 +68,7 @@ struct CommittedDigests {
 impl AuditRow {
     /// Returns whether the row declares a gap in the record between `revision` and its own revision. Such a row records
     /// that all credentials were ended, and its details name the last revision before the gap.
-    pub(super) fn follows_gap_after(&self, revision: i64) -> bool {
+    pub(crate) fn follows_gap_after(&self, revision: i64) -> bool {
         if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
             return false;
         }
@@ -123,7 +121,7 @@ impl AuditRow {
     }
 
     /// Gives the row two new random salts, before it is sealed. Fails if the system provides no random bytes.
-    pub(super) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
+    pub(crate) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
         let mut salts = [[0; SALT_BYTES]; 2];
         for salt in &mut salts {
             getrandom::fill(salt)?;
@@ -134,7 +132,7 @@ impl AuditRow {
 
     /// Returns the digest by which the seal covers the row. Fails if the commitments of the row are malformed, or if a
     /// value is present that an erasure had removed.
-    pub(super) fn digest(&self) -> Result<[u8; 32], Tampering> {
+    pub(crate) fn digest(&self) -> Result<[u8; 32], Tampering> {
         let committed = self.committed_digests()?;
         let row = json!([
             self.revision,
@@ -198,7 +196,7 @@ impl AuditRow {
     /// Removes the name of this user from the row, and stores its salted digest instead of the salt. Also removes the
     /// client address in this way if this user acted, or if an unknown client acted on this user. Fails if the row was
     /// tampered with, and then leaves the row as it is.
-    pub(super) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
+    pub(crate) fn erase(&mut self, user_id: i64) -> Result<(), Tampering> {
         let digests = self.committed_digests()?;
         let (user_commitment, actor_commitment) =
             self.commitments.split_once(' ').unwrap_or_default();
