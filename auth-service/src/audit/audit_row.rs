@@ -7,6 +7,7 @@
 use super::USER_RENAMED;
 use crate::former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 use rolegate_sql_store::row;
+use rolegate_telemetry::request_context::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -19,12 +20,17 @@ const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
 row! {
     /// A row of the record, with all columns of the table `audit`.
+    ///
+    /// The values that are not assigned before the row is sealed are left out of the JSON of an unsealed row, because
+    /// an import inserts many of these rows.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
     pub(crate) struct AuditRow {
         /// The position of the row in the order of sealing. For the rows of one user, this is the order of the commits.
         /// Revisions have gaps only before a row whose event is `restored` or `all_ended`.
+        #[serde(skip_serializing_if = "is_unassigned")]
         pub(crate) revision: i64,
         /// The position of the row in the order of the inserts. Ids have gaps.
+        #[serde(skip_serializing_if = "is_unassigned")]
         pub(crate) id: i64,
         /// The time at which the row was written, in Unix seconds.
         pub(crate) at: i64,
@@ -39,13 +45,14 @@ row! {
         pub(crate) request_id: Option<String>,
         /// The details of the event, as a JSON object.
         pub(crate) details: String,
-        /// The role of the user after a change, and whether the user is disabled; `None` if the event does not change a
-        /// user.
+        /// The [`UserState`](super::UserState) of the user after a change that other services follow; `None` for all
+        /// other events.
         pub(crate) state: Option<String>,
         /// The former name of a renamed user, as [`FormerUsername::to_stored`] encodes it.
         pub(crate) former_username: Option<String>,
         /// Two commitments with a space between them: one to the username, and one to the actor's name and address.
         /// Each is a salt in hex. An erasure replaces the salt by the digests of the erased values, each after a `=`.
+        #[serde(skip_serializing_if = "String::is_empty")]
         pub(crate) commitments: String,
     }
 }
@@ -66,6 +73,17 @@ struct CommittedDigests {
 }
 
 impl AuditRow {
+    /// Returns an empty row with the client address and the id of the request that the current task serves, if it
+    /// serves one.
+    pub(super) fn of_current_request() -> Self {
+        let row = RequestContext::with_current(|current| Self {
+            client_address: current.client_address.map(|address| address.to_string()),
+            request_id: current.request_id.to_str().ok().map(str::to_owned),
+            ..Self::default()
+        });
+        row.unwrap_or_default()
+    }
+
     /// Returns whether the row declares a gap in the record between `revision` and its own revision. Such a row records
     /// that all credentials were ended, and its details name the last revision before the gap.
     pub(crate) fn follows_gap_after(&self, revision: i64) -> bool {
@@ -222,6 +240,15 @@ impl AuditRow {
             problem,
         }
     }
+}
+
+/// Returns whether a revision or an id is not assigned yet. Both begin with 1.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_unassigned(number: &i64) -> bool {
+    *number == 0
 }
 
 /// Returns the digest of a value with the salt in its commitment, or the digest that an erasure has left in the

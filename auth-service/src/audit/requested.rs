@@ -2,18 +2,18 @@
 //! made from all three. The store inserts the rows in the transaction of the change.
 
 use super::{
-    AUDIT_ERASED, Details, EndedCredentials, Entry, USER_RENAMED,
-    entry::{EntryActor, EventOrigin, UserState},
-    events::is_published,
+    AUDIT_ERASED, AuditRow, EndedCredentials, Entry, USER_RENAMED, UserState, events::is_published,
 };
 use crate::{
     change::{Change, TokenChange},
+    former_username::FORMER_DIGEST,
     opaque_token::{OpaqueToken, TokenKind},
     principal::Principal,
     user::User,
 };
 use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
+use serde_json::{Value, json};
 
 /// The value of the detail `by` for changes that the operator makes.
 const OPERATOR: &str = "operator";
@@ -23,7 +23,8 @@ const OPERATOR: &str = "operator";
 pub(crate) struct Requested<C> {
     pub(crate) by: Principal,
     pub(crate) change: C,
-    origin: EventOrigin,
+    /// A row with the columns that say which request it is, and otherwise empty.
+    origin: AuditRow,
 }
 
 /// A change by the operator that is not about one user.
@@ -49,7 +50,7 @@ impl<C> Requested<C> {
         Self {
             by,
             change,
-            origin: EventOrigin::current(),
+            origin: AuditRow::of_current_request(),
         }
     }
 
@@ -63,54 +64,55 @@ impl<C> Requested<C> {
     }
 
     /// Returns the entry of an event of this user, who is given as the change left the user.
-    fn entry_for_user(&self, event: &'static str, user: &User, details: Details) -> Entry {
+    fn entry_for_user(&self, event: &str, user: &User, details: Value) -> Entry {
         let mut entry = self.entry(event, Some(user.id), Some(&user.username), details);
         if is_published(event) {
-            entry.state = Some(UserState {
+            let state = UserState {
                 role: user.role,
                 disabled: user.disabled,
-            });
+            };
+            entry.row.state = Some(state.to_string());
         }
         entry
     }
 
     fn entry(
         &self,
-        event: &'static str,
+        event: &str,
         user_id: Option<i64>,
         username: Option<&str>,
-        details: Details,
+        mut details: Value,
     ) -> Entry {
-        let mut entry = Entry {
-            event,
+        if let Principal::Operator = self.by {
+            details["by"] = OPERATOR.into();
+        }
+        let row = AuditRow {
+            event: event.to_owned(),
             user_id,
             username: username.map(str::to_owned),
-            client_address: self.origin.client_address,
-            request_id: self.origin.request_id.clone(),
-            details,
-            ..Entry::default()
+            ..self.origin.clone()
         };
+        let mut entry = Entry::new(row, details);
         match &self.by {
             Principal::Admin(actor) => {
-                entry.actor = Some(EntryActor::from(&actor.user));
-                entry.actor_key = actor.key_id();
-                entry.actor_session = actor.session_id();
+                entry.set_actor(&actor.user);
+                entry.set_credential(actor);
             }
             Principal::Owner(actor) => {
-                entry.by_owner = true;
-                entry.actor_key = actor.key_id();
-                entry.actor_session = actor.session_id();
+                entry.set_owner_as_actor();
+                entry.set_credential(actor);
             }
             Principal::Claimant
             | Principal::Login { .. }
             | Principal::PendingSignIn { .. }
-            | Principal::Link { .. } => entry.by_owner = true,
+            | Principal::Link { .. } => entry.set_owner_as_actor(),
             Principal::Sessions(users) => {
-                let user = users.iter().find(|user| Some(user.id) == user_id);
-                entry.actor = user.map(EntryActor::from);
-                entry.actor_session = entry.details.session_id;
+                if let Some(user) = users.iter().find(|user| Some(user.id) == user_id) {
+                    entry.set_actor(user);
+                }
+                entry.row.actor_session = entry.details["session_id"].as_i64();
             }
-            Principal::Operator => entry.details.by = Some(OPERATOR),
+            Principal::Operator => {}
         }
         entry
     }
@@ -164,39 +166,31 @@ impl Requested<Change> {
     /// Returns the entries of the change of `user`, who is given as the change left the user.
     pub(crate) fn entries(&self, user: &User) -> Vec<Entry> {
         let event = self.event();
-        let role = Some(user.role);
+        let role = user.role.as_str();
         let details = match &self.change {
-            Change::SetRole { from, .. } => Details {
-                from: Some(*from),
-                to: role,
-                ..Details::default()
-            },
-            Change::Rename { rename, .. } => Details {
-                former_username: Some(rename.from.clone()),
-                ..Details::default()
-            },
-            Change::DeleteUser { .. } => Details {
-                role,
-                user_created_at: Some(user.created_at.unwrap_or_default()),
-                ..Details::default()
-            },
-            Change::CreateUser(_) if event == "registered" => Details::default(),
+            Change::SetRole { from, .. } => json!({ "from": from.as_str(), "to": role }),
+            Change::Rename { rename, .. } => json!({ FORMER_DIGEST: rename.from.digest() }),
+            Change::DeleteUser { .. } => {
+                json!({ "role": role, "user_created_at": user.created_at.unwrap_or_default() })
+            }
+            Change::CreateUser(_) if event == "registered" => json!({}),
             Change::CreateUser(_)
             | Change::SetDisabled { .. }
             | Change::RevokeTokens { .. }
-            | Change::RevokeTokensAgain { .. } => Details::of_role(user.role),
-            _ => Details::default(),
+            | Change::RevokeTokensAgain { .. } => json!({ "role": role }),
+            _ => json!({}),
         };
         let mut entries = vec![self.entry_for_user(event, user, details)];
-        if let Change::Rename { rename, .. } = &self.change
-            && let Some(disabled) = rename.disabled
-        {
-            let details = Details::of_role(user.role);
-            entries.push(self.entry_for_user(state_event(disabled), user, details));
+        if let Change::Rename { rename, .. } = &self.change {
+            entries[0].row.former_username = Some(rename.from.to_stored());
+            if let Some(disabled) = rename.disabled {
+                let details = json!({ "role": role });
+                entries.push(self.entry_for_user(state_event(disabled), user, details));
+            }
         }
         // A logout names its actor even if users log themselves out.
         if let (Change::RevokeTokens { .. }, Principal::Owner(actor)) = (&self.change, &self.by) {
-            entries[0].name_actor(&actor.user);
+            entries[0].set_actor(&actor.user);
         }
         entries
     }
@@ -204,16 +198,13 @@ impl Requested<Change> {
     /// Returns the entry of a role change, for a store that changes the role without reading the user first. The entry
     /// says that the user is enabled, and the statement of the store adds the real state.
     pub(crate) fn entry_for_role(&self, user_id: i64, from: Role, to: Role) -> Entry {
-        let details = Details {
-            from: Some(from),
-            to: Some(to),
-            ..Details::default()
-        };
+        let details = json!({ "from": from.as_str(), "to": to.as_str() });
         let mut entry = self.entry(self.event(), Some(user_id), None, details);
-        entry.state = Some(UserState {
+        let state = UserState {
             role: to,
             disabled: false,
-        });
+        };
+        entry.row.state = Some(state.to_string());
         entry
     }
 
@@ -246,18 +237,14 @@ impl Requested<TokenChange> {
     /// Returns the entry of the change of `token`. The username is only needed for the line of the log: the store looks
     /// up the name for the row.
     pub(crate) fn entry_for_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
-        let mut details = Details::default();
-        match token.kind() {
-            TokenKind::ApiKey => details.key_id = Some(token.id),
-            TokenKind::Session => {
-                details.session_id = Some(token.id);
-                details.session = Some(token.prefix.clone());
-            }
-        }
+        let details = match token.kind() {
+            TokenKind::ApiKey => json!({ "key_id": token.id }),
+            TokenKind::Session => json!({ "session_id": token.id, "session": token.prefix }),
+        };
         let mut entry = self.entry(self.event(), Some(token.user_id), username, details);
         // A deletion names its actor even if users delete their own tokens.
         if let (TokenChange::Delete { .. }, Principal::Owner(actor)) = (&self.change, &self.by) {
-            entry.name_actor(&actor.user);
+            entry.set_actor(&actor.user);
         }
         entry
     }
@@ -283,7 +270,7 @@ impl Requested<RecoveryCodeUse> {
     const EVENT: &'static str = "recovery_code_used";
 
     pub(crate) fn entry_for_use(&self) -> Entry {
-        self.entry_for_user(Self::EVENT, &self.change.user, Details::default())
+        self.entry_for_user(Self::EVENT, &self.change.user, json!({}))
     }
 
     pub(crate) fn log_outcome_unknown(&self) {
@@ -303,25 +290,17 @@ impl Requested<BulkChange> {
 
     /// Returns the entry of an imported user.
     pub(crate) fn entry_for_import(&self, user: &User) -> Entry {
-        self.entry_for_user(self.event(), user, Details::of_role(user.role))
+        self.entry_for_user(self.event(), user, json!({ "role": user.role.as_str() }))
     }
 
     /// Returns the entry that says that `rows` rows about a deleted user were erased.
     pub(crate) fn entry_for_erasure(&self, user_id: i64, rows: usize) -> Entry {
-        let details = Details {
-            rows: Some(rows),
-            ..Details::default()
-        };
-        self.entry(self.event(), Some(user_id), None, details)
+        self.entry(self.event(), Some(user_id), None, json!({ "rows": rows }))
     }
 
     /// Returns the entry of the end of all credentials, which is about no single user.
     pub(crate) fn entry_for_end(&self, ended: EndedCredentials) -> Entry {
-        let details = Details {
-            ended: Some(ended),
-            ..Details::default()
-        };
-        self.entry(self.event(), None, None, details)
+        self.entry(self.event(), None, None, json!(ended))
     }
 
     pub(crate) fn log_outcome_unknown(&self, user_id: Option<i64>) {

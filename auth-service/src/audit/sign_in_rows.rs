@@ -70,7 +70,7 @@ impl SignInRows {
     /// Returns `Ok` if this refusal gets a row, and counts the row. Otherwise counts the refusal for the next
     /// summary row, and returns whether it is the first one.
     pub(crate) fn admit_refusal(&self, entry: &Entry) -> Result<(), UnrecordedRefusal> {
-        let quota = if entry.user_id.is_some() {
+        let quota = if entry.row.user_id.is_some() {
             &self.user_refusals
         } else {
             &self.anonymous_refusals
@@ -134,11 +134,11 @@ struct Minute {
 /// Identifies an event: two events with equal keys are alike. Only the first of them in a minute gets a row.
 #[derive(PartialEq, Eq, Hash)]
 struct RowKey {
-    event: &'static str,
+    event: String,
     user_id: Option<i64>,
     client: IpAddr,
     /// The reason of a refusal, or the method of a sign-in.
-    kind: Option<&'static str>,
+    kind: Option<String>,
 }
 
 impl RowQuota {
@@ -151,22 +151,25 @@ impl RowQuota {
 
     /// Returns whether this event gets a row, and counts the row.
     fn admit(&self, entry: &Entry, now: Instant) -> bool {
-        let client = client_key(entry.client_address);
+        let row = &entry.row;
+        let address = row.client_address.as_deref();
+        let client = client_key(address.and_then(|address| address.parse().ok()));
+        let kind = entry.details["reason"].as_str();
         let key = RowKey {
-            event: entry.event,
-            user_id: entry.user_id,
+            event: row.event.clone(),
+            user_id: row.user_id,
             client,
-            kind: entry.details.reason.or(entry.details.method),
+            kind: kind.or(entry.details["method"].as_str()).map(str::to_owned),
         };
         let mut minute = self.minute.lock();
         minute.begin(now);
-        if minute.recorded.contains(&key) || !minute.has_room(entry.user_id, client, &self.limits) {
+        if minute.recorded.contains(&key) || !minute.has_room(row.user_id, client, &self.limits) {
             return false;
         }
         for NetworkShare { network, .. } in networks(client) {
             *minute.by_network.entry(network).or_default() += 1;
         }
-        if let Some(user_id) = entry.user_id {
+        if let Some(user_id) = row.user_id {
             *minute.by_user.entry(user_id).or_default() += 1;
         }
         minute.recorded.insert(key);

@@ -3,11 +3,12 @@
 //! Strangers can cause these events, so their number must be limited. The limits on log lines are in this file,
 //! and `sign_in_rows` has the limits on rows of the record.
 
-use super::{Details, Entry};
+use super::{AuditRow, Entry};
 use crate::{opaque_token::TokenBearer, user::User};
 use rolegate_http_server::clients::client_key;
 use rolegate_proto::{Reason, http::HttpReason};
 use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
+use serde_json::json;
 use std::{net::IpAddr, time::Duration};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -30,12 +31,9 @@ static CROSS_SITE_DENIALS: LogLimiter<(String, String)> = LogLimiter::silent_whe
 /// Logs that a password was correct, and returns the entry for the record. `method` is the purpose of the
 /// check, such as `basic`.
 pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
-    let details = Details {
-        method: Some(method),
-        ..Details::default()
-    };
+    let details = json!({ "method": method });
     let mut entry = Entry::in_current_request("login_ok", Some(user), details);
-    entry.by_owner = true;
+    entry.set_owner_as_actor();
     entry.log();
     entry
 }
@@ -46,11 +44,7 @@ pub(crate) fn log_login_failure(
     method: &'static str,
     reason: &'static str,
 ) -> Entry {
-    let details = Details {
-        method: Some(method),
-        reason: Some(reason),
-        ..Details::default()
-    };
+    let details = json!({ "method": method, "reason": reason });
     let entry = Entry::in_current_request("login_failed", user, details);
     entry.log();
     entry
@@ -60,10 +54,7 @@ pub(crate) fn log_login_failure(
 pub(crate) fn log_api_key_use(key: &TokenBearer) {
     let client = client_key(RequestContext::client_address());
     if KEY_USES.claim((key.token_id, client)) {
-        let details = Details {
-            key_id: Some(key.token_id),
-            ..Details::default()
-        };
+        let details = json!({ "key_id": key.token_id });
         Entry::in_current_request("api_key_used", Some(&key.user), details).log();
     }
 }
@@ -76,18 +67,16 @@ pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
         Some(user) if user.disabled => "disabled",
         Some(_) => "expired",
     };
-    let details = Details {
-        key_id: key.map(|key| key.token_id),
-        reason: Some(reason),
-        ..Details::default()
-    };
+    let key_id = key.map(|key| key.token_id);
+    let details = json!({ "key_id": key_id, "reason": reason });
     Entry::in_current_request("api_key_refused", user, details)
 }
 
-/// Returns whether the limits allow a line about this refused key now. If so, counts the line as written.
+/// Returns whether the limits allow a line about this refusal of the current request now. If so, counts the line as
+/// written.
 pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
-    let client = client_key(refusal.client_address);
-    match refusal.details.key_id {
+    let client = client_key(RequestContext::client_address());
+    match refusal.details["key_id"].as_i64() {
         Some(key_id) => KEY_REFUSALS.claim((key_id, client)),
         None => UNKNOWN_KEYS.claim(client),
     }
@@ -95,10 +84,7 @@ pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
 
 /// Logs that a password link was refused, without its token, and returns the entry for the record.
 pub(crate) fn log_password_link_refusal(user: Option<&User>, reason: &'static str) -> Entry {
-    let details = Details {
-        reason: Some(reason),
-        ..Details::default()
-    };
+    let details = json!({ "reason": reason });
     let entry = Entry::in_current_request("password_link_refused", user, details);
     entry.log();
     entry
@@ -106,14 +92,11 @@ pub(crate) fn log_password_link_refusal(user: Option<&User>, reason: &'static st
 
 /// Returns the summary entry of `count` refusals that got no row. The caller logs it.
 pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
-    Entry {
-        event: "refusals_not_recorded",
-        details: Details {
-            count: Some(count),
-            ..Details::default()
-        },
-        ..Entry::default()
-    }
+    let row = AuditRow {
+        event: "refusals_not_recorded".to_owned(),
+        ..AuditRow::default()
+    };
+    Entry::new(row, json!({ "count": count }))
 }
 
 /// Logs that Envoy had to refuse a request of `actor`, with the reason. `route` is the host and the path

@@ -7,9 +7,6 @@ use rolegate_sql_store::{Row, TableRow};
 use serde_json::Value;
 use sqlx::{Error, error::BoxDynError};
 
-/// The end of the text in the column `state` if the user is disabled. The role comes before it.
-const DISABLED: &str = " disabled";
-
 /// The state of a user after a change, or in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UserChange {
@@ -54,7 +51,10 @@ impl TableRow for UserChange {
         let details: Value =
             serde_json::from_str(&details).map_err(|error| malformed("details", error))?;
         let user_id = user_id.ok_or_else(|| malformed("user_id", "it is null"))?;
-        let state = decode_state(&state.unwrap_or_default())?;
+        let state: UserState = state
+            .unwrap_or_default()
+            .parse()
+            .map_err(|_| malformed("state", "it has no role"))?;
         Ok(Self {
             revision: row.get("revision")?,
             seal: seal.and_then(|seal| seal.parse().ok()),
@@ -67,21 +67,6 @@ impl TableRow for UserChange {
             created_at: details["user_created_at"].as_u64(),
         })
     }
-}
-
-/// Encodes the role of a user, and whether the user is disabled, as the text of the column `state`.
-pub(super) fn encode_state(state: UserState) -> String {
-    let suffix = if state.disabled { DISABLED } else { "" };
-    format!("{}{suffix}", state.role)
-}
-
-fn decode_state(text: &str) -> sqlx::Result<UserState> {
-    let role_of_disabled = text.strip_suffix(DISABLED);
-    let role = role_of_disabled.unwrap_or(text).parse();
-    Ok(UserState {
-        role: role.map_err(|_| malformed("state", "it has no role"))?,
-        disabled: role_of_disabled.is_some(),
-    })
 }
 
 fn malformed(column: &str, problem: impl Into<BoxDynError>) -> Error {

@@ -1,5 +1,6 @@
 use super::{Entry, MINUTE, RowLimits, RowQuota, SignInRows, UnrecordedRefusal};
-use crate::audit::Details;
+use crate::audit::AuditRow;
+use serde_json::{Value, json};
 use std::net::IpAddr;
 use tokio::time::Instant;
 
@@ -11,16 +12,17 @@ const LIMITS: RowLimits = RowLimits {
 };
 
 fn refusal(user_id: Option<i64>, from: &str) -> Entry {
-    Entry {
-        event: "login_failed",
+    refusal_because("wrong_password", user_id, from)
+}
+
+fn refusal_because(reason: &str, user_id: Option<i64>, from: &str) -> Entry {
+    let row = AuditRow {
+        event: "login_failed".to_owned(),
         user_id,
-        client_address: Some(from.parse().expect("an address")),
-        details: Details {
-            reason: Some("wrong_password"),
-            ..Details::default()
-        },
-        ..Entry::default()
-    }
+        client_address: Some(from.to_owned()),
+        ..AuditRow::default()
+    };
+    Entry::new(row, json!({ "reason": reason }))
 }
 
 /// Returns how many of these refusals get a row.
@@ -37,10 +39,9 @@ fn a_user_has_one_row_a_minute_for_each_network_event_and_reason() {
     let elsewhere = refusal(Some(7), "192.0.2.1");
     let mapped = refusal(Some(7), "::ffff:192.0.2.1");
     let bob = refusal(Some(8), "2001:db8::1");
-    let mut disabled = ann.clone();
-    disabled.details.reason = Some("disabled");
+    let disabled = refusal_because("disabled", Some(7), "2001:db8::1");
     let mut key = disabled.clone();
-    key.event = "api_key_refused";
+    key.row.event = "api_key_refused".to_owned();
     let seen = [&ann, &ann, &neighbor, &elsewhere, &mapped, &bob];
     assert_eq!(
         seen.map(|refusal| quota.admit(refusal, now)),
@@ -120,9 +121,10 @@ fn the_last_rows_are_for_users_and_networks_without_one() {
 fn clients_without_a_known_address_are_one_client_and_events_without_a_user_count_for_none() {
     let quota = RowQuota::new(LIMITS);
     let now = Instant::now();
-    let unknown = |user_id| Entry {
-        client_address: None,
-        ..refusal(user_id, "192.0.2.1")
+    let unknown = |user_id| {
+        let mut entry = refusal(user_id, "192.0.2.1");
+        entry.row.client_address = None;
+        entry
     };
     assert_eq!(
         count_rows(&quota, (0..100).map(|id| unknown(Some(id))), now),
@@ -149,13 +151,19 @@ fn memory_is_bounded_by_the_rows() {
     assert_eq!(sizes, [60; 3]);
 }
 
-fn event(event: &'static str, user_id: Option<i64>, number: u32) -> Entry {
-    Entry {
-        event,
+fn event(event: &str, user_id: Option<i64>, number: u32) -> Entry {
+    event_with_details(event, user_id, number, json!({}))
+}
+
+fn event_with_details(event: &str, user_id: Option<i64>, number: u32, details: Value) -> Entry {
+    let address = IpAddr::from((0x0a00_0000 + number).to_be_bytes());
+    let row = AuditRow {
+        event: event.to_owned(),
         user_id,
-        client_address: Some(IpAddr::from((0x0a00_0000 + number).to_be_bytes())),
-        ..Entry::default()
-    }
+        client_address: Some(address.to_string()),
+        ..AuditRow::default()
+    };
+    Entry::new(row, details)
 }
 
 #[test]
@@ -211,10 +219,11 @@ fn rows_and_numbers_are_together_every_refusal() {
     assert_eq!(rows.count_refusal(), UnrecordedRefusal::Further);
     let entry = rows.take_unrecorded().expect("some got no row");
     assert_eq!((recorded, first), (30, 1));
-    assert_eq!(entry.details.count, Some(471));
-    assert_eq!(entry.event, "refusals_not_recorded");
-    assert_eq!((entry.user_id, entry.client_address), (None, None));
-    assert_eq!(entry.details.to_json(), r#"{"count":471}"#);
+    assert_eq!(entry.details["count"], 471);
+    let row = entry.row;
+    assert_eq!(row.event, "refusals_not_recorded");
+    assert_eq!((row.user_id, row.client_address), (None, None));
+    assert_eq!(row.details, r#"{"count":471}"#);
     assert!(rows.take_unrecorded().is_none(), "each is noted once");
     assert_eq!(rows.count_refusal(), UnrecordedRefusal::First);
 }
@@ -222,14 +231,8 @@ fn rows_and_numbers_are_together_every_refusal() {
 #[test]
 fn sign_ins_without_a_row_are_not_counted() {
     let rows = SignInRows::new();
-    let details = Details {
-        method: Some("login"),
-        ..Details::default()
-    };
-    let sign_in = Entry {
-        details,
-        ..event("login_ok", Some(1), 1)
-    };
+    let details = json!({ "method": "login" });
+    let sign_in = event_with_details("login_ok", Some(1), 1, details);
     assert!(rows.admit_sign_in(&sign_in) && !rows.admit_sign_in(&sign_in));
     assert!(rows.take_unrecorded().is_none());
 }

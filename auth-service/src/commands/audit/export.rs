@@ -10,6 +10,9 @@ use std::{
     io::{self, Write as _},
 };
 
+/// The columns that only the store uses. Among them are the salts, with which erased names could be guessed.
+const INTERNAL_COLUMNS: [&str; 5] = ["id", "at", "state", "former_username", "commitments"];
+
 /// Writes each row of the record to stdout as a line of JSON, the oldest first.
 ///
 /// Rows that cannot be read, and rows that retention removes before they are read, are reported on
@@ -48,18 +51,11 @@ fn format_row(content: Result<AuditRow, impl Display>) -> Result<Value, String> 
     let time = format_rfc3339_millis(system_time(row.at)).to_string();
     let details: Value = serde_json::from_str(&row.readable_details())
         .map_err(|error| format!("the details are no JSON: {error}"))?;
-    Ok(json!({
-        "revision": row.revision,
-        "time": time,
-        "event": row.event,
-        "user_id": row.user_id,
-        "username": row.username,
-        "actor_id": row.actor_id,
-        "actor": row.actor,
-        "actor_key": row.actor_key,
-        "actor_session": row.actor_session,
-        "client_address": row.client_address,
-        "request_id": row.request_id,
-        "details": details,
-    }))
+    let mut entry = json!(row);
+    if let Value::Object(fields) = &mut entry {
+        fields.retain(|column, _| !INTERNAL_COLUMNS.contains(&column.as_str()));
+    }
+    entry["time"] = time.into();
+    entry["details"] = details;
+    Ok(entry)
 }

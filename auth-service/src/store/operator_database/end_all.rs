@@ -18,7 +18,7 @@ use crate::{
         },
     },
 };
-use rolegate_sql_store::{LongTransaction, StoreError, row, sqlite::Replacement, unix_millis};
+use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
 /// The number of user ids that are skipped, and also the number of token ids. Ids that were assigned after the backup
@@ -137,15 +137,6 @@ async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError
     transaction.fetch_one(select).await
 }
 
-row! {
-    struct CountsRow {
-        sessions: i64,
-        links: i64,
-        second_factors: i64,
-        api_keys: i64,
-    }
-}
-
 /// Returns the numbers of credentials that [`end_credentials`] is about to delete, for the record.
 async fn count_credentials(
     transaction: &mut LongTransaction,
@@ -154,21 +145,16 @@ async fn count_credentials(
 ) -> Result<EndedCredentials, StoreError> {
     let select = transaction
         .statement(
-            "SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL) AS sessions,
+            "SELECT CAST($2 AS bigint) AS after_revision,
+        (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL) AS sessions,
         (SELECT count(*) FROM password_link) AS links,
         (SELECT count(*) FROM second_factor",
         )
         .push(UNFINISHED)
         .push(") AS second_factors, (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1) AS api_keys")
-        .bind(api_keys == ApiKeys::Delete);
-    let counts: CountsRow = transaction.fetch_one(select).await?;
-    Ok(EndedCredentials {
-        after_revision,
-        sessions: counts.sessions,
-        links: counts.links,
-        second_factors: counts.second_factors,
-        api_keys: counts.api_keys,
-    })
+        .bind(api_keys == ApiKeys::Delete)
+        .bind(after_revision);
+    transaction.fetch_one(select).await
 }
 
 async fn end_credentials(

@@ -19,6 +19,7 @@ use crate::{
 };
 use futures_util::TryStreamExt as _;
 use rolegate_proto::Role;
+use serde_json::json;
 use tokio::join;
 
 pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
@@ -171,12 +172,13 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
     let (user_id, username) = (Some(ann.id), Some("ann".to_owned()));
-    store.enqueue_event(Entry {
-        event: "login_failed",
+    let row = AuditRow {
+        event: "login_failed".to_owned(),
         user_id,
         username,
-        ..Entry::default()
-    });
+        ..AuditRow::default()
+    };
+    store.enqueue_event(Entry::new(row, json!({})));
     set_role(store, as_admin(&bob), &ann, Role::AUTHOR)
         .await
         .expect("set");

@@ -234,8 +234,8 @@ pub(super) async fn use_recovery_code(
     purpose: CodePurpose,
     digest: &str,
 ) -> bool {
-    let used = RecoveryCodeUse { user: user.clone() };
-    let request = Arc::new(Requested::new(Principal::Claimant, used));
+    let code_use = RecoveryCodeUse { user: user.clone() };
+    let request = Arc::new(Requested::new(Principal::Claimant, code_use));
     let outcome = store.use_recovery_code(purpose, digest.to_owned(), request);
     outcome.await.expect("an answer")
 }

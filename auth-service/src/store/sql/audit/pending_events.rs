@@ -31,7 +31,7 @@ impl PendingEvents {
         let mut queue = self.queue.lock();
         let room = match event.refusals() {
             0 => MAX_EVENTS_BEFORE_SIGN_IN,
-            _ if event.details.count.is_some() => usize::MAX,
+            _ if event.is_summary() => usize::MAX,
             _ => MAX_EVENTS,
         };
         if queue.events.len() < room {

@@ -15,7 +15,7 @@ mod progress;
 
 use super::pending_rows::insert_pending;
 use crate::{
-    audit::{Details, Entry, Removal},
+    audit::{AuditRow, Entry, Removal},
     store::{
         audit_store::{AuditStore as _, DAY_SECONDS},
         seal::{REMOVAL_EVENTS, Seal},
@@ -24,7 +24,7 @@ use crate::{
 };
 use progress::{AgedRow, Progress, count_removable};
 use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, row};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::slice;
 
 /// The beginning of 2020, in Unix seconds. Rows from before that time come from a clock that was not set.
@@ -248,14 +248,11 @@ impl SqlStore {
     }
 
     async fn record_removal(&self, removal: Removal) -> Result<(), StoreError> {
-        let entry = Entry {
-            event: "audit_pruned",
-            details: Details {
-                removal: Some(removal),
-                ..Details::default()
-            },
-            ..Entry::default()
+        let row = AuditRow {
+            event: "audit_pruned".to_owned(),
+            ..AuditRow::default()
         };
+        let entry = Entry::new(row, json!(removal));
         let insert = insert_pending(self.database.statement(""), slice::from_ref(&entry));
         self.database.execute(insert).await?;
         entry.log();

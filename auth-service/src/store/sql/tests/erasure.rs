@@ -14,6 +14,7 @@ use crate::{
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;
+use serde_json::json;
 
 postgres_cluster::conformance_tests! {
     open: open,
@@ -28,24 +29,23 @@ postgres_cluster::conformance_tests! {
 
 /// Returns `own` entries about ann's changes of herself, and `others` entries about her changes of bob.
 fn entries_of(ann: &User, own: usize, others: usize) -> Vec<Entry> {
-    let of_own = Entry {
-        event: "login_ok",
+    let of_own = AuditRow {
+        event: "login_ok".to_owned(),
         user_id: Some(ann.id),
         username: Some("ann".to_owned()),
-        by_owner: true,
-        client_address: "192.0.2.1".parse().ok(),
-        ..Entry::default()
+        actor_id: Some(ann.id),
+        actor: Some("ann".to_owned()),
+        client_address: Some("192.0.2.1".to_owned()),
+        ..AuditRow::default()
     };
-    let of_others = Entry {
-        event: "role_changed",
+    let of_others = AuditRow {
+        event: "role_changed".to_owned(),
         user_id: Some(9),
         username: Some("bob".to_owned()),
-        actor: Some(ann.into()),
-        by_owner: false,
         ..of_own.clone()
     };
-    let mut entries = vec![of_own; own];
-    entries.extend(vec![of_others; others]);
+    let mut entries = vec![Entry::new(of_own, json!({})); own];
+    entries.extend(vec![Entry::new(of_others, json!({})); others]);
     entries
 }
 

@@ -2,9 +2,10 @@
 
 use super::end_all::{Opened, open};
 use crate::{
-    audit::Entry,
+    audit::{AuditRow, Entry},
     store::{AuditFilter, MAX_PAGE_ROWS, sql::audit::pending_rows::insert_pending},
 };
+use serde_json::json;
 
 postgres_cluster::conformance_tests! {
     open: open,
@@ -38,11 +39,12 @@ impl Opened {
 
     /// Records and seals this many events.
     async fn record_events(&self, count: usize) {
-        let entry = Entry {
-            event: "login_ok",
+        let row = AuditRow {
+            event: "login_ok".to_owned(),
             user_id: Some(2),
-            ..Entry::default()
+            ..AuditRow::default()
         };
+        let entry = Entry::new(row, json!({}));
         self.record_entries(&vec![entry; count]).await;
     }
 

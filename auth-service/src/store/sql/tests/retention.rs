@@ -1,8 +1,11 @@
 //! Tests which rows retention removes, and which removals it records, on each engine.
 
 use super::end_all::{Opened, open};
-use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
-use serde_json::Value;
+use crate::{
+    audit::{AuditRow, Entry},
+    store::sql::audit::pending_rows::insert_pending,
+};
+use serde_json::{Value, json};
 
 postgres_cluster::conformance_tests! {
     open: open,
@@ -26,11 +29,12 @@ impl Opened {
         self.seal().await;
         let database = &self.operator_database.database;
         for days in days_ago {
-            let entry = Entry {
-                event: "login_ok",
+            let row = AuditRow {
+                event: "login_ok".to_owned(),
                 user_id: Some(5),
-                ..Entry::default()
+                ..AuditRow::default()
             };
+            let entry = Entry::new(row, json!({}));
             let insert = insert_pending(database.statement(""), &[entry]);
             let inserted = database.write::<i64>(insert).await.expect("inserted");
             let age = database
@@ -112,10 +116,11 @@ impl Opened {
     /// Seals many rows that were written this many days ago.
     async fn seal_many_aged(&self, days_ago: i64) {
         self.seal().await;
-        let entry = Entry {
-            event: "login_failed",
-            ..Entry::default()
+        let row = AuditRow {
+            event: "login_failed".to_owned(),
+            ..AuditRow::default()
         };
+        let entry = Entry::new(row, json!({}));
         let database = &self.operator_database.database;
         let insert = insert_pending(database.statement(""), &vec![entry; MANY]);
         database.write::<i64>(insert).await.expect("inserted");

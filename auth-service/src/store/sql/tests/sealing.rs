@@ -1,7 +1,11 @@
 //! Tests the order in which rows are sealed, and how much a slow database seals, on each engine.
 
 use super::end_all::{Opened, open};
-use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
+use crate::{
+    audit::{AuditRow, Entry},
+    store::sql::audit::pending_rows::insert_pending,
+};
+use serde_json::json;
 
 postgres_cluster::conformance_tests! {
     open: open,
@@ -15,12 +19,13 @@ postgres_cluster::conformance_tests! {
 
 const IMPORTED: i64 = 5000;
 
-fn entry(event: &'static str, user_id: i64) -> Entry {
-    Entry {
-        event,
+fn entry(event: &str, user_id: i64) -> Entry {
+    let row = AuditRow {
+        event: event.to_owned(),
         user_id: Some(user_id),
-        ..Entry::default()
-    }
+        ..AuditRow::default()
+    };
+    Entry::new(row, json!({}))
 }
 
 impl Opened {

@@ -1,7 +1,6 @@
 use super::{ADDITION_SECONDS, MemoryStore, Users};
 use crate::{
-    audit::{AuditRow, Entry},
-    former_username::FormerUsername,
+    audit::{AuditRow, Entry, UserState},
     store::{
         AuditFilter, AuditStore, CheckedChange, CheckedRow, Seal, SealReference, Snapshot,
         StoreError, UnreadableColumn, UserChange, seal::SealRange,
@@ -10,6 +9,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
+use serde_json::Value;
 use std::{future::pending, time::Duration};
 
 /// The maximum number of changes that one call returns. A statement of the SQL store has the same limit.
@@ -35,27 +35,10 @@ fn seal(revision: i64) -> Seal {
 }
 
 fn row(index: usize, entry: &Entry) -> AuditRow {
-    let (actor_id, actor) = match &entry.actor {
-        Some(actor) => (Some(actor.id), Some(actor.username.clone())),
-        None if entry.by_owner => (entry.user_id, entry.username.clone()),
-        None => (None, None),
-    };
     AuditRow {
         revision: revision(index),
         id: revision(index),
-        event: entry.event.to_owned(),
-        user_id: entry.user_id,
-        username: entry.username.clone(),
-        actor_id,
-        actor,
-        client_address: entry.client_address.map(|address| address.to_string()),
-        details: entry.details.to_json(),
-        former_username: entry
-            .details
-            .former_username
-            .as_ref()
-            .map(FormerUsername::to_stored),
-        ..AuditRow::default()
+        ..entry.row.clone()
     }
 }
 
@@ -128,22 +111,25 @@ impl AuditStore for MemoryStore {
 
     async fn changes_after(&self, after: i64) -> Result<Vec<CheckedChange>, StoreError> {
         let users = self.users()?;
-        let changes = users.record[..users.sealed]
-            .iter()
-            .enumerate()
-            .filter_map(|(index, it)| {
-                let state = it.state?;
-                Some(UserChange {
-                    revision: revision(index),
-                    seal: SealReference::new(&seal(revision(index))),
-                    user_id: it.user_id?,
-                    username: it.username.clone()?,
-                    role: state.role,
-                    disabled: state.disabled,
-                    deleted: it.event == "user_deleted",
-                    created_at: it.details.user_created_at,
-                })
-            });
+        let changes =
+            users.record[..users.sealed]
+                .iter()
+                .enumerate()
+                .filter_map(|(index, entry)| {
+                    let it = &entry.row;
+                    let state: UserState = it.state.as_deref()?.parse().ok()?;
+                    let details: Value = serde_json::from_str(&it.details).ok()?;
+                    Some(UserChange {
+                        revision: revision(index),
+                        seal: SealReference::new(&seal(revision(index))),
+                        user_id: it.user_id?,
+                        username: it.username.clone()?,
+                        role: state.role,
+                        disabled: state.disabled,
+                        deleted: it.event == "user_deleted",
+                        created_at: details["user_created_at"].as_u64(),
+                    })
+                });
         let first = after.max(users.removed);
         Ok(changes
             .filter(|change| change.revision > first)

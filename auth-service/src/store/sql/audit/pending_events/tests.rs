@@ -1,11 +1,13 @@
 use super::{MAX_EVENTS, MAX_EVENTS_BEFORE_SIGN_IN, PendingEvents};
-use crate::audit::{Entry, unrecorded_refusals};
+use crate::audit::{AuditRow, Entry, unrecorded_refusals};
+use serde_json::json;
 
-fn event(event: &'static str) -> Entry {
-    Entry {
-        event,
-        ..Entry::default()
-    }
+fn event(event: &str) -> Entry {
+    let row = AuditRow {
+        event: event.to_owned(),
+        ..AuditRow::default()
+    };
+    Entry::new(row, json!({}))
 }
 
 fn refusals(events: &[Entry]) -> u64 {
@@ -26,7 +28,12 @@ fn sign_ins_leave_room_for_refusals_and_the_number_of_the_others_follows() {
     while !pending.is_empty() {
         written.extend(pending.take(1000));
     }
-    let count = |name| written.iter().filter(|entry| entry.event == name).count();
+    let count = |name| {
+        written
+            .iter()
+            .filter(|entry| entry.row.event == name)
+            .count()
+    };
     assert_eq!(count("login_ok"), MAX_EVENTS_BEFORE_SIGN_IN);
     assert_eq!(
         count("login_failed"),
@@ -46,7 +53,11 @@ fn events_that_were_not_written_come_again_in_their_order() {
     let taken = pending.take(2);
     pending.add(event("password_link_refused"));
     pending.put_back(taken);
-    let names: Vec<_> = pending.take(10).iter().map(|entry| entry.event).collect();
+    let names: Vec<_> = pending
+        .take(10)
+        .iter()
+        .map(|entry| entry.row.event.clone())
+        .collect();
     let expected = [
         "login_failed",
         "login_ok",
@@ -67,7 +78,7 @@ fn refusals_that_may_not_have_been_written_are_counted_once() {
     assert!(!pending.is_empty(), "the number is to be written");
     let number = pending.take(10);
     assert_eq!(number.len(), 1);
-    assert_eq!(number[0].details.count, Some(4));
+    assert_eq!(number[0].row.details, r#"{"count":4}"#);
     pending.put_back(number);
     assert_eq!(refusals(&pending.take(10)), 4);
     assert!(pending.is_empty());
