@@ -51,10 +51,12 @@ pub(crate) struct Rename {
 pub(crate) enum Change {
     /// Creates a user. Fails with `UsernameTaken` if another user has the name.
     CreateUser(NewUser),
+    /// Sets the role of a user. It revokes nothing, because every request reads the role. A role that stays the same is
+    /// written and recorded, too.
     SetRole {
         user_id: i64,
-        /// The role before the change. Two concurrent changes may both record the role that was there before either
-        /// of them.
+        /// The role before the change, as the use case has read it. Two concurrent changes may both record the role that
+        /// was there before either of them.
         from: Role,
         to: Role,
     },

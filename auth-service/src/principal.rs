@@ -7,7 +7,8 @@ use secrecy::SecretString;
 /// The person or program that makes a change.
 #[derive(Clone, Debug)]
 pub(crate) enum Principal {
-    /// An admin, who must still be one when the change is written.
+    /// An admin, who must still be enabled and have the role when the change is written. The credential is not checked
+    /// again.
     Admin(Actor),
     /// A user who acts on their own account. The password and the tokens must not have changed since the user was read,
     /// and the session by which the user acts must not have ended. Two changes have no such condition, because their

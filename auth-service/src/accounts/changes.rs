@@ -1,5 +1,5 @@
-//! Makes the changes of users and of their tokens: every one runs through [`Changes`], whether a user, an admin or an
-//! operator makes it.
+//! Makes the changes of users and of their tokens: every change that is recorded runs through [`Changes`], whether a
+//! user, an admin or an operator makes it.
 //!
 //! The store makes and records a change in one transaction. `Changes` runs it to completion, writes the line in the log
 //! after the commit, and reports an unknown outcome. Imports, erasures and the end of all credentials are commands of
@@ -39,8 +39,8 @@ impl Changes {
 
     /// Makes a change of one user, and returns the user as the change has left it.
     ///
-    /// It runs to completion even if the caller leaves, so that every committed change has its line in the log. A
-    /// change whose outcome is unknown is logged, too.
+    /// It runs to completion even if the caller leaves, so that the line in the log is not lost with the caller. If the
+    /// outcome is unknown, another line says so; a later answer of the database is not logged.
     pub(crate) async fn apply(&self, by: Principal, change: Change) -> Result<User, WriteError> {
         let changes = self.clone();
         let request = Arc::new(Requested::new(by, change));

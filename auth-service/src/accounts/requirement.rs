@@ -7,7 +7,8 @@ use rolegate_proto::{Reason, Role};
 pub(crate) enum Requirement {
     /// Every user with a valid credential meets it.
     AnyAuthenticated,
-    /// Users whose stored role is in this list meet it.
+    /// Users whose effective role is in this list meet it. This is the stored role, bounded by the role of an API
+    /// key; a role that has no effect counts as `user`.
     Roles(Vec<Role>),
 }
 

@@ -122,7 +122,11 @@ impl Accounts {
     }
 
     /// Replaces the role of a user; the actor must be an admin. The contract fixes the order of the
-    /// checks: the actor's token, the actor's role, the user, the role.
+    /// checks: the actor's token, the actor's role, the user, the role. Therefore `role` may be an
+    /// error, which is returned only after the checks before it.
+    ///
+    /// An API key cannot change the role of its own user. The write fails if no active admin would
+    /// remain.
     pub(crate) async fn set_user_role(
         &self,
         credential: &str,

@@ -36,7 +36,8 @@ impl Call {
         actor::token(&self.metadata)
     }
 
-    /// Returns the client address and the deadline of the call. Methods read them before anything else.
+    /// Returns the client address and the deadline of the call. Methods that hash a password read them before anything
+    /// else, so that their own work counts towards the deadline.
     pub(super) fn origin(&self) -> CallOrigin {
         read_origin(&self.metadata)
     }

@@ -66,7 +66,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     ///   [`WriteError::LastAdmin`] if no admin would be left.
     /// - If the user does not exist, or no longer fits what the principal has verified, the write fails with
     ///   [`WriteError::UserNotFound`].
-    /// - No condition applies to the operator.
+    /// - For a change by the operator, the user only has to exist.
     async fn change_user(&self, request: Arc<Requested<Change>>) -> Result<User, WriteError>;
 
     /// Returns the users with these ids, and the time of the read.

@@ -13,8 +13,8 @@ pub enum WriteError {
     /// write.
     #[error("the username is taken")]
     UsernameTaken,
-    /// The user does not exist, or a condition of the write does not hold, such as that of the
-    /// [`Writer`](super::Writer).
+    /// The user does not exist, or a condition of the write does not hold, such as that of its
+    /// [`Principal`](crate::principal::Principal).
     #[error("the user does not exist or has changed")]
     UserNotFound,
     /// The actor no longer exists, or is disabled.
