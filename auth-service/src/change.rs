@@ -6,6 +6,7 @@
 use crate::{
     former_username::FormerUsername,
     opaque_token::{NewToken, TokenKind},
+    principal::Principal,
 };
 use rolegate_proto::Role;
 use secrecy::SecretString;
@@ -151,6 +152,36 @@ pub(crate) enum TokenSelection {
 }
 
 impl Change {
+    /// Returns whether this principal can make the change at all. The conditions of the store come in addition.
+    ///
+    /// Without this rule, a principal that has no condition could make any change, like the operator. An owner can
+    /// change only their own account.
+    pub(crate) fn is_allowed_by(&self, by: &Principal) -> bool {
+        match by {
+            Principal::Admin(_) | Principal::Operator => true,
+            Principal::Owner(actor) => {
+                let is_for_owners = matches!(
+                    self,
+                    Self::RevokeTokens { .. }
+                        | Self::RevokeTokensAgain { .. }
+                        | Self::SetPassword { .. }
+                        | Self::BeginSecondFactor { .. }
+                        | Self::TurnOnSecondFactor { .. }
+                        | Self::TurnOffSecondFactor { .. }
+                );
+                is_for_owners && self.user_id() == Some(actor.user.id)
+            }
+            Principal::Link { .. } => matches!(
+                self,
+                Self::SetPassword { .. } | Self::RevokeTokensAgain { .. }
+            ),
+            Principal::Claimant => matches!(self, Self::CreateUser(_)),
+            Principal::Login { .. } | Principal::PendingSignIn { .. } | Principal::Sessions(_) => {
+                false
+            }
+        }
+    }
+
     /// Returns the id of the changed user; `None` for a new user.
     pub(crate) fn user_id(&self) -> Option<i64> {
         match self {

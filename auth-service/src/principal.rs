@@ -11,8 +11,11 @@ pub(crate) enum Principal {
     /// again.
     Admin(Actor),
     /// A user who acts on their own account. The password and the tokens must not have changed since the user was read,
-    /// and the session by which the user acts must not have ended. Two changes have no such condition, because their
-    /// use case has already decided: a deletion of tokens, and turning off a second factor after its code was checked.
+    /// and the session by which the user acts must not have ended.
+    ///
+    /// Two changes have no such condition, because their use case has already decided: a deletion of tokens, and turning
+    /// off a second factor after its code was checked. An enrollment does not depend on the session, because it only
+    /// takes effect when the second factor is turned on.
     Owner(Actor),
     /// A person who has no credential yet and proves by the change itself to be its user: by registering, or by a
     /// recovery code.
