@@ -59,3 +59,43 @@ fn format_row(content: Result<AuditRow, impl Display>) -> Result<Value, String> 
     entry["details"] = details;
     Ok(entry)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::format_row;
+    use crate::{audit::AuditRow, store::UnreadableColumn};
+
+    #[test]
+    fn a_row_has_the_fields_of_get_audit_and_neither_salts_nor_a_former_name() {
+        let row = AuditRow {
+            revision: 7,
+            id: 9,
+            at: 1,
+            event: "user_disabled".to_owned(),
+            details: "{}".to_owned(),
+            state: Some("user disabled".to_owned()),
+            former_username: Some("salt:ann".to_owned()),
+            commitments: "salt salt".to_owned(),
+            ..AuditRow::default()
+        };
+        let entry = format_row(Ok::<_, UnreadableColumn>(row)).expect("a readable row");
+        let fields: Vec<&String> = entry.as_object().expect("an object").keys().collect();
+        assert_eq!(
+            fields,
+            [
+                "actor",
+                "actor_id",
+                "actor_key",
+                "actor_session",
+                "client_address",
+                "details",
+                "event",
+                "request_id",
+                "revision",
+                "time",
+                "user_id",
+                "username",
+            ]
+        );
+    }
+}
