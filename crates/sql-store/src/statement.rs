@@ -104,11 +104,6 @@ impl Statement {
         self
     }
 
-    /// Appends an expression for the time of the database's clock when the statement runs, in Unix seconds.
-    pub fn push_now(self) -> Self {
-        self.push("$NOW")
-    }
-
     /// Binds a value to the next placeholder. If the value cannot be encoded, running the statement fails.
     pub fn bind<'v>(mut self, value: impl Value<'v>) -> Self {
         let added = match &mut self.values {

@@ -211,13 +211,10 @@ async fn last_of_page(
 }
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {
-    let count = transaction
-        .statement(
-            r#"SELECT count(*) FROM api_key WHERE user_id IN (SELECT id FROM "user" WHERE NOT disabled)
-        AND (expires_at IS NULL OR expires_at > "#,
-        )
-        .push_now()
-        .push(")");
+    let count = transaction.statement(
+        r#"SELECT count(*) FROM api_key WHERE user_id IN (SELECT id FROM "user" WHERE NOT disabled)
+        AND (expires_at IS NULL OR expires_at > $NOW)"#,
+    );
     transaction.fetch_one(count).await
 }
 

@@ -88,7 +88,8 @@ impl Import {
         if deletions.is_empty() {
             return Ok(());
         }
-        let now = self.now().await?;
+        let now = self.transaction.statement("SELECT $NOW");
+        let now: i64 = self.transaction.fetch_one(now).await?;
         for user in users {
             if let Some(deleted) = user.id.and_then(|id| deletions.get(&id)) {
                 user.created_at = Some(now.max(deleted + 1));
@@ -114,12 +115,6 @@ impl Import {
             *latest = created_at.max(*latest);
         }
         Ok(latest)
-    }
-
-    /// Returns the time of the database in Unix seconds.
-    async fn now(&mut self) -> Result<i64, StoreError> {
-        let now = self.transaction.statement("SELECT ").push_now();
-        self.transaction.fetch_one(now).await
     }
 
     /// Keeps the database from assigning ids up to `highest`, even to users who register during the import.

@@ -32,10 +32,10 @@ pub(super) const LOWER: &str =
 pub(in crate::store) fn push_revocation_times(update: Statement) -> Statement {
     let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
     let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);
-    let update = update.push(" FROM (SELECT now + ").push_bind(soon);
-    let update = update.push(" AS soon, now + ").push_bind(latest);
     update
-        .push(" AS latest FROM (SELECT ")
-        .push_now()
-        .push(" AS now) AS clock) AS revocation")
+        .push(" FROM (SELECT now + ")
+        .push_bind(soon)
+        .push(" AS soon, now + ")
+        .push_bind(latest)
+        .push(" AS latest FROM (SELECT $NOW AS now) AS clock) AS revocation")
 }

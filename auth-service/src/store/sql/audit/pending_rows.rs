@@ -38,9 +38,7 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
     start
         .push("INSERT INTO audit_pending (at, ")
         .push_list(columns)
-        .push(") SELECT ")
-        .push_now()
-        .push(", ")
+        .push(") SELECT $NOW, ")
         .push_list(values)
         .push_rows(entries.iter().map(|entry| &entry.row))
 }

@@ -103,9 +103,7 @@ fn push_password_condition(update: Statement, by: &Principal) -> Statement {
         Principal::Link { digest } => update
             .push(r#" AND NOT disabled AND EXISTS (SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = "#)
             .push_bind(digest.as_str())
-            .push(" AND expires_at > ")
-            .push_now()
-            .push(")"),
+            .push(" AND expires_at > $NOW)"),
         Principal::Operator => update,
         // No use case lets the others set a password.
         Principal::Claimant

@@ -25,10 +25,9 @@ impl SqlStore {
         let insert = self
             .database
             .statement(
-                r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#,
+                r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, $NOW)
+                ON CONFLICT (username) DO NOTHING"#,
             )
-            .push_now()
-            .push(") ON CONFLICT (username) DO NOTHING")
             .bind(&*new.username)
             .bind(new.password_hash.expose_secret())
             .bind(new.role.as_str());

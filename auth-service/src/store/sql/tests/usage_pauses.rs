@@ -133,10 +133,9 @@ async fn old_pauses_and_those_of_a_clock_that_was_ahead_are_forgotten(database: 
     ] {
         change(&database, insert).await;
     }
-    let ahead = database
-        .statement("INSERT INTO usage_pause (began, ended) SELECT 5, now + 30 FROM (SELECT ")
-        .push_now()
-        .push(" AS now) AS clock");
+    let ahead = database.statement(
+        "INSERT INTO usage_pause (began, ended) SELECT 5, now + 30 FROM (SELECT $NOW AS now) AS clock",
+    );
     database.write::<i64>(ahead).await.expect("inserted");
     replica().write(&database).await;
     let left = recorded(&database).await;
