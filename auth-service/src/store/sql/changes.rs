@@ -10,23 +10,13 @@ mod second_factor;
 mod users;
 
 use super::{
-    additions::recent_additions,
-    audit::pending_rows::record_written,
-    revocation::GROW,
-    sql_store::SqlStore,
-    user_rows::{RETURNING_USER, SELECT_USERS},
+    additions::recent_additions, audit::pending_rows::record_written, revocation::GROW,
+    sql_store::SqlStore, user_rows::RETURNING_USER,
 };
 use crate::{
-    audit::Requested,
-    change::Change,
-    principal::Principal,
-    store::{
-        WriteError,
-        locked_rows::{AdminCount, require_admin},
-    },
-    user::User,
+    audit::Requested, change::Change, principal::Principal, store::WriteError, user::User,
 };
-use plan::{Guard, Plan};
+use plan::Plan;
 use rolegate_sql_store::FollowUp;
 use std::sync::Arc;
 use users::SET_ROLE;
@@ -58,23 +48,8 @@ impl SqlStore {
                 (update, self.record(move |user| entries.entries(user), then))
             }
         };
-        let admin_id = request.by.admin_id();
-        let written = match guard {
-            Guard::Nothing => Ok(self.database.write_with(update, record).await?),
-            Guard::User(user_id) => self.write_locked(user_id, update, record).await,
-            Guard::Creator(admin_id) => {
-                let lock = self.database.statement(SELECT_USERS);
-                let lock = lock.push(" WHERE id = $1").bind(admin_id);
-                let check = move |locked: &[User]| {
-                    require_admin(locked, Some(admin_id), admin_id, AdminCount::Kept)
-                };
-                self.database.write_if(lock, check, update, record).await
-            }
-            Guard::Admins(user_id, admin_count) => {
-                self.write_as_admin(admin_id, user_id, admin_count, update, record)
-                    .await
-            }
-        };
+        let actor = request.by.admin_id();
+        let written = self.write_guarded(guard, actor, update, record).await;
         let changed = match (written, &request.change) {
             (Err(WriteError::Store(error)), Change::Rename { .. })
                 if error.is_unique_violation() =>

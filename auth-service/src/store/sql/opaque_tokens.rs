@@ -12,6 +12,7 @@ mod user_changes;
 
 use super::{
     encoding::encode_seconds,
+    locked_writes::Guard,
     sql_store::SqlStore,
     usage_pauses::read_pauses,
     user_rows::{SELECT_USERS, USER_COLUMNS},
@@ -174,15 +175,14 @@ impl SqlStore {
         };
         let delete = delete.push(RETURNING_TOKEN);
         let record = self.record_tokens(Arc::clone(request), Vec::new());
-        let admin_id = request.by.admin_id();
-        if admin_id.is_some() {
-            self.write_as_admin(admin_id, user_id, AdminCount::Kept, delete, record)
-                .await
-        } else {
+        let actor = request.by.admin_id();
+        let guard = match actor {
+            Some(_) => Guard::Admins(user_id, AdminCount::Kept),
             // The user's row is locked first. So a change that the user has begun with one of these tokens either
             // commits before the token is deleted, or fails.
-            self.write_locked(user_id, delete, record).await
-        }
+            None => Guard::User(user_id),
+        };
+        self.write_guarded(guard, actor, delete, record).await
     }
 
     async fn end_sessions_by_digest(

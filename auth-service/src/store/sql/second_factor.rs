@@ -5,8 +5,8 @@ mod code_limits;
 mod rows;
 
 use super::{
-    encoding::encode_seconds, pending_sign_ins::push_from_pending_sign_in, sql_store::SqlStore,
-    user_rows::USER_COLUMNS,
+    encoding::encode_seconds, locked_writes::Guard, pending_sign_ins::push_from_pending_sign_in,
+    sql_store::SqlStore, user_rows::USER_COLUMNS,
 };
 use crate::{
     audit::{RecoveryCodeUse, Requested},
@@ -59,7 +59,8 @@ impl SecondFactorStore for SqlStore {
             .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
         let end = FollowUp::<i64>::fixed(vec![end]);
-        let inserted = self.write_locked(user.id, insert, end).await?;
+        let guard = Guard::User(user.id);
+        let inserted = self.write_guarded(guard, None, insert, end).await?;
         if inserted.is_empty() {
             return Err(WriteError::UserNotFound);
         }

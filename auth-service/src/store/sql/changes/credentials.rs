@@ -1,6 +1,6 @@
 //! Plans that revoke the credentials of a user, set the password or create a password link.
 
-use super::plan::{Guard, Plan};
+use super::plan::Plan;
 use crate::{
     change::NewPasswordLink,
     principal::Principal,
@@ -8,6 +8,7 @@ use crate::{
         locked_rows::AdminCount,
         sql::{
             encoding::encode_seconds,
+            locked_writes::Guard,
             revocation::{GROW, LOWER, REVOKE, push_revocation_times},
             sql_store::SqlStore,
             users::{HASH_PREFIX, SET_PASSWORD},

@@ -1,6 +1,9 @@
 //! The plan of a change: its statements, and the rows that its transaction locks.
 
-use crate::store::{WriteError, locked_rows::AdminCount, sql::user_rows::RETURNING_USER};
+use crate::store::{
+    WriteError,
+    sql::{locked_writes::Guard, user_rows::RETURNING_USER},
+};
 use rolegate_sql_store::Statement;
 
 /// The transaction of a change.
@@ -12,18 +15,6 @@ pub(super) struct Plan {
     pub(super) then: Vec<Statement>,
     /// The error if the update returns no row.
     pub(super) nothing_changed: WriteError,
-}
-
-/// The rows that a transaction locks before the update, so that conditions see what other transactions have committed.
-pub(super) enum Guard {
-    /// The update itself has all conditions.
-    Nothing,
-    /// The row of the user with this id is locked.
-    User(i64),
-    /// The row of the admin who creates a user is locked and checked.
-    Creator(i64),
-    /// The rows of the user with this id, of the admin and of all active admins are locked and checked.
-    Admins(i64, AdminCount),
 }
 
 impl Plan {

@@ -1,9 +1,6 @@
 //! Plans that enroll a user in a second factor, and turn it on or off.
 
-use super::{
-    credentials::TOUCH,
-    plan::{Guard, Plan},
-};
+use super::{credentials::TOUCH, plan::Plan};
 use crate::{
     principal::Principal,
     store::{
@@ -12,6 +9,7 @@ use crate::{
         sql::{
             additions::push_has_room,
             encoding::encode_seconds,
+            locked_writes::Guard,
             revocation::{GROW, push_revocation_times},
             sql_store::SqlStore,
         },

@@ -1,6 +1,6 @@
 //! Plans that create, rename, disable and delete users, and change their roles.
 
-use super::plan::{Guard, Plan};
+use super::plan::Plan;
 use crate::{
     change::{NewUser, Rename},
     principal::Principal,
@@ -9,6 +9,7 @@ use crate::{
         locked_rows::AdminCount,
         sql::{
             encoding::encode_seconds,
+            locked_writes::Guard,
             revocation::{REVOKE, push_revocation_times},
             sql_store::SqlStore,
         },

@@ -12,7 +12,8 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
     let ann = opened.insert("ann").await;
     let database = &opened.operator_database.database;
     for _ in 0..MAX_ADDITIONS {
-        let add = database.statement("INSERT INTO addition (user_id, at) SELECT $1, $NOW RETURNING at");
+        let add =
+            database.statement("INSERT INTO addition (user_id, at) SELECT $1, $NOW RETURNING at");
         let add = add.bind(ann.id);
         database.write::<i64>(add).await.expect("added");
     }
