@@ -9,17 +9,11 @@ mod plan;
 mod second_factor;
 mod users;
 
-use super::{
-    additions::recent_additions, audit::pending_rows::record_written, revocation::GROW,
-    sql_store::SqlStore, user_rows::RETURNING_USER,
-};
-use crate::{
-    audit::Requested, change::Change, principal::Principal, store::WriteError, user::User,
-};
+use super::{additions::recent_additions, revocation::GROW, sql_store::SqlStore};
+use crate::{audit::Requested, change::Change, store::WriteError, user::User};
 use plan::Plan;
 use rolegate_sql_store::FollowUp;
 use std::sync::Arc;
-use users::SET_ROLE;
 
 impl SqlStore {
     /// Makes a change of a user, as [`UserStore::change_user`](crate::store::UserStore::change_user) describes it.
@@ -27,29 +21,16 @@ impl SqlStore {
         &self,
         request: Arc<Requested<Change>>,
     ) -> Result<User, WriteError> {
-        let Plan {
-            guard,
-            update,
-            then,
-            nothing_changed,
-        } = self.plan(&request.by, &request.change);
-        let (update, record) = match request.change {
-            // This is one statement, because one more round trip while the admins are locked would cost a quarter of
-            // the throughput.
-            Change::SetRole { user_id, from, to } if self.database.is_postgres() => {
-                let start = self.database.statement("WITH written AS (");
-                let start = start.push(SET_ROLE).bind(user_id).bind(to.as_str());
-                let entry = request.entry_for_role(user_id, from, to);
-                let update = record_written(start.push(RETURNING_USER), &entry);
-                (update, FollowUp::none())
-            }
-            _ => {
-                let entries = Arc::clone(&request);
-                (update, self.record(move |user| entries.entries(user), then))
-            }
+        let plan = self.plan(&request);
+        let record = if plan.update_records_change {
+            FollowUp::none()
+        } else {
+            let request = Arc::clone(&request);
+            self.record(move |user| request.entries(user), plan.then)
         };
-        let actor = request.by.admin_id();
-        let written = self.write_guarded(guard, actor, update, record).await;
+        let written = self
+            .write_guarded(plan.guard, request.by.admin_id(), plan.update, record)
+            .await;
         let changed = match (written, &request.change) {
             (Err(WriteError::Store(error)), Change::Rename { .. })
                 if error.is_unique_violation() =>
@@ -61,13 +42,14 @@ impl SqlStore {
         if let (None, Change::BeginSecondFactor { user_id, .. }) = (&changed, &request.change) {
             recent_additions(&self.database, *user_id).await?.check(1)?;
         }
-        changed.ok_or(nothing_changed)
+        changed.ok_or(plan.nothing_changed)
     }
 
-    fn plan(&self, by: &Principal, change: &Change) -> Plan {
-        match change {
+    fn plan(&self, request: &Requested<Change>) -> Plan {
+        let by = &request.by;
+        match &request.change {
             Change::CreateUser(new) => self.create_user(by, new),
-            Change::SetRole { user_id, to, .. } => self.set_role(*user_id, *to),
+            Change::SetRole { user_id, from, to } => self.set_role(request, *user_id, *from, *to),
             Change::Rename { user_id, rename } => {
                 self.update_user(*user_id, Some(rename), rename.disabled)
             }

@@ -11,6 +11,8 @@ pub(super) struct Plan {
     pub(super) guard: Guard,
     /// The statement that changes the user and returns the row. It returns no row if its conditions do not hold.
     pub(super) update: Statement,
+    /// Whether the update itself records the change. No statements follow it then.
+    pub(super) update_records_change: bool,
     /// The statements that follow the update.
     pub(super) then: Vec<Statement>,
     /// The error if the update returns no row.
@@ -22,6 +24,7 @@ impl Plan {
         Self {
             guard,
             update: update.push(RETURNING_USER),
+            update_records_change: false,
             then: Vec::new(),
             nothing_changed: WriteError::UserNotFound,
         }
