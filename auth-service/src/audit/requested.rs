@@ -15,9 +15,6 @@ use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 use serde_json::{Value, json};
 
-/// The value of the detail `by` for changes that the operator makes.
-const OPERATOR: &str = "operator";
-
 /// A change, who makes it and which request caused it. The store records it in the transaction of the change.
 #[derive(Clone, Debug)]
 pub(crate) struct Requested<C> {
@@ -84,7 +81,7 @@ impl<C> Requested<C> {
         mut details: Value,
     ) -> Entry {
         if let Principal::Operator = self.by {
-            details["by"] = OPERATOR.into();
+            details["by"] = "operator".into();
         }
         let row = AuditRow {
             event: event.to_owned(),
@@ -119,18 +116,10 @@ impl<C> Requested<C> {
 
     /// Logs that the database has not answered the commit. The change may be made now, later or never.
     fn log_unknown_outcome(&self, change: &'static str, user_id: Option<i64>) {
-        let mut actor_id = None;
-        let mut by = None;
-        match &self.by {
-            Principal::Admin(actor) => actor_id = Some(actor.user.id),
-            Principal::Sessions(_) => {}
-            Principal::Operator => by = Some(OPERATOR),
-            Principal::Owner(_)
-            | Principal::Claimant
-            | Principal::Login { .. }
-            | Principal::PendingSignIn { .. }
-            | Principal::Link { .. } => actor_id = user_id,
-        }
+        // The entry only says who acts: it is neither logged nor stored.
+        let entry = self.entry(change, user_id, None, json!({}));
+        let actor_id = entry.row.actor_id;
+        let by = entry.details["by"].as_str();
         audit_line!("outcome_unknown", change, user_id, actor_id, by);
     }
 }
@@ -173,11 +162,14 @@ impl Requested<Change> {
             Change::DeleteUser { .. } => {
                 json!({ "role": role, "user_created_at": user.created_at.unwrap_or_default() })
             }
-            Change::CreateUser(_) if event == "registered" => json!({}),
             Change::CreateUser(_)
             | Change::SetDisabled { .. }
             | Change::RevokeTokens { .. }
-            | Change::RevokeTokensAgain { .. } => json!({ "role": role }),
+            | Change::RevokeTokensAgain { .. }
+                if event != "registered" =>
+            {
+                json!({ "role": role })
+            }
             _ => json!({}),
         };
         let mut entries = vec![self.entry_for_user(event, user, details)];
@@ -303,8 +295,8 @@ impl Requested<BulkChange> {
         self.entry(self.event(), None, None, json!(ended))
     }
 
-    pub(crate) fn log_outcome_unknown(&self, user_id: Option<i64>) {
-        self.log_unknown_outcome(self.event(), user_id);
+    pub(crate) fn log_outcome_unknown(&self) {
+        self.log_unknown_outcome(self.event(), None);
     }
 }
 

@@ -47,7 +47,7 @@ async fn end(
         .await
         .inspect_err(|error| {
             if error.is_outcome_unknown() {
-                request.log_outcome_unknown(None);
+                request.log_outcome_unknown();
             }
         })?;
     request.entry_for_end(end.ended).log();
