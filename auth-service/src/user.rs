@@ -1,9 +1,7 @@
 //! The types of stored users, with their columns: how they are read, and how an import inserts them.
 
 use rolegate_proto::Role;
-use rolegate_sql_store::{
-    Column, Columns, Row, TableRow, decode_optional_seconds, decode_seconds, sqlx,
-};
+use rolegate_sql_store::{Column, Columns, Row, TableRow, sqlx};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, Serializer};
 
@@ -73,11 +71,11 @@ impl TableRow for User {
             role: role
                 .parse()
                 .map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
-            tokens_not_before: decode_seconds(row.get(3)?)?,
+            tokens_not_before: row.seconds(3)?,
             disabled: row.get(4)?,
-            tokens_marked_until: decode_seconds(row.get(5)?)?,
+            tokens_marked_until: row.seconds(5)?,
             second_factor: row.get(6)?,
-            created_at: decode_optional_seconds(row.get(7)?)?,
+            created_at: row.optional_seconds(7)?,
         })
     }
 }

@@ -3,10 +3,7 @@
 //! The pages use keyset pagination on an index, so the last page costs as much as the first. The statement contains
 //! only the filters in use, because conditions that are always true mislead query planners.
 
-use super::{
-    StoreError, UserFilter,
-    sql::{encoding::decode_optional_seconds, user_rows::USER_COLUMNS},
-};
+use super::{StoreError, UserFilter, sql::user_rows::USER_COLUMNS};
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Row, Statement, TableRow};
 
@@ -102,7 +99,7 @@ impl TableRow for ListedUser {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
             user: User::from_row(row)?,
-            last_login_at: decode_optional_seconds(row.get("last_login_at")?)?,
+            last_login_at: row.optional_seconds("last_login_at")?,
         })
     }
 }

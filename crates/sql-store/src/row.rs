@@ -106,6 +106,30 @@ impl Row<'_> {
             Self::Sqlite(row) => row.try_get(column),
         }
     }
+
+    /// Returns the time in a column, in Unix seconds. Fails if the stored number is negative.
+    pub fn seconds(
+        self,
+        column: impl ColumnIndex<PgRow> + ColumnIndex<SqliteRow>,
+    ) -> sqlx::Result<u64> {
+        decode_seconds(self.get(column)?)
+    }
+
+    /// Returns the time in a column, in Unix seconds; `None` if it is `NULL`. Fails if the stored number is negative.
+    pub fn optional_seconds(
+        self,
+        column: impl ColumnIndex<PgRow> + ColumnIndex<SqliteRow>,
+    ) -> sqlx::Result<Option<u64>> {
+        self.get::<Option<i64>>(column)?
+            .map(decode_seconds)
+            .transpose()
+    }
+}
+
+fn decode_seconds(stored: i64) -> sqlx::Result<u64> {
+    stored
+        .try_into()
+        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 /// The rows of a statement before they are decoded. The code that runs statements passes them on in this form,

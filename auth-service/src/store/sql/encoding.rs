@@ -1,6 +1,4 @@
-//! Converts times and counts to the signed integers in the columns of the database, and back.
-
-pub(in crate::store) use rolegate_sql_store::{decode_optional_seconds, decode_seconds};
+//! Converts times and counts to the signed integers in the columns of the database.
 
 /// Encodes a time in Unix seconds. A time that is too late for the column becomes the latest possible one.
 pub(in crate::store) fn encode_seconds(seconds: u64) -> i64 {

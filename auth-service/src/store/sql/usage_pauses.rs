@@ -1,6 +1,6 @@
 //! Statements about usage pauses, which are periods during which no process could store uses.
 
-use super::encoding::{decode_seconds, encode_seconds};
+use super::encoding::encode_seconds;
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause};
 use rolegate_sql_store::{Database, Row, Statement, StoreError, TableRow};
 
@@ -14,8 +14,8 @@ const MAX_PAUSES: i64 = 1000;
 impl TableRow for UsagePause {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
-            began: decode_seconds(row.get("began")?)?,
-            ended: decode_seconds(row.get("ended")?)?,
+            began: row.seconds("began")?,
+            ended: row.seconds("ended")?,
         })
     }
 }

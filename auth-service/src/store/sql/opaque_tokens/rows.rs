@@ -2,7 +2,6 @@
 
 use crate::{
     opaque_token::{OpaqueToken, TokenBearer},
-    store::sql::encoding::{decode_optional_seconds, decode_seconds},
     user::User,
 };
 use rolegate_proto::Role;
@@ -37,10 +36,10 @@ impl TableRow for OpaqueToken {
             name: row.get("name")?,
             prefix: row.get("prefix")?,
             role: decode_role(row.get("role")?)?,
-            created_at: decode_seconds(row.get("created_at")?)?,
-            expires_at: decode_optional_seconds(row.get("expires_at")?)?,
-            last_used_at: decode_optional_seconds(row.get("last_used_at")?)?,
-            not_before: decode_optional_seconds(row.get("not_before")?)?,
+            created_at: row.seconds("created_at")?,
+            expires_at: row.optional_seconds("expires_at")?,
+            last_used_at: row.optional_seconds("last_used_at")?,
+            not_before: row.optional_seconds("not_before")?,
             client_address: row.get("client_address")?,
             user_agent: row.get("user_agent")?,
             created_by: row.get("created_by")?,
@@ -68,9 +67,9 @@ impl TableRow for TokenBearer {
             digest: row.get("digest")?,
             token_id: row.get("token_id")?,
             role: decode_role(row.get("token_role")?)?,
-            expires_at: decode_optional_seconds(row.get("expires_at")?)?,
-            last_used_at: decode_seconds(row.get("used_at")?)?,
-            not_before: decode_optional_seconds(row.get("not_before")?)?,
+            expires_at: row.optional_seconds("expires_at")?,
+            last_used_at: row.seconds("used_at")?,
+            not_before: row.optional_seconds("not_before")?,
             cookie_only: row.get("cookie_only")?,
             user: User::from_row(row)?,
         })

@@ -2,10 +2,7 @@
 
 use super::code_limits::LimitColumns;
 use crate::{
-    store::{
-        CodeLimit, StoredPasswordLink, StoredSecondFactor, WrongCodes,
-        sql::encoding::decode_seconds,
-    },
+    store::{CodeLimit, StoredPasswordLink, StoredSecondFactor, WrongCodes},
     user::User,
 };
 use rolegate_sql_store::{Row, TableRow};
@@ -42,7 +39,7 @@ impl TableRow for StoredPasswordLink {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         Ok(Self {
             user: User::from_row(row)?,
-            expires_at: decode_seconds(row.get("expires_at")?)?,
+            expires_at: row.seconds("expires_at")?,
         })
     }
 }
