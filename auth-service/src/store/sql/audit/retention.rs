@@ -19,7 +19,10 @@ use crate::{
     store::{
         audit_store::{AuditStore as _, DAY_SECONDS},
         seal::{REMOVAL_EVENTS, Seal},
-        sql::{encoding::encode_count, sql_store::SqlStore},
+        sql::{
+            encoding::{encode_count, encode_seconds},
+            sql_store::SqlStore,
+        },
     },
 };
 use progress::{AgedRow, Progress, count_removable};
@@ -74,21 +77,19 @@ impl SqlStore {
     /// Records the removals.
     pub(super) async fn remove_rows_older_than(&self, days: u32) -> Result<(), StoreError> {
         let oldest = self.seals().await?.oldest;
-        let Timed {
-            at: now,
-            value: progress,
-        } = self.progress().await?;
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let select = self
+            .database
+            .statement("SELECT removed_before, moved_at FROM audit_retention");
+        let read: Timed<Option<Progress>> = self.read_one(select).await?;
+        let progress = read.value.ok_or_else(StoreError::row_not_found)?;
+        let now = encode_seconds(read.at);
         let target = now - i64::from(days) * DAY_SECONDS;
         self.record_unrecorded_removal(&oldest, target, days)
             .await?;
         let Some(cutoff) = self.due_cutoff(progress, target, now).await? else {
             return Ok(());
         };
-        let mut may_have_more = true;
-        while may_have_more {
-            may_have_more = self.remove_page(cutoff, now, days).await?;
-        }
+        while self.remove_page(cutoff, now, days).await? {}
         Ok(())
     }
 
@@ -155,21 +156,6 @@ impl SqlStore {
         Ok(oldest.flatten())
     }
 
-    /// Returns the page of the oldest rows with a credible time.
-    async fn aged_rows(&self, now: i64) -> Result<Vec<AgedRow>, StoreError> {
-        let select = push_aged_rows(self.database.statement(""), now);
-        self.database.read(select).await
-    }
-
-    async fn progress(&self) -> Result<Timed<Progress>, StoreError> {
-        let select = self
-            .database
-            .statement("SELECT removed_before, moved_at FROM audit_retention");
-        let Timed { at, value } = self.read_one(select).await?;
-        let value = value.ok_or_else(StoreError::row_not_found)?;
-        Ok(Timed { at, value })
-    }
-
     /// Replaces the stored progress with `to` if it is still `from`. Returns whether it was replaced.
     async fn store_progress(&self, from: Progress, to: Progress) -> Result<bool, StoreError> {
         let update = self
@@ -188,7 +174,8 @@ impl SqlStore {
     /// Reads a page of the oldest rows, and removes those that are old enough, up to a seal. Records the removal first.
     /// Returns whether there may be more rows to remove.
     async fn remove_page(&self, cutoff: i64, now: i64, days: u32) -> Result<bool, StoreError> {
-        let rows = self.aged_rows(now).await?;
+        let select = push_aged_rows(self.database.statement(""), now);
+        let rows: Vec<AgedRow> = self.database.read(select).await?;
         let removable = &rows[..count_removable(&rows, cutoff)];
         let Some(end) = removable.last() else {
             return Ok(false);
@@ -207,10 +194,7 @@ impl SqlStore {
             retention_days: days,
         };
         self.record_removal(removal).await?;
-        let mut has_more_batches = true;
-        while has_more_batches {
-            has_more_batches = self.remove_sealed_rows(last).await?;
-        }
+        while self.remove_sealed_rows(last).await? {}
         let is_full = encode_count(rows.len()) >= PAGE_ROWS;
         Ok(is_full && removable.len() == rows.len())
     }
@@ -315,7 +299,7 @@ impl SqlStore {
             .database
             .statement("DELETE FROM audit_seal WHERE revision < $1")
             .bind(old.last);
-        let then = FollowUp::new(move |_: &[i64]| Ok(vec![seals.clone()]));
+        let then = FollowUp::<i64>::fixed(vec![seals]);
         self.database.write_with(rows, then).await?;
         Ok(old.count == BATCH_SEALS)
     }
