@@ -53,13 +53,17 @@ impl Facts for UserFacts {
         let Some(now) = tables.time else {
             return Ok(facts);
         };
-        let locked_out = r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#;
-        let locked_out = tables.statement(locked_out).bind(now);
+        let locked_out = tables
+            .statement(r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#)
+            .bind(now);
         let locked_out = tables.fetch(locked_out).await?.pop();
         facts.locked_out_users = locked_out.unwrap_or_default();
-        let unsealed = "SELECT $1 - min(at) AS oldest_age, max(at) - min(at) AS span
-            FROM audit_pending HAVING count(*) > 0";
-        let unsealed = tables.statement(unsealed).bind(now);
+        let unsealed = tables
+            .statement(
+                "SELECT $1 - min(at) AS oldest_age, max(at) - min(at) AS span
+                FROM audit_pending HAVING count(*) > 0",
+            )
+            .bind(now);
         facts.unsealed_rows = tables.fetch(unsealed).await?.pop();
         Ok(facts)
     }

@@ -56,8 +56,9 @@ impl OperatorDatabase {
     /// Returns a reader of the sealed rows, from the oldest row to the one that is the newest now. Fails if the record
     /// has no seal.
     pub(crate) async fn record_pages(&self) -> Result<RecordPages, StoreError> {
-        let select = "SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal";
-        let select = self.database.statement(select);
+        let select = self
+            .database
+            .statement("SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal");
         let bounds: Option<RevisionBounds> = self.database.read(select).await?.pop();
         let Some(RevisionBounds {
             oldest: Some(oldest),

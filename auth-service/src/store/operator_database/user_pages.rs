@@ -52,8 +52,10 @@ impl OperatorDatabase {
     /// Returns the times at which these users last signed in with a password, in Unix seconds by user id. Users without
     /// such a sign-in are left out.
     pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
-        let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
-        let select = self.database.statement(select).push_any(ids);
+        let select = self
+            .database
+            .statement(r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#)
+            .push_any(ids);
         let rows: Vec<LastLoginRow> = self.database.read(select).await?;
         Ok(rows
             .into_iter()
@@ -64,8 +66,9 @@ impl OperatorDatabase {
 
 impl Export {
     pub(in crate::store) async fn seal_state(&mut self) -> Result<SealState, StoreError> {
-        let last = "SELECT max(revision) FROM audit_seal";
-        let last = self.transaction.statement(last);
+        let last = self
+            .transaction
+            .statement("SELECT max(revision) FROM audit_seal");
         let last_revision = self.transaction.fetch_one(last).await?;
         let ids = self.transaction.statement("SELECT id FROM audit_pending");
         Ok(SealState {

@@ -96,8 +96,9 @@ impl AuditStore for SqlStore {
     }
 
     async fn newest_change(&self) -> Result<i64, StoreError> {
-        let select = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
-        let select = self.database.statement(select);
+        let select = self
+            .database
+            .statement("SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL");
         let newest = self.database.read_hint(select).await?.pop();
         Ok(newest.unwrap_or_default())
     }
@@ -128,9 +129,13 @@ impl AuditStore for SqlStore {
     }
 
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError> {
-        let select = "SELECT revision FROM audit WHERE revision = $1
-            UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
-        let select = self.database.statement(select).bind(revision);
+        let select = self
+            .database
+            .statement(
+                "SELECT revision FROM audit WHERE revision = $1
+                UNION ALL SELECT revision FROM audit_seal WHERE revision = $1",
+            )
+            .bind(revision);
         Ok(!self.database.read::<i64>(select).await?.is_empty())
     }
 
@@ -144,13 +149,14 @@ impl AuditStore for SqlStore {
     }
 
     async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError> {
-        let select = "SELECT revision, event, user_id, username, state, details,
-                (SELECT revision || ':' || digest FROM audit_seal
-                    WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1) AS seal
-            FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2";
         let select = self
             .database
-            .statement(select)
+            .statement(
+                "SELECT revision, event, user_id, username, state, details,
+                    (SELECT revision || ':' || digest FROM audit_seal
+                        WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1) AS seal
+                FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2",
+            )
             .bind(revision)
             .bind(MAX_CHANGES);
         self.database.read(select).await
@@ -181,8 +187,9 @@ impl AuditStore for SqlStore {
     }
 
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError> {
-        let select = "SELECT at FROM audit_pending ORDER BY id LIMIT 1";
-        let select = self.database.statement(select);
+        let select = self
+            .database
+            .statement("SELECT at FROM audit_pending ORDER BY id LIMIT 1");
         let Timed { at: now, value } = self.read_one::<i64>(select).await?;
         Ok(value.map(|at| {
             let written_at = u64::try_from(at).unwrap_or_default();

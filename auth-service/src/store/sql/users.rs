@@ -54,10 +54,11 @@ impl UserStore for SqlStore {
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         // A bcrypt hash has 60 characters and is the end of the text, because the name of a pepper may precede it. The
         // cost has two digits, as in `$2b$12$`.
-        let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
+        let select = self.database.statement(
+            r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
             WHERE length(password) >= 60
-                AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
-        let select = self.database.statement(sql);
+                AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#,
+        );
         let highest: Option<String> = self.database.read(select).await?.pop();
         Ok(highest.and_then(|cost| cost.parse().ok()))
     }
