@@ -23,7 +23,7 @@ mod sign_in_rows;
 mod sign_ins;
 mod user_state;
 
-pub(crate) use audit_row::{AuditRow, Tampering};
+pub(crate) use audit_row::{AuditRow, Tampering, parse_details};
 pub(crate) use entry::{EndedCredentials, Entry, Removal};
 pub(crate) use events::{AUDIT_ERASED, EVENTS, USER_RENAMED};
 pub(crate) use requested::{BulkChange, RecoveryCodeUse, Requested};

@@ -90,14 +90,13 @@ impl AuditRow {
         if !GAP_EVENTS.contains(&&*self.event) || self.revision <= revision {
             return false;
         }
-        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
-        details["after_revision"] == revision
+        parse_details(&self.details)["after_revision"] == revision
     }
 
     /// Checks that the former name of a renamed user matches the digest in the details, because the seal covers only
     /// that digest. In a row from which the name was erased, the former name must be missing.
     pub(crate) fn check_former_username(&self) -> Result<(), Tampering> {
-        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
+        let details = parse_details(&self.details);
         let recorded = details[FORMER_DIGEST].as_str();
         let [erased_user_id, _] = self.erased_ids();
         let is_erased = erased_user_id.is_some();
@@ -240,6 +239,11 @@ impl AuditRow {
             problem,
         }
     }
+}
+
+/// Parses the details of a row. Details that are not JSON, because the row was tampered with, become `null`.
+pub(crate) fn parse_details(details: &str) -> Value {
+    serde_json::from_str(details).unwrap_or_default()
 }
 
 /// Returns whether a revision or an id is not assigned yet. Both begin with 1.

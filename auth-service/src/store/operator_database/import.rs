@@ -2,13 +2,12 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::{BulkChange, Entry, Requested},
+    audit::{BulkChange, Entry, Requested, parse_details},
     principal::Principal,
     store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
     user::{User, UserRecord},
 };
 use rolegate_sql_store::{Columns as _, LongTransaction, StoreError, row};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// A transaction that inserts users. If it is dropped without a commit, no user is inserted.
@@ -109,7 +108,7 @@ impl Import {
             .push_any(ids);
         let mut latest = HashMap::new();
         for row in self.transaction.fetch::<DeletionRow>(select).await? {
-            let details: Value = serde_json::from_str(&row.details).unwrap_or_default();
+            let details = parse_details(&row.details);
             let created_at = details["user_created_at"].as_i64().unwrap_or_default();
             let latest: &mut i64 = latest.entry(row.user_id).or_default();
             *latest = created_at.max(*latest);

@@ -2,11 +2,11 @@
 
 use super::OperatorDatabase;
 use crate::{
-    audit::AuditRow,
+    audit::{AuditRow, parse_details},
     store::seal::{REMOVAL_EVENTS, SELECT_SEALS, Seal},
 };
 use rolegate_sql_store::{LongTransaction, StoreError, row};
-use serde_json::Value;
+use serde::Deserialize;
 
 /// The maximum number of seals on a page, which also contains their rows.
 const PAGE_SEALS: i64 = 20;
@@ -45,21 +45,13 @@ pub(crate) struct RecordedRemoval {
 }
 
 /// The retention rule by which rows were removed, as the record states it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct RecordedRetention {
     /// The removed rows are from before this time, in Unix seconds.
     pub(crate) removed_before: i64,
     /// The value of the setting `AUDIT_RETENTION_DAYS` when the rows were removed.
+    #[serde(rename = "retention_days")]
     pub(crate) days: i64,
-}
-
-impl RecordedRetention {
-    fn from_details(details: &Value) -> Option<Self> {
-        Some(Self {
-            removed_before: details["removed_before"].as_i64()?,
-            days: details["retention_days"].as_i64()?,
-        })
-    }
 }
 
 /// The counts by which the verification distinguishes an emptied record from a new one.
@@ -102,7 +94,7 @@ impl SealedRecord {
             .push(" ORDER BY 3 DESC");
         let mut removals = Vec::new();
         for row in self.snapshot.fetch::<RemovalRow>(select).await? {
-            let details: Value = serde_json::from_str(&row.details).unwrap_or_default();
+            let details = parse_details(&row.details);
             let Some(removed_through) = details["removed_through"].as_i64() else {
                 continue;
             };
@@ -111,7 +103,7 @@ impl SealedRecord {
             }
             removals.push(RecordedRemoval {
                 at: row.at,
-                retention: RecordedRetention::from_details(&details),
+                retention: RecordedRetention::deserialize(&details).ok(),
                 sealed_at: self.first_at(SEALED_AT, removed_through).await?,
                 next_at: self.first_at(NEXT_AT, removed_through).await?,
             });

@@ -15,7 +15,7 @@ mod progress;
 
 use super::pending_rows::insert_pending;
 use crate::{
-    audit::{AuditRow, Entry, Removal},
+    audit::{AuditRow, Entry, Removal, parse_details},
     store::{
         audit_store::{AuditStore as _, DAY_SECONDS},
         seal::{REMOVAL_EVENTS, Seal},
@@ -27,7 +27,7 @@ use crate::{
 };
 use progress::{AgedRow, Progress, count_removable};
 use rolegate_sql_store::{FollowUp, Row, Statement, StoreError, TableRow, Timed, row};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::slice;
 
 /// The beginning of 2020, in Unix seconds. Rows from before that time come from a clock that was not set.
@@ -57,9 +57,8 @@ struct RemovedThrough {
 impl TableRow for RemovedThrough {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let details: String = row.get("details").unwrap_or_default();
-        let details: Value = serde_json::from_str(&details).unwrap_or_default();
         Ok(Self {
-            revision: details["removed_through"].as_i64(),
+            revision: parse_details(&details)["removed_through"].as_i64(),
         })
     }
 }
