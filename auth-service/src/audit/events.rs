@@ -44,7 +44,7 @@ pub(crate) const EVENTS: [&str; 32] = [
 
 /// The events of changes that are sent to the services that follow the changes of users. They keep a user's name, role
 /// and state, so only changes of these are sent.
-const PUBLISHED: [&str; 8] = [
+pub(super) const PUBLISHED: [&str; 8] = [
     "registered",
     "user_created",
     "user_imported",
@@ -54,7 +54,3 @@ const PUBLISHED: [&str; 8] = [
     "user_enabled",
     "user_deleted",
 ];
-
-pub(super) fn is_published(event: &str) -> bool {
-    PUBLISHED.contains(&event)
-}

@@ -2,7 +2,7 @@
 //! made from all three. The store inserts the rows in the transaction of the change.
 
 use super::{
-    AUDIT_ERASED, AuditRow, EndedCredentials, Entry, USER_RENAMED, UserState, events::is_published,
+    AUDIT_ERASED, AuditRow, EndedCredentials, Entry, USER_RENAMED, UserState, events::PUBLISHED,
 };
 use crate::{
     change::{Change, TokenChange},
@@ -63,7 +63,7 @@ impl<C> Requested<C> {
     /// Returns the entry of an event of this user, who is given as the change left the user.
     fn entry_for_user(&self, event: &str, user: &User, details: Value) -> Entry {
         let mut entry = self.entry(event, Some(user.id), Some(&user.username), details);
-        if is_published(event) {
+        if PUBLISHED.contains(&event) {
             let state = UserState {
                 role: user.role,
                 disabled: user.disabled,

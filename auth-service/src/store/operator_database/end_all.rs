@@ -12,7 +12,7 @@ use crate::{
         sql::{
             audit::{
                 pending_rows::insert_pending,
-                sealed_batch::{SealedBatch, take_pending},
+                sealed_batch::{SealedBatch, push_returning_taken},
             },
             revocation::{REVOKE, push_revocation_times},
         },
@@ -229,8 +229,10 @@ async fn record(
 ) -> Result<(), StoreError> {
     let insert = insert_pending(transaction.statement(""), &[request.entry_for_end(ended)]);
     let ids: Vec<i64> = transaction.fetch(insert).await?;
-    let take = take_pending(transaction.statement(""), &ids);
-    let taken: Vec<AuditRow> = transaction.fetch(take).await?;
+    let take = transaction
+        .statement("DELETE FROM audit_pending WHERE id")
+        .push_any(&ids);
+    let taken: Vec<AuditRow> = transaction.fetch(push_returning_taken(take)).await?;
     let batch = SealedBatch::behind(last, &taken, revision).ok_or_else(|| {
         StoreError::Failed(Error::Protocol("the record cannot be sealed".into()).into())
     })?;

@@ -259,18 +259,20 @@ impl UsageWriter {
     }
 
     async fn write_batch(&self, database: &Database, uses: &[Use]) -> Result<(), StoreError> {
-        let UsageStatements {
-            lock,
-            update,
-            condition,
-        } = match self.kind {
+        let sql = match self.kind {
             UsageKind::Token => TOKEN_USAGE,
             UsageKind::Password => LOGIN_USAGE,
         };
         // All writes lock rows by ascending id, so that they do not deadlock.
         let ids: Vec<i64> = uses.iter().map(|used| used.used_id).collect();
-        let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
-        let update = database.statement(update).push_rows(uses).push(condition);
+        let lock = database
+            .statement(sql.lock)
+            .push_any(&ids)
+            .push(" ORDER BY id");
+        let update = database
+            .statement(sql.update)
+            .push_rows(uses)
+            .push(sql.condition);
         let nothing = FollowUp::<i64>::none();
         let written = database.write_locked(lock, update, nothing).await;
         written.map(drop)

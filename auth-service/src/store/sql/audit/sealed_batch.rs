@@ -54,18 +54,9 @@ impl SealedBatch {
     }
 }
 
-/// Builds the statement that deletes the unsealed rows with these ids and returns them. `start` is an empty statement.
-pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
-    push_returning_taken(
-        start
-            .push("DELETE FROM audit_pending WHERE id")
-            .push_any(ids),
-    )
-}
-
 /// Ends a statement that deletes unsealed rows, so that it returns them. The column `commitments` then contains the
 /// last seal.
-pub(super) fn push_returning_taken(take: Statement) -> Statement {
+pub(in crate::store) fn push_returning_taken(take: Statement) -> Statement {
     let values = AuditRow::column_names().map(|name| match name {
         "revision" => "CAST(0 AS bigint) AS revision",
         "commitments" => {
