@@ -52,8 +52,8 @@ impl<C> Requested<C> {
     }
 
     /// Returns another change by the same principal in the same request.
-    pub(crate) fn followed_by<D>(&self, change: D) -> Requested<D> {
-        Requested {
+    pub(crate) fn followed_by(&self, change: C) -> Self {
+        Self {
             by: self.by.clone(),
             change,
             origin: self.origin.clone(),

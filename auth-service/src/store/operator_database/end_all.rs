@@ -62,13 +62,16 @@ pub(crate) struct EndOfAll {
 impl HighWaterMarks {
     /// Reads the marks from the SQLite file of users that a restore is about to replace.
     pub async fn in_replaced(place: &Replacement) -> Self {
-        let user_id = "SELECT seq FROM sqlite_sequence WHERE name = 'user'";
-        let token_id = "SELECT seq FROM sqlite_sequence WHERE name = 'api_key'";
-        let revision = "SELECT max(revision) FROM audit_seal";
         Self {
-            user_id: place.read_number(user_id).await,
-            token_id: place.read_number(token_id).await,
-            revision: place.read_number(revision).await,
+            user_id: place
+                .read_number("SELECT seq FROM sqlite_sequence WHERE name = 'user'")
+                .await,
+            token_id: place
+                .read_number("SELECT seq FROM sqlite_sequence WHERE name = 'api_key'")
+                .await,
+            revision: place
+                .read_number("SELECT max(revision) FROM audit_seal")
+                .await,
             clock: place.read_clock().await,
         }
     }
