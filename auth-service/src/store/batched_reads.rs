@@ -21,28 +21,25 @@ pub(crate) struct BatchedReads {
 impl BatchedReads {
     pub(crate) fn new(store: &Arc<dyn UserStore>) -> Self {
         let labels = |key| BatchLabels { store: NAME, key };
-        let users = Reads::new(
-            labels("id"),
-            store,
-            |store, ids| store.users_by_id(ids),
-            |user: &User| user.id,
-        );
-        let credentials = Reads::new(
-            labels("username"),
-            store,
-            |store, usernames| store.credentials_by_username(usernames),
-            |found: &Credentials| found.user.username.clone(),
-        );
-        let tokens = Reads::new(
-            labels("api_key"),
-            store,
-            |store, digests| store.tokens_by_digest(digests),
-            |token: &TokenBearer| token.digest.clone(),
-        );
         Self {
-            users,
-            credentials,
-            tokens,
+            users: Reads::new(
+                labels("id"),
+                store,
+                |store, ids| store.users_by_id(ids),
+                |user| user.id,
+            ),
+            credentials: Reads::new(
+                labels("username"),
+                store,
+                |store, usernames| store.credentials_by_username(usernames),
+                |found| found.user.username.clone(),
+            ),
+            tokens: Reads::new(
+                labels("api_key"),
+                store,
+                |store, digests| store.tokens_by_digest(digests),
+                |token| token.digest.clone(),
+            ),
         }
     }
 }
