@@ -59,9 +59,10 @@ impl SqlStore {
     /// returns.
     pub(super) fn record_tokens(
         &self,
-        request: Arc<Requested<TokenChange>>,
+        request: &Arc<Requested<TokenChange>>,
         statements: Vec<Statement>,
     ) -> FollowUp<OpaqueToken> {
+        let request = Arc::clone(request);
         self.record(
             move |token| vec![request.entry_for_token(token, None)],
             statements,

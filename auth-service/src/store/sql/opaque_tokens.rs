@@ -174,7 +174,7 @@ impl SqlStore {
                 .bind(id),
         };
         let delete = delete.push(RETURNING_TOKEN);
-        let record = self.record_tokens(Arc::clone(request), Vec::new());
+        let record = self.record_tokens(request, Vec::new());
         let actor = request.by.admin_id();
         let guard = match actor {
             Some(_) => Guard::Admins(user_id, AdminCount::Kept),
@@ -216,7 +216,7 @@ impl SqlStore {
                 .push_any(digests);
         }
         let delete = delete.push(")").push(RETURNING_TOKEN);
-        let record = self.record_tokens(Arc::clone(request), Vec::new());
+        let record = self.record_tokens(request, Vec::new());
         Ok(self.database.write_locked(lock, delete, record).await?)
     }
 

@@ -94,7 +94,7 @@ impl SqlStore {
             .bind(by.admin_id().unwrap_or(user_id));
         let insert = self.insert_if_allowed(&new, by);
         let then = self.statements_after_insert(&new, by);
-        let follow_up = self.record_tokens(Arc::clone(request), then);
+        let follow_up = self.record_tokens(request, then);
         let checked = Arc::clone(request);
         let check = move |locked: &[Credentials]| check_new_token(&checked.by, locked, user_id);
         let inserted = self
