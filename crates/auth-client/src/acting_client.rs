@@ -5,13 +5,11 @@
 //!
 //! - `users` and `passwords`: users, their roles, passwords and password links.
 //! - `api_keys`, `cookie_sessions` and `second_factor`: the credentials of a user.
-//! - `audit`: the record of changes.
 //!
 //! Every call goes through `call`, `read` or `call_hashing` of this file, which choose its deadline and
 //! whether it may be repeated. auth-service checks every permission; this client checks none.
 
 mod api_keys;
-mod audit;
 mod calls;
 mod cookie_sessions;
 mod passwords;
@@ -19,7 +17,6 @@ mod second_factor;
 mod users;
 
 pub use api_keys::ApiKeyInput;
-pub use audit::{AuditEntry, AuditPage, AuditQuery};
 pub use calls::ActingRequest;
 pub use passwords::PasswordLink;
 pub use second_factor::SecondFactorEnrolment;

@@ -10,8 +10,8 @@
 //! names. All calls use the channels in `connections.rs`, which spread the calls over all replicas. Retries,
 //! deadlines and TLS are in `rolegate-grpc-client`. This crate decides nothing by itself and caches no users.
 //!
-//! - [`User`] is the user of an accepted credential. [`Role`], [`Requirement`], [`NewSession`], [`PasswordLink`],
-//!   [`SecondFactorEnrolment`] and [`AuditEntry`] are the other types of these calls.
+//! - [`User`] is the user of an accepted credential. [`Role`], [`Requirement`], [`NewSession`], [`PasswordLink`]
+//!   and [`SecondFactorEnrolment`] are the other types of these calls.
 //! - [`UserWatcher`] follows the changes of users, for services that store something about them.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others are re-exported from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`) has the settings of programs that call auth-service.
@@ -38,8 +38,7 @@ mod user_changes;
 mod usernames;
 
 pub use acting_client::{
-    ActingClient, ActingRequest, ApiKeyInput, AuditEntry, AuditPage, AuditQuery, PasswordLink,
-    SecondFactorEnrolment,
+    ActingClient, ActingRequest, ApiKeyInput, PasswordLink, SecondFactorEnrolment,
 };
 pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
 pub use credential_checks::AcceptedPassword;

@@ -1,6 +1,6 @@
 //! Serves the audit record: all entries at `/audit`, for admins, and a user's own entries at `/profile/audit`.
 
-use super::{JsonResult, rfc3339};
+use super::{JsonResult, convert_all, required_rfc3339};
 use crate::{
     extract::query_params::QueryParams,
     openapi::{
@@ -10,10 +10,10 @@ use crate::{
 };
 use axum::Json;
 use rolegate_auth_client::{
-    ActingClient, AuditEntry, AuditPage, AuditQuery, CallError,
+    ActingClient, CallError,
     axum::{ApiError, CurrentUser},
 };
-use rolegate_proto::time;
+use rolegate_proto::auth_v1::{AuditEntry, ListAuditRequest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::ops::Not;
@@ -80,26 +80,13 @@ pub(crate) struct AuditResponse {
     incomplete: bool,
 }
 
-impl TryFrom<AuditPage> for AuditResponse {
-    type Error = CallError;
-
-    fn try_from(page: AuditPage) -> Result<Self, CallError> {
-        let entries = page.entries.into_iter().map(TryInto::try_into);
-        Ok(Self {
-            entries: entries.collect::<Result<_, _>>()?,
-            next: page.next,
-            incomplete: page.incomplete,
-        })
-    }
-}
-
 impl TryFrom<AuditEntry> for AuditEntryResponse {
     type Error = CallError;
 
     fn try_from(entry: AuditEntry) -> Result<Self, CallError> {
         Ok(Self {
             revision: entry.revision,
-            time: rfc3339(time::from_message(entry.time).ok_or(CallError::Malformed)?),
+            time: required_rfc3339(entry.time)?,
             event: entry.event,
             user_id: entry.user_id,
             username: entry.username,
@@ -147,16 +134,25 @@ impl IntoParams for AuditFilters {
     }
 }
 
-fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
+fn query(params: &QueryParams, names: &[&str]) -> Result<ListAuditRequest, ApiError> {
     params.expect_only(names)?;
-    Ok(AuditQuery {
+    Ok(ListAuditRequest {
         after: params.positive("after")?,
-        limit: params.limit()?,
+        page_size: params.limit()?.map_or(0, i32::from),
         user_id: params.positive("user_id")?,
         actor_id: params.positive("actor_id")?,
         event: params.event("event")?.unwrap_or_default().to_owned(),
         own: false,
     })
+}
+
+async fn list(client: &ActingClient, query: ListAuditRequest) -> JsonResult<AuditResponse> {
+    let page = client.send(query).await?;
+    Ok(Json(AuditResponse {
+        entries: convert_all(page.entries)?,
+        next: page.next_after,
+        incomplete: page.incomplete,
+    }))
 }
 
 /// List audit entries
@@ -175,7 +171,7 @@ pub(crate) async fn list_audit(
     params: QueryParams,
 ) -> JsonResult<AuditResponse> {
     let query = query(&params, &["limit", "after", "user_id", "actor_id", "event"])?;
-    Ok(Json(client.list_audit(query).await?.try_into()?))
+    list(&client, query).await
 }
 
 /// List the audit entries of the current user
@@ -195,9 +191,9 @@ pub(crate) async fn list_own_audit(
     client: ActingClient,
     params: QueryParams,
 ) -> JsonResult<AuditResponse> {
-    let query = AuditQuery {
+    let query = ListAuditRequest {
         own: true,
         ..query(&params, &["limit", "after"])?
     };
-    Ok(Json(client.list_audit(query).await?.try_into()?))
+    list(&client, query).await
 }

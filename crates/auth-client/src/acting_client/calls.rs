@@ -8,9 +8,9 @@ use rolegate_proto::auth_v1::{
     DeleteUserRequest, DeleteUserResponse, DisableSecondFactorRequest, DisableSecondFactorResponse,
     EnableSecondFactorRequest, EnableSecondFactorResponse, GetCurrentUserRequest,
     GetCurrentUserResponse, GetSecondFactorRequest, GetSecondFactorResponse, GetUserRequest,
-    GetUserResponse, ListApiKeysRequest, ListApiKeysResponse, ListRolesRequest, ListRolesResponse,
-    ListSessionsRequest, ListSessionsResponse, RevokeTokensRequest, RevokeTokensResponse,
-    SetUserDisabledRequest, SetUserDisabledResponse,
+    GetUserResponse, ListApiKeysRequest, ListApiKeysResponse, ListAuditRequest, ListAuditResponse,
+    ListRolesRequest, ListRolesResponse, ListSessionsRequest, ListSessionsResponse,
+    RevokeTokensRequest, RevokeTokensResponse, SetUserDisabledRequest, SetUserDisabledResponse,
 };
 
 /// A request that [`ActingClient::send`] takes.
@@ -53,6 +53,7 @@ requests! {
     read get_second_factor(GetSecondFactorRequest) -> GetSecondFactorResponse;
     call enable_second_factor(EnableSecondFactorRequest) -> EnableSecondFactorResponse;
     call disable_second_factor(DisableSecondFactorRequest) -> DisableSecondFactorResponse;
+    read list_audit(ListAuditRequest) -> ListAuditResponse;
 }
 
 impl ActingClient {
