@@ -16,15 +16,18 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call without its message.
 pub(super) struct Call {
+    /// The client address and the deadline of the call.
+    pub(super) origin: CallOrigin,
     pub(super) metadata: MetadataMap,
     pub(super) extensions: Extensions,
 }
 
 impl Call {
-    /// Takes the message out of a request.
+    /// Takes the message out of a request. The deadline is read here, before anything else uses up its time.
     pub(super) fn split<M>(request: Request<M>) -> (Self, M) {
         let (metadata, extensions, message) = request.into_parts();
         let call = Self {
+            origin: read_origin(&metadata),
             metadata,
             extensions,
         };
@@ -34,12 +37,6 @@ impl Call {
     /// Returns the credential of the actor; empty if the call has none, or more than one.
     pub(super) fn actor(&self) -> &str {
         actor::token(&self.metadata)
-    }
-
-    /// Returns the client address and the deadline of the call. Methods that hash a password read them before anything
-    /// else, so that their own work counts towards the deadline.
-    pub(super) fn origin(&self) -> CallOrigin {
-        read_origin(&self.metadata)
     }
 }
 

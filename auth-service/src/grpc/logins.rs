@@ -17,9 +17,8 @@ impl AuthGrpc {
         call: &Call,
         message: wire::RegisterRequest,
     ) -> RpcResult<User> {
-        let origin = call.origin();
         self.accounts
-            .register(&message.username, message.password.into(), origin)
+            .register(&message.username, message.password.into(), call.origin)
             .await
     }
 
@@ -28,15 +27,11 @@ impl AuthGrpc {
         call: &Call,
         message: wire::LoginRequest,
     ) -> RpcResult<wire::LoginResponse> {
-        let origin = call.origin();
-        let wire::LoginRequest {
-            username,
-            password,
-            otp,
-        } = message;
+        let password = message.password.into();
+        let otp = message.otp.as_deref();
         let outcome = self
             .accounts
-            .login(&username, password.into(), otp.as_deref(), origin)
+            .login(&message.username, password, otp, call.origin)
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let issued = outcome?;
@@ -55,7 +50,7 @@ impl AuthGrpc {
             username: message.username,
             password: message.password.into(),
             accept_api_keys: message.accept_api_keys,
-            origin: call.origin(),
+            origin: call.origin,
         };
         let user = self.accounts.verify_credentials(check).await?;
         self.accounts
@@ -73,7 +68,6 @@ impl AuthGrpc {
         call: &Call,
         message: wire::BatchVerifyCredentialsRequest,
     ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
-        let origin = call.origin();
         if message.items.len() > MAX_CREDENTIALS_BATCH {
             return Err(AccountError::invalid_request(
                 "a batch has at most 256 items",
@@ -87,7 +81,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| {
                 if is_trusted {
-                    self.basic_credentials(item, origin)
+                    self.basic_credentials(item, call.origin)
                 } else {
                     None
                 }
@@ -129,7 +123,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::CreateSessionRequest,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        let outcome = self.new_session(message, call.origin()).await;
+        let outcome = self.new_session(message, call.origin).await;
         let reason = match &outcome {
             Ok(created) => created
                 .pending_sign_in

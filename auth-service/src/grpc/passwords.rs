@@ -11,10 +11,9 @@ impl AuthGrpc {
         call: &Call,
         message: wire::SetPasswordRequest,
     ) -> RpcResult<User> {
-        let origin = call.origin();
         let password = message.password.into();
         self.accounts
-            .set_password(call.actor(), message.user_id, password, origin)
+            .set_password(call.actor(), message.user_id, password, call.origin)
             .await
     }
 
@@ -23,11 +22,10 @@ impl AuthGrpc {
         call: &Call,
         message: wire::ChangePasswordRequest,
     ) -> RpcResult<User> {
-        let origin = call.origin();
         let current = message.current_password.into();
         let new = message.new_password.into();
         self.accounts
-            .change_password(call.actor(), current, new, origin)
+            .change_password(call.actor(), current, new, call.origin)
             .await
     }
 
@@ -50,9 +48,8 @@ impl AuthGrpc {
         call: &Call,
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
-        let origin = call.origin();
         self.accounts
-            .redeem_password_link(&message.token, message.password.into(), origin)
+            .redeem_password_link(&message.token, message.password.into(), call.origin)
             .await?;
         Ok(wire::RedeemPasswordLinkResponse {})
     }
@@ -62,10 +59,9 @@ impl AuthGrpc {
         call: &Call,
         message: wire::GetPasswordLinkRequest,
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
-        let origin = call.origin();
         let link = self
             .accounts
-            .find_password_link(&message.token, &origin)
+            .find_password_link(&message.token, &call.origin)
             .await?;
         Ok(wire::GetPasswordLinkResponse {
             username: link.stored.user.username,

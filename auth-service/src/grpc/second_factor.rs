@@ -11,7 +11,6 @@ impl AuthGrpc {
         call: &Call,
         message: wire::EnrolSecondFactorRequest,
     ) -> RpcResult<wire::EnrolSecondFactorResponse> {
-        let origin = call.origin();
         let issuer = Issuer::parse(message.issuer).ok_or_else(|| {
             AccountError::invalid_request(
                 "The issuer must be a line of 1 to 255 bytes without a colon.",
@@ -20,7 +19,7 @@ impl AuthGrpc {
         let password = message.current_password.into();
         let (enrolment, user) = self
             .accounts
-            .begin_second_factor(call.actor(), password, origin)
+            .begin_second_factor(call.actor(), password, call.origin)
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
         let expose = |secret: &SecretString| secret.expose_secret().to_owned();

@@ -15,12 +15,11 @@ impl AuthGrpc {
         call: &Call,
         message: wire::CreateUserRequest,
     ) -> RpcResult<wire::CreateUserResponse> {
-        let origin = call.origin();
         let role = optional_role(message.role_name, message.role).unwrap_or(Ok(Role::USER));
         let password = (!message.password_link).then(|| message.password.into());
         let created = self
             .accounts
-            .create_user(call.actor(), &message.username, password, role, origin)
+            .create_user(call.actor(), &message.username, password, role, call.origin)
             .await?;
         Ok(wire::CreateUserResponse {
             user: Some(created.user.into()),
