@@ -152,7 +152,7 @@ async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure
 async fn create_users(state: &mut ControlState, new_users: Vec<NewUser>) -> Result<(), Failure> {
     let admin = admin(&state.auth, &state.admin_password).await?;
     for user in new_users {
-        let role = user.role.as_deref().unwrap_or("user").parse().ok();
+        let role = user.role.unwrap_or_else(|| "user".to_owned());
         let (created, _) = admin
             .create_user(&user.username, Some(&user.password), role)
             .await

@@ -16,7 +16,6 @@ mod passwords;
 mod second_factor;
 mod users;
 
-pub use api_keys::ApiKeyInput;
 pub use calls::ActingRequest;
 pub use passwords::PasswordLink;
 pub use second_factor::SecondFactorEnrolment;

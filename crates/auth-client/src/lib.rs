@@ -37,9 +37,7 @@ mod user;
 mod user_changes;
 mod usernames;
 
-pub use acting_client::{
-    ActingClient, ActingRequest, ApiKeyInput, PasswordLink, SecondFactorEnrolment,
-};
+pub use acting_client::{ActingClient, ActingRequest, PasswordLink, SecondFactorEnrolment};
 pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
 pub use credential_checks::AcceptedPassword;
 #[cfg(feature = "metrics")]

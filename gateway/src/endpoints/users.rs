@@ -205,8 +205,7 @@ pub(crate) async fn set_user_role(
     PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, RoleUpdateRequest>,
 ) -> JsonResult<Message> {
     // auth-service rejects an unknown role, not the gateway, because the 404 for an unknown user has precedence.
-    let role = request.role.parse().ok();
-    client.set_user_role(user_id, role).await?;
+    client.set_user_role(user_id, request.role).await?;
     Ok(message("User role updated successfully."))
 }
 

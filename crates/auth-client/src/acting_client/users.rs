@@ -12,45 +12,28 @@ use rolegate_proto::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A role in a request: its name, and its number for an auth-service of the previous release.
-#[derive(Default)]
-pub(super) struct RoleFields {
-    pub(super) name: String,
-    pub(super) number: i32,
-}
-
-impl RoleFields {
-    /// Returns the fields of a role. `None` stands for a malformed name: its fields name no role, so that
-    /// auth-service rejects the request after its earlier checks.
-    pub(super) fn new(role: Option<Role>) -> Self {
-        match role {
-            Some(role) => Self {
-                name: role.to_string(),
-                number: role.request_number(),
-            },
-            None => Self::default(),
-        }
-    }
+/// Returns the number of a role, which is in requests for an auth-service of the previous release. For a malformed
+/// name, it is a number that such a service refuses.
+pub(super) fn role_number(name: &str) -> i32 {
+    name.parse().map(Role::request_number).unwrap_or_default()
 }
 
 impl ActingClient {
     /// Creates a user, even while registration is disabled. Without a password, the response has a link by
-    /// which the user chooses one. A `role` of `None` stands for a malformed name, which auth-service
-    /// rejects.
+    /// which the user chooses one. auth-service rejects an unknown role after its earlier checks.
     pub async fn create_user(
         &self,
         username: &str,
         password: Option<&SecretString>,
-        role: Option<Role>,
+        role: String,
     ) -> Result<(User, Option<PasswordLink>), CallError> {
-        let role = RoleFields::new(role);
         let request = CreateUserRequest {
             username: username.to_owned(),
             password: password
                 .map(|password| password.expose_secret().to_owned())
                 .unwrap_or_default(),
-            role: Some(role.number),
-            role_name: Some(role.name),
+            role: Some(role_number(&role)),
+            role_name: Some(role),
             password_link: password.is_none(),
         };
         let client = self.connections.password_client();
@@ -88,13 +71,12 @@ impl ActingClient {
         user.ok_or(CallError::Malformed)
     }
 
-    /// Replaces the role of a user. A `role` of `None` stands for a malformed name, which auth-service rejects.
-    pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<(), CallError> {
-        let role = RoleFields::new(role);
+    /// Replaces the role of a user. auth-service rejects an unknown role after its earlier checks.
+    pub async fn set_user_role(&self, user_id: i64, role: String) -> Result<(), CallError> {
         let request = SetUserRoleRequest {
             user_id,
-            role: role.number,
-            role_name: role.name,
+            role: role_number(&role),
+            role_name: role,
         };
         self.call(request, Client::set_user_role).await.map(drop)
     }

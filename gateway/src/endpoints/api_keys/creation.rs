@@ -17,12 +17,12 @@ use crate::{
 };
 use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
-use rolegate_auth_client::{ActingClient, ApiKeyInput, axum::ApiError};
-use rolegate_proto::time::parse_rfc3339;
+use prost_types::Timestamp;
+use rolegate_auth_client::{ActingClient, axum::ApiError};
+use rolegate_proto::{auth_v1::CreateApiKeyRequest, time::parse_rfc3339};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::time::SystemTime;
 use utoipa::{
     ToSchema,
     openapi::{Object, ObjectBuilder, Type},
@@ -146,14 +146,15 @@ async fn create_key(
     user_id: Option<i64>,
     request: ApiKeyCreationRequest,
 ) -> Result<impl IntoResponse + use<>, ApiError> {
-    let input = ApiKeyInput {
+    let creation = CreateApiKeyRequest {
+        user_id,
         name: request.name,
-        // The outer `None` stands for the user's own role. The inner one stands for a malformed name of a role, which
-        // auth-service rejects after it has checked the name of the key.
-        role: request.role.map(|role| role.parse().ok()),
+        // auth-service rejects an unknown role, after it has checked the name of the key.
+        role_name: request.role,
         expires_at: request.expires_at.as_deref().map(parse_time).transpose()?,
+        ..CreateApiKeyRequest::default()
     };
-    let (key, api_key) = client.create_api_key(user_id, input).await?;
+    let (key, api_key) = client.create_api_key(creation).await?;
     let location = match user_id {
         Some(user_id) => format!("/users/{user_id}/keys/{}", api_key.id),
         None => format!("/profile/keys/{}", api_key.id),
@@ -165,8 +166,8 @@ async fn create_key(
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(response)))
 }
 
-fn parse_time(text: &str) -> Result<SystemTime, ApiError> {
-    parse_rfc3339(text).ok_or_else(|| {
+fn parse_time(text: &str) -> Result<Timestamp, ApiError> {
+    parse_rfc3339(text).map(Into::into).ok_or_else(|| {
         invalid_field(
             "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.",
         )

@@ -68,9 +68,7 @@ pub(crate) async fn create_user(
 ) -> Result<impl IntoResponse, ApiError> {
     // auth-service rejects an unknown role, not the gateway, because errors in the name and the password have
     // precedence.
-    let role = request
-        .role
-        .map_or(Some(Role::USER), |role| role.parse().ok());
+    let role = request.role.unwrap_or_else(|| Role::USER.to_string());
     let call = client.create_user(&request.username, request.password.as_ref(), role);
     let (user, link) = state.refusals.pace(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
