@@ -3,7 +3,7 @@
 use super::{
     JsonResult, Message, message,
     passwords::password_schema,
-    rfc3339,
+    required_rfc3339, rfc3339,
     users::{UserNotFound, UserPath},
 };
 use crate::{
@@ -158,9 +158,9 @@ pub(crate) async fn read_password_link(
     JsonBody(PasswordLinkRequest { token }): JsonBody<PasswordLinkRequest>,
 ) -> JsonResult<PasswordLinkOwner> {
     let call = state.auth.password_link(&token, context);
-    let (username, expires_at) = state.refusals.pace(context, call.await).await?;
+    let link = state.refusals.pace(context, call.await).await?;
     Ok(Json(PasswordLinkOwner {
-        username,
-        expires_at: rfc3339(expires_at),
+        username: link.username,
+        expires_at: required_rfc3339(link.expires_at)?,
     }))
 }

@@ -160,9 +160,9 @@ pub(crate) async fn password_policy(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
 ) -> JsonResult<PasswordPolicy> {
-    let lengths = state.auth.password_lengths(context).await?;
+    let policy = state.auth.password_policy(context).await?;
     Ok(Json(PasswordPolicy {
-        min_length: *lengths.start(),
-        max_length: *lengths.end(),
+        min_length: policy.min_length,
+        max_length: policy.max_length,
     }))
 }

@@ -1,13 +1,13 @@
 //! Lets a person with a password link choose a password. These calls need no other credential.
 
 use super::AuthClient;
-use crate::{connections::Client, response_time::required_time};
+use crate::connections::Client;
 use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, call, read};
 use rolegate_proto::auth_v1::{
-    GetPasswordLinkRequest, GetPasswordPolicyRequest, RedeemPasswordLinkRequest,
+    GetPasswordLinkRequest, GetPasswordLinkResponse, GetPasswordPolicyRequest,
+    GetPasswordPolicyResponse, RedeemPasswordLinkRequest,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{ops::RangeInclusive, time::SystemTime};
 
 impl AuthClient {
     /// Sets the password of the user for whom a link was created, and revokes the link and the user's tokens
@@ -34,24 +34,22 @@ impl AuthClient {
         &self,
         token: &SecretString,
         context: CallContext,
-    ) -> Result<(String, SystemTime), CallError> {
+    ) -> Result<GetPasswordLinkResponse, CallError> {
         let token = token.expose_secret().to_owned();
         let request = context.request(GetPasswordLinkRequest { token });
         let client = &self.shared.connections.client;
         // The call is not a `read`, because a read may be sent twice, and a wrong token would then count as two
         // attempts.
-        let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
-        Ok((link.username, required_time(link.expires_at)?))
+        call(READ_TIMEOUT, client, request, Client::get_password_link).await
     }
 
     /// Returns the allowed lengths of a new password, in bytes.
-    pub async fn password_lengths(
+    pub async fn password_policy(
         &self,
         context: CallContext,
-    ) -> Result<RangeInclusive<u32>, CallError> {
+    ) -> Result<GetPasswordPolicyResponse, CallError> {
         let request = context.request(GetPasswordPolicyRequest {});
         let client = &self.shared.connections.client;
-        let policy = read(READ_TIMEOUT, client, request, Client::get_password_policy).await?;
-        Ok(policy.min_length..=policy.max_length)
+        read(READ_TIMEOUT, client, request, Client::get_password_policy).await
     }
 }
