@@ -217,7 +217,7 @@ pub(crate) async fn delete_own_key(
     client: ActingClient,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<Message> {
-    delete_key(&client, CURRENT_USER, key_id).await
+    delete_keys(&client, CURRENT_USER, Keys::KeyId(key_id)).await
 }
 
 /// Delete an API key of a user
@@ -235,17 +235,7 @@ pub(crate) async fn delete_user_key(
     PathIds(UserPath { user_id }): PathIds<UserPath>,
     PathIds(KeyPath { key_id }): PathIds<KeyPath>,
 ) -> JsonResult<Message> {
-    delete_key(&client, Some(user_id), key_id).await
-}
-
-async fn delete_key(
-    client: &ActingClient,
-    user_id: Option<i64>,
-    key_id: i64,
-) -> JsonResult<Message> {
-    let keys = Some(Keys::KeyId(key_id));
-    client.send(DeleteApiKeysRequest { user_id, keys }).await?;
-    Ok(message("API key deleted."))
+    delete_keys(&client, Some(user_id), Keys::KeyId(key_id)).await
 }
 
 /// Delete all API keys of the current user
@@ -258,7 +248,7 @@ async fn delete_key(
     responses((status = 200, body = Message, example = "API keys deleted."), PersonalTokenRequired)
 )]
 pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message> {
-    delete_all_keys(&client, CURRENT_USER).await
+    delete_keys(&client, CURRENT_USER, Keys::All(AllApiKeys {})).await
 }
 
 /// Delete all API keys of a user
@@ -275,13 +265,21 @@ pub(crate) async fn delete_user_keys(
     client: ActingClient,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<Message> {
-    delete_all_keys(&client, Some(user_id)).await
+    delete_keys(&client, Some(user_id), Keys::All(AllApiKeys {})).await
 }
 
-async fn delete_all_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    let keys = Some(Keys::All(AllApiKeys {}));
+async fn delete_keys(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    keys: Keys,
+) -> JsonResult<Message> {
+    let text = match keys {
+        Keys::KeyId(_) => "API key deleted.",
+        Keys::All(_) => "API keys deleted.",
+    };
+    let keys = Some(keys);
     client.send(DeleteApiKeysRequest { user_id, keys }).await?;
-    Ok(message("API keys deleted."))
+    Ok(message(text))
 }
 
 #[cfg(test)]

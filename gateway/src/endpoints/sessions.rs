@@ -158,7 +158,7 @@ pub(crate) async fn end_own_session(
     client: ActingClient,
     PathIds(SessionPath { session_id }): PathIds<SessionPath>,
 ) -> JsonResult<Message> {
-    end_session(&client, CURRENT_USER, session_id).await
+    end_sessions(&client, CURRENT_USER, Sessions::SessionId(session_id)).await
 }
 
 /// End a session of a user
@@ -176,19 +176,7 @@ pub(crate) async fn end_user_session(
     PathIds(UserPath { user_id }): PathIds<UserPath>,
     PathIds(SessionPath { session_id }): PathIds<SessionPath>,
 ) -> JsonResult<Message> {
-    end_session(&client, Some(user_id), session_id).await
-}
-
-async fn end_session(
-    client: &ActingClient,
-    user_id: Option<i64>,
-    session_id: i64,
-) -> JsonResult<Message> {
-    let sessions = Some(Sessions::SessionId(session_id));
-    client
-        .send(DeleteSessionsRequest { user_id, sessions })
-        .await?;
-    Ok(message("Session ended."))
+    end_sessions(&client, Some(user_id), Sessions::SessionId(session_id)).await
 }
 
 /// End all sessions of the current user
@@ -201,7 +189,7 @@ async fn end_session(
     responses((status = 200, body = Message, example = "Sessions ended."), PersonalTokenRequired)
 )]
 pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message> {
-    end_all_sessions(&client, CURRENT_USER).await
+    end_sessions(&client, CURRENT_USER, Sessions::All(AllSessions {})).await
 }
 
 /// End all sessions of a user
@@ -218,15 +206,23 @@ pub(crate) async fn end_user_sessions(
     client: ActingClient,
     PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> JsonResult<Message> {
-    end_all_sessions(&client, Some(user_id)).await
+    end_sessions(&client, Some(user_id), Sessions::All(AllSessions {})).await
 }
 
-async fn end_all_sessions(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
-    let sessions = Some(Sessions::All(AllSessions {}));
+async fn end_sessions(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    sessions: Sessions,
+) -> JsonResult<Message> {
+    let text = match sessions {
+        Sessions::SessionId(_) => "Session ended.",
+        Sessions::All(_) => "Sessions ended.",
+    };
+    let sessions = Some(sessions);
     client
         .send(DeleteSessionsRequest { user_id, sessions })
         .await?;
-    Ok(message("Sessions ended."))
+    Ok(message(text))
 }
 
 #[cfg(test)]
