@@ -131,10 +131,7 @@ impl Gateway {
         metrics::register(posts.is_some());
         refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
-        let state = GatewayState {
-            logo: self.logo.into(),
-            ..GatewayState::new(auth, self.sign_in).with_sign_in_settings(&self.sign_in_settings)
-        };
+        let state = GatewayState::new(auth, self.sign_in, self.sign_in_settings, self.logo);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
         let forward_auth = forward_auth::router(state, &self.settings, &memory);

@@ -1,6 +1,6 @@
 //! Holds the state that the routers share.
 
-use crate::{logo::default_logo, refusals::Refusals, static_file::StaticFile};
+use crate::{refusals::Refusals, static_file::StaticFile};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
@@ -24,23 +24,19 @@ pub(crate) struct GatewayState {
 }
 
 impl GatewayState {
-    pub(crate) fn new(auth: AuthClient, sign_in: Option<SignIn>) -> Self {
+    pub(crate) fn new(
+        auth: AuthClient,
+        sign_in: Option<SignIn>,
+        settings: SignInSettings,
+        logo: StaticFile,
+    ) -> Self {
         Self {
             auth,
             refusals: Refusals::new(),
             sign_in: sign_in.map(Arc::new),
-            sign_in_url: "".into(),
-            sign_in_title: None,
-            logo: default_logo().into(),
-        }
-    }
-
-    /// Adds the settings that are used even with `SIGN_IN=off`.
-    pub(crate) fn with_sign_in_settings(self, settings: &SignInSettings) -> Self {
-        Self {
-            sign_in_url: settings.sign_in_url.as_str().into(),
-            sign_in_title: settings.brand.sign_in_title.as_deref().map(Into::into),
-            ..self
+            sign_in_url: settings.sign_in_url.into(),
+            sign_in_title: settings.brand.sign_in_title.map(Into::into),
+            logo: logo.into(),
         }
     }
 }

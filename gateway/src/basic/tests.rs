@@ -14,7 +14,7 @@ async fn send_one(request: Request<Body>) -> TestResponse {
     let settings = Settings::from_args(&[]).expect("defaults").public;
     send(
         &router(
-            GatewayState::new(fake_auth().0, None),
+            GatewayState::for_tests(fake_auth().0, None),
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),

@@ -24,7 +24,7 @@ fn gateway() -> (Router, Calls) {
         .public;
     (
         router(
-            GatewayState::new(auth, None),
+            GatewayState::for_tests(auth, None),
             None,
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),

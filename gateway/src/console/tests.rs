@@ -17,14 +17,18 @@ const MAX_SIZE: usize = 104_000;
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    let state = GatewayState::new(fake_auth().0, sign_in(arguments));
+    let state = GatewayState::for_tests(fake_auth().0, sign_in(arguments));
     bearer::router(state, None, &settings, &memory)
 }
 
 fn basic_router() -> Router {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    basic::router(GatewayState::new(fake_auth().0, None), &settings, &memory)
+    basic::router(
+        GatewayState::for_tests(fake_auth().0, None),
+        &settings,
+        &memory,
+    )
 }
 
 async fn get(router: &Router, path: &str) -> File {

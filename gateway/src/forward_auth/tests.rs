@@ -21,7 +21,7 @@ const IDENTITY: [&str; 3] = ["rolegate-user-id", "rolegate-username", "rolegate-
 async fn send_one(request: Request<Body>) -> TestResponse {
     let arguments = ["--cors-allowed-origins", "*"];
     let settings = Settings::from_args(&arguments).expect("valid").public;
-    let state = GatewayState::new(fake_auth().0, None);
+    let state = GatewayState::for_tests(fake_auth().0, None);
     send(
         &router(state, &settings, &MemoryBudgets::new(&settings)),
         request,

@@ -19,7 +19,7 @@ use tower::ServiceExt;
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let bearer = bearer::router(
-        GatewayState::new(fake_auth().0, None),
+        GatewayState::for_tests(fake_auth().0, None),
         Some(unavailable_posts()),
         &settings,
         &crate::memory::MemoryBudgets::new(&settings),
@@ -27,7 +27,7 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
     [
         bearer,
         basic::router(
-            GatewayState::new(fake_auth().0, None),
+            GatewayState::for_tests(fake_auth().0, None),
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),
@@ -323,7 +323,7 @@ async fn docs_can_be_off() {
 async fn without_posts_service_there_are_no_routes_of_posts() {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let router = bearer::router(
-        GatewayState::new(fake_auth().0, None),
+        GatewayState::for_tests(fake_auth().0, None),
         None,
         &settings,
         &crate::memory::MemoryBudgets::new(&settings),

@@ -38,7 +38,7 @@ fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let logo = logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
     let state = GatewayState {
         logo: logo.into(),
-        ..GatewayState::new(auth, sign_in(arguments))
+        ..GatewayState::for_tests(auth, sign_in(arguments))
     };
     let memory = MemoryBudgets::new(&settings);
     (bearer::router(state, None, &settings, &memory), calls)
@@ -1010,7 +1010,7 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
 #[tokio::test]
 async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
     let settings = Settings::from_args(&[]).expect("settings").public;
-    let state = GatewayState::new(fake_auth().0, sign_in(&[]));
+    let state = GatewayState::for_tests(fake_auth().0, sign_in(&[]));
     let basic = basic::router(state, &settings, &MemoryBudgets::new(&settings));
     for router in [gateway(&["--sign-in", "off"]).0, basic] {
         for path in [

@@ -2,6 +2,7 @@
 
 use super::{gateway, router, send_one, with_token};
 use crate::{
+    logo::default_logo,
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
@@ -25,7 +26,7 @@ async fn link_is_a_path_or_at_the_origin_of_the_setting_whatever_the_request_say
         let mut all = Settings::from_args(&[]).expect("defaults");
         sign_in_url.clone_into(&mut all.sign_in.sign_in_url);
         let settings = all.public;
-        let state = GatewayState::new(fake_auth().0, None).with_sign_in_settings(&all.sign_in);
+        let state = GatewayState::new(fake_auth().0, None, all.sign_in, default_logo());
         let gateway = router(state, None, &settings, &MemoryBudgets::new(&settings));
         let url = format!("{origin}/set-password#rgl_good");
         let link = json!({"url": url, "expires_at": "1970-01-01T00:00:01.000Z"});

@@ -3,6 +3,7 @@
 use super::{gateway, send_one, with_token};
 use crate::{
     bearer::router,
+    logo::default_logo,
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
@@ -60,7 +61,7 @@ async fn success_bodies_are_those_of_the_documents() {
 /// Returns the issuer that auth-service gets with these settings and this `Host`. It is empty if there is none.
 async fn issuer_of(arguments: &[&str], host: &str) -> String {
     let settings = Settings::from_args(arguments).expect("settings");
-    let state = GatewayState::new(fake_auth().0, None).with_sign_in_settings(&settings.sign_in);
+    let state = GatewayState::new(fake_auth().0, None, settings.sign_in, default_logo());
     let memory = MemoryBudgets::new(&settings.public);
     let gateway = router(state, None, &settings.public, &memory);
     let request = json("POST", PATH, r#"{"current_password": "right"}"#);

@@ -45,7 +45,7 @@ fn prepare(
             .append(name, value.parse().expect("a value"));
     }
     let settings = Settings::from_args(settings).expect("valid");
-    let state = GatewayState::new(fake_auth().0, settings.sign_in.read().expect("valid"));
+    let state = GatewayState::for_tests(fake_auth().0, settings.sign_in.read().expect("valid"));
     let memory = MemoryBudgets::new(&settings.public);
     (router(state, &settings.public, &memory), request)
 }

@@ -15,13 +15,13 @@ fn variants(origins: &str) -> [Router; 2] {
     let settings = Settings::from_args(&arguments).expect("origins").public;
     [
         bearer::router(
-            GatewayState::new(fake_auth().0, None),
+            GatewayState::for_tests(fake_auth().0, None),
             None,
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),
         basic::router(
-            GatewayState::new(fake_auth().0, None),
+            GatewayState::for_tests(fake_auth().0, None),
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),
