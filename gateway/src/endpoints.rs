@@ -27,6 +27,7 @@ pub(crate) mod sessions;
 pub(crate) mod users;
 
 use axum::Json;
+use http::{HeaderName, StatusCode, header::LOCATION};
 use humantime::format_rfc3339_millis;
 use prost_types::Timestamp;
 use rolegate_auth_client::{CallError, axum::ApiError};
@@ -51,6 +52,13 @@ fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
     Json(Message {
         message: text.into(),
     })
+}
+
+/// A 201 with the path of the new resource in `Location`.
+type Created<T> = (StatusCode, [(HeaderName, String); 1], Json<T>);
+
+fn created<T>(path: String, body: T) -> Created<T> {
+    (StatusCode::CREATED, [(LOCATION, path)], Json(body))
 }
 
 fn rfc3339(time: SystemTime) -> String {

@@ -2,7 +2,7 @@
 
 mod response;
 
-use super::{JsonResult, Message, convert_all, message};
+use super::{Created, JsonResult, Message, convert_all, created, message};
 use crate::{
     extract::{
         json_body::{JsonBody, PathIdsAndBody},
@@ -16,12 +16,7 @@ use crate::{
         tags,
     },
 };
-use axum::{
-    Extension, Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
-use http::{StatusCode, header::LOCATION};
+use axum::{Extension, Json, extract::State, response::Response};
 use response::PostResponse;
 use rolegate_auth_client::{
     CallContext, CallError, Reason,
@@ -219,16 +214,18 @@ pub(crate) async fn create_post(
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
     JsonBody(request): JsonBody<PostRequest, MAX_BODY>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<Created<PostResponse>, ApiError> {
     let request = CreatePostRequest {
         title: request.title,
         content: request.content,
     };
-    let created = state.posts.create(&actor, request, context).await;
-    let post = created.map_err(name_required_roles)?;
-    let location = [(LOCATION, format!("/posts/{}", post.id))];
-    let response = PostResponse::try_from(post)?;
-    Ok((StatusCode::CREATED, location, Json(response)))
+    let post = state
+        .posts
+        .create(&actor, request, context)
+        .await
+        .map_err(name_required_roles)?;
+    let path = format!("/posts/{}", post.id);
+    Ok(created(path, post.try_into()?))
 }
 
 /// Update a post

@@ -3,7 +3,7 @@
 use super::ApiKeyResponse;
 use crate::{
     endpoints::{
-        CURRENT_USER,
+        CURRENT_USER, Created, created,
         users::{RoleName, UserNotFound, UserPath},
     },
     extract::{
@@ -15,8 +15,6 @@ use crate::{
         tags,
     },
 };
-use axum::{Json, response::IntoResponse};
-use http::{StatusCode, header::LOCATION};
 use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, axum::ApiError};
 use rolegate_proto::{auth_v1::CreateApiKeyRequest, time::parse_rfc3339};
@@ -101,7 +99,7 @@ error_response! {
 pub(crate) async fn create_own_key(
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(request): JsonBody<ApiKeyCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<Created<NewApiKeyResponse>, ApiError> {
     create_key(&client, CURRENT_USER, request).await
 }
 
@@ -130,7 +128,7 @@ pub(crate) async fn create_own_key(
 pub(crate) async fn create_user_key(
     PersonalToken { client, .. }: PersonalToken,
     PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, ApiKeyCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<Created<NewApiKeyResponse>, ApiError> {
     if request.role.is_none() {
         return Err(invalid_field(
             "Field \"role\" is required and must be a string.",
@@ -145,7 +143,7 @@ async fn create_key(
     client: &ActingClient,
     user_id: Option<i64>,
     request: ApiKeyCreationRequest,
-) -> Result<impl IntoResponse + use<>, ApiError> {
+) -> Result<Created<NewApiKeyResponse>, ApiError> {
     let creation = CreateApiKeyRequest {
         user_id,
         name: request.name,
@@ -155,7 +153,7 @@ async fn create_key(
         ..CreateApiKeyRequest::default()
     };
     let (key, api_key) = client.create_api_key(creation).await?;
-    let location = match user_id {
+    let path = match user_id {
         Some(user_id) => format!("/users/{user_id}/keys/{}", api_key.id),
         None => format!("/profile/keys/{}", api_key.id),
     };
@@ -163,7 +161,7 @@ async fn create_key(
         key: key.expose_secret().to_owned(),
         api_key: api_key.try_into()?,
     };
-    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(response)))
+    Ok(created(path, response))
 }
 
 fn parse_time(text: &str) -> Result<Timestamp, ApiError> {

@@ -1,7 +1,9 @@
 //! Serves `POST /sessions`, which checks a username and a password and creates a session.
 
 use crate::{
-    endpoints::{accounts::InvalidCredentials, api_keys::creation::name_schema, rfc3339},
+    endpoints::{
+        Created, accounts::InvalidCredentials, api_keys::creation::name_schema, created, rfc3339,
+    },
     extract::json_body::JsonBody,
     openapi::{
         responses::{ErrorBody, TooManyAttemptsOrAdditions},
@@ -9,11 +11,8 @@ use crate::{
     },
     state::GatewayState,
 };
-use axum::{Extension, Json, extract::State, response::IntoResponse};
-use http::{
-    HeaderMap, StatusCode,
-    header::{LOCATION, USER_AGENT},
-};
+use axum::{Extension, extract::State};
+use http::{HeaderMap, header::USER_AGENT};
 use rolegate_auth_client::{
     CallContext, CallError, SessionUse, SignInStep, TwoStepSignIn, axum::ApiError,
 };
@@ -85,7 +84,7 @@ pub(crate) async fn create_session(
     Extension(context): Extension<CallContext>,
     headers: HeaderMap,
     JsonBody(request): JsonBody<SessionCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<Created<NewSessionResponse>, ApiError> {
     let otp = request.otp.flatten();
     let user_agent = user_agent(&headers);
     let call = state.auth.create_session(
@@ -102,14 +101,14 @@ pub(crate) async fn create_session(
     let SignInStep::Done(session) = step else {
         return Err(CallError::Malformed.into());
     };
-    let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
+    let path = format!("/profile/sessions/{}", session.id);
     let response = NewSessionResponse {
         id: session.id,
         token: session.token.expose_secret().to_owned(),
         expires_at: rfc3339(session.expires_at),
         idle_expires_at: rfc3339(session.idle_expires_at),
     };
-    Ok((StatusCode::CREATED, location, Json(response)))
+    Ok(created(path, response))
 }
 
 /// Returns the header `User-Agent`, cut to [`MAX_USER_AGENT_LEN`] bytes, or `None` if the client sent none. Bytes that

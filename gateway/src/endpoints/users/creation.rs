@@ -2,13 +2,14 @@
 
 use super::{RoleName, UserResponse, username_schema};
 use crate::{
-    endpoints::{password_links::PasswordLinkResponse, passwords::password_schema},
+    endpoints::{
+        Created, created, password_links::PasswordLinkResponse, passwords::password_schema,
+    },
     extract::json_body::JsonBody,
     openapi::{responses::ErrorBody, tags},
     state::GatewayState,
 };
-use axum::{Json, extract::State, response::IntoResponse};
-use http::{StatusCode, header::LOCATION};
+use axum::extract::State;
 use rolegate_auth_client::{ActingClient, Role, axum::ApiError};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -65,16 +66,16 @@ pub(crate) async fn create_user(
     State(state): State<GatewayState>,
     client: ActingClient,
     JsonBody(request): JsonBody<UserCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
+) -> Result<Created<NewUserResponse>, ApiError> {
     // auth-service rejects an unknown role, not the gateway, because errors in the name and the password have
     // precedence.
     let role = request.role.unwrap_or_else(|| Role::USER.to_string());
     let call = client.create_user(&request.username, request.password.as_ref(), role);
     let (user, link) = state.refusals.pace(client.context(), call.await).await?;
-    let location = [(LOCATION, format!("/users/{}", user.id))];
+    let path = format!("/users/{}", user.id);
     let response = NewUserResponse {
         user: user.try_into()?,
         password_link: link.map(|link| PasswordLinkResponse::new(&state, &link)),
     };
-    Ok((StatusCode::CREATED, location, Json(response)))
+    Ok(created(path, response))
 }
