@@ -12,7 +12,7 @@ use crate::{
 use axum::Json;
 use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::ApiError};
-use rolegate_proto::auth_v1::{ListUsersRequest, ListUsersResponse, User, UserTimes};
+use rolegate_proto::auth_v1::{ListUsersRequest, User, UserTimes};
 use serde::Serialize;
 use utoipa::{
     IntoParams, ToSchema,
@@ -61,22 +61,6 @@ pub(crate) struct UsersResponse {
     /// The value of `after` for the next page. Null on the last page.
     #[schema(required, example = 2)]
     next: Option<i64>,
-}
-
-impl TryFrom<ListUsersResponse> for UsersResponse {
-    type Error = CallError;
-
-    fn try_from(page: ListUsersResponse) -> Result<Self, CallError> {
-        // A page has the times of every user, or of none.
-        let mut times = page.times.into_iter();
-        let users = page.users.into_iter();
-        Ok(Self {
-            users: users
-                .map(|user| ListedUserResponse::new(user, times.next()))
-                .collect::<Result<_, _>>()?,
-            next: page.next_after,
-        })
-    }
 }
 
 /// The query parameters of `GET /users`.
@@ -173,7 +157,15 @@ pub(crate) async fn list_users(
     params: QueryParams,
 ) -> JsonResult<UsersResponse> {
     let page = client.list_users(query(&params)?).await?;
-    Ok(Json(page.try_into()?))
+    // A page has the times of every user, or of none.
+    let mut times = page.times.into_iter();
+    let users = page.users.into_iter();
+    Ok(Json(UsersResponse {
+        users: users
+            .map(|user| ListedUserResponse::new(user, times.next()))
+            .collect::<Result<_, _>>()?,
+        next: page.next_after,
+    }))
 }
 
 #[cfg(test)]
