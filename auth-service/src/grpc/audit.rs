@@ -4,25 +4,12 @@ use super::{
     AuthGrpc, RpcResult, call_origin::Call, message::timestamp, user_changes::UserChanges,
 };
 use crate::{
-    accounts::{AuditPage, AuditRequest, Watcher},
+    accounts::{AccountError, AuditRequest, WatchStart, Watcher},
     audit::AuditRow,
 };
 use rolegate_grpc_server::{actor, named_caller};
 use rolegate_proto::auth_v1 as wire;
 use tonic::Request;
-
-impl From<wire::ListAuditRequest> for AuditRequest {
-    fn from(request: wire::ListAuditRequest) -> Self {
-        Self {
-            user_id: request.user_id,
-            actor_id: request.actor_id,
-            event: request.event,
-            after: request.after,
-            size: request.page_size,
-            own: request.own,
-        }
-    }
-}
 
 impl From<AuditRow> for wire::AuditEntry {
     fn from(row: AuditRow) -> Self {
@@ -40,16 +27,6 @@ impl From<AuditRow> for wire::AuditEntry {
             client_address: row.client_address,
             request_id: row.request_id,
             details,
-        }
-    }
-}
-
-impl From<AuditPage> for wire::ListAuditResponse {
-    fn from(page: AuditPage) -> Self {
-        Self {
-            entries: page.rows.into_iter().map(Into::into).collect(),
-            next_after: page.next_after,
-            incomplete: !page.is_complete,
         }
     }
 }
@@ -73,8 +50,21 @@ impl AuthGrpc {
         &self,
         call: &Call,
         message: wire::ListAuditRequest,
-    ) -> RpcResult<AuditPage> {
-        self.accounts.list_audit(call.actor(), message.into()).await
+    ) -> RpcResult<wire::ListAuditResponse> {
+        let request = AuditRequest {
+            user_id: message.user_id,
+            actor_id: message.actor_id,
+            event: message.event,
+            after: message.after,
+            size: message.page_size,
+            own: message.own,
+        };
+        let page = self.accounts.list_audit(call.actor(), request).await?;
+        Ok(wire::ListAuditResponse {
+            entries: page.rows.into_iter().map(Into::into).collect(),
+            next_after: page.next_after,
+            incomplete: !page.is_complete,
+        })
     }
 
     pub(super) async fn watch_users(
@@ -82,8 +72,17 @@ impl AuthGrpc {
         request: Request<wire::WatchUsersRequest>,
     ) -> RpcResult<UserChanges> {
         let watcher = self.watcher(&request);
-        let start = request.get_ref().try_into();
-        let items = self.accounts.watch_users(watcher, start?).await?;
+        let message = request.into_inner();
+        let seal = message
+            .seal
+            .map(|seal| seal.parse())
+            .transpose()
+            .map_err(|_| AccountError::invalid_request("seal must come from this service"))?;
+        let start = WatchStart {
+            revision: message.from_revision,
+            seal,
+        };
+        let items = self.accounts.watch_users(watcher, start).await?;
         Ok(UserChanges::new(items))
     }
 }

@@ -1,7 +1,7 @@
 //! Converts domain values into messages, and errors of the use cases into gRPC statuses.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, PasswordLink, UserPage, UserPageRequest},
+    accounts::{AccountError, AuthenticatedUser, PasswordLink, UserPage},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
@@ -54,19 +54,6 @@ user_responses! {
 /// latest possible time.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
-}
-
-impl From<auth_v1::ListUsersRequest> for UserPageRequest {
-    fn from(request: auth_v1::ListUsersRequest) -> Self {
-        Self {
-            size: request.page_size,
-            after: request.after,
-            username_prefix: request.username_prefix,
-            role: optional_role(request.role_name, request.role),
-            disabled: request.disabled,
-            search: request.search,
-        }
-    }
 }
 
 /// Converts a page of users. If `with_times` is true, the response also has the times of each user.
@@ -140,15 +127,6 @@ pub(super) fn optional_role(
         &name.unwrap_or_default(),
         number.unwrap_or_default(),
     ))
-}
-
-impl From<User> for auth_v1::UserName {
-    fn from(user: User) -> Self {
-        Self {
-            id: user.id,
-            username: user.username,
-        }
-    }
 }
 
 impl From<OpaqueToken> for auth_v1::ApiKey {

@@ -1,7 +1,7 @@
 //! Converts the stream of the changes of users into the messages of `WatchUsers`.
 
 use super::message::seconds;
-use crate::accounts::{AccountError, WatchItem, WatchItems, WatchStart};
+use crate::accounts::{WatchItem, WatchItems};
 use futures_util::Stream;
 use rolegate_proto::auth_v1::{self as wire, watch_users_response::Item};
 use std::{
@@ -29,23 +29,6 @@ impl From<WatchItem> for wire::WatchUsersResponse {
             }),
         };
         Self { item: Some(item) }
-    }
-}
-
-impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
-    type Error = AccountError;
-
-    fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
-        let seal = request
-            .seal
-            .as_ref()
-            .map(|seal| seal.parse())
-            .transpose()
-            .map_err(|_| AccountError::invalid_request("seal must come from this service"))?;
-        Ok(Self {
-            revision: request.from_revision,
-            seal,
-        })
     }
 }
 

@@ -5,7 +5,10 @@ use super::{
     call_origin::Call,
     message::{self, optional_role},
 };
-use crate::{accounts::UserUpdateRequest, user::User};
+use crate::{
+    accounts::{UserPageRequest, UserUpdateRequest},
+    user::User,
+};
 use rolegate_grpc_server::actor;
 use rolegate_proto::{Role, auth_v1 as wire};
 
@@ -40,12 +43,16 @@ impl AuthGrpc {
         call: &Call,
         message: wire::ListUsersRequest,
     ) -> RpcResult<wire::ListUsersResponse> {
-        let with_times = message.with_times;
-        let page = self
-            .accounts
-            .list_users(call.actor(), message.into())
-            .await?;
-        Ok(message::list_users_response(page, with_times))
+        let request = UserPageRequest {
+            size: message.page_size,
+            after: message.after,
+            username_prefix: message.username_prefix,
+            role: optional_role(message.role_name, message.role),
+            disabled: message.disabled,
+            search: message.search,
+        };
+        let page = self.accounts.list_users(call.actor(), request).await?;
+        Ok(message::list_users_response(page, message.with_times))
     }
 
     pub(super) async fn batch_get_users(
@@ -55,8 +62,13 @@ impl AuthGrpc {
     ) -> RpcResult<wire::BatchGetUsersResponse> {
         let actor = actor::optional_token(&call.metadata);
         let users = self.accounts.usernames(actor, message.ids).await?;
-        let users = users.into_iter().map(Into::into).collect();
-        Ok(wire::BatchGetUsersResponse { users })
+        let usernames = users.into_iter().map(|user| wire::UserName {
+            id: user.id,
+            username: user.username,
+        });
+        Ok(wire::BatchGetUsersResponse {
+            users: usernames.collect(),
+        })
     }
 
     pub(super) async fn set_user_role(
