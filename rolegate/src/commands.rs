@@ -2,7 +2,12 @@
 
 mod backup;
 
-use crate::{data_dir::DataDir, databases::Databases, serve, settings::Settings};
+use crate::{
+    data_dir::{DataDir, SECOND_FACTOR_KEY, SIGNING_SECRET, secret_source},
+    databases::Databases,
+    serve,
+    settings::Settings,
+};
 use backup::{Backup, Restore};
 use clap::Subcommand;
 use rolegate_auth_service::{
@@ -74,7 +79,10 @@ impl Program for Settings {
     /// Checks the steps of `serve` in their order, and continues after a failure.
     async fn check(&self, doctor: &mut Doctor) {
         let data_dir = self.check_data_dir(doctor);
-        let generated = data_dir.as_ref().and_then(DataDir::existing_signing_secret);
+        let generated = data_dir
+            .as_ref()
+            .and_then(|folder| folder.existing_secret(SIGNING_SECRET))
+            .map(|file| secret_source(&file));
         let keys = if generated.is_some() || self.has_signing_secret() {
             let missing = SettingError::new("SIGNING_SECRET", "is required");
             Some(self.service.key_source(|| generated.ok_or(missing)))
@@ -157,7 +165,8 @@ impl Settings {
         if self.has_second_factor_key() {
             return service;
         }
-        service.second_factor_key_file = data_dir.and_then(DataDir::existing_second_factor_key);
+        service.second_factor_key_file =
+            data_dir.and_then(|folder| folder.existing_secret(SECOND_FACTOR_KEY));
         if service.second_factor_key_file.is_none() {
             // A start would generate a key, so the checks use a new one that is not stored.
             service.second_factor_key = secret_generation::generate_signing_secret().ok();

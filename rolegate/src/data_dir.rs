@@ -14,8 +14,10 @@ use std::{
 pub(crate) const USERS: &str = "rolegate.db";
 pub(crate) const POSTS: &str = "posts.db";
 
-const SIGNING_SECRET: &str = "signing-secret";
-const SECOND_FACTOR_KEY: &str = "second-factor-key";
+/// The file of the secret that signs access tokens. It stays, so that tokens are still valid after a restart.
+pub(crate) const SIGNING_SECRET: &str = "signing-secret";
+/// The file of the key that encrypts second factors. A folder from a version without second factors lacks it.
+pub(crate) const SECOND_FACTOR_KEY: &str = "second-factor-key";
 
 /// The files that rolegate writes to the folder: secrets, and databases with their write-ahead logs and indexes.
 const OWN_FILES: [&str; 9] = [
@@ -84,35 +86,8 @@ impl DataDir {
         self.path.join(InitialPassword::NAME)
     }
 
-    /// Returns the secret that signs access tokens, in a file that the first start generates with mode 0600.
-    ///
-    /// The file stays, so that tokens are still valid after a restart.
-    pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
-        Ok(SecretSource::from_file(
-            "DATA_DIR",
-            &self.generated(SIGNING_SECRET)?,
-        ))
-    }
-
-    /// Returns the secret of [`Self::signing_secret`] if an earlier start has generated it. Generates nothing.
-    pub(crate) fn existing_signing_secret(&self) -> Option<SecretSource> {
-        let path = self.existing(SIGNING_SECRET)?;
-        Some(SecretSource::from_file("DATA_DIR", &path))
-    }
-
-    /// Returns the file of the key that encrypts second factors, generated like [`Self::signing_secret`].
-    ///
-    /// In a folder from a version without second factors, a later start generates it.
-    pub(crate) fn second_factor_key(&self) -> Result<PathBuf, SettingError> {
-        self.generated(SECOND_FACTOR_KEY)
-    }
-
-    /// Returns the file of [`Self::second_factor_key`] if an earlier start has generated it. Generates nothing.
-    pub(crate) fn existing_second_factor_key(&self) -> Option<PathBuf> {
-        self.existing(SECOND_FACTOR_KEY)
-    }
-
-    fn generated(&self, name: &str) -> Result<PathBuf, SettingError> {
+    /// Returns the file with the secret `name`, which is generated with mode 0600 if no earlier start has done so.
+    pub(crate) fn secret(&self, name: &str) -> Result<PathBuf, SettingError> {
         let path = self.path.join(name);
         secret::read_or_create(&path, secret_generation::generate_signing_secret).map_err(
             |error| {
@@ -123,10 +98,16 @@ impl DataDir {
         Ok(path)
     }
 
-    fn existing(&self, name: &str) -> Option<PathBuf> {
+    /// Returns the file with the secret `name` if an earlier start has generated it. Generates nothing.
+    pub(crate) fn existing_secret(&self, name: &str) -> Option<PathBuf> {
         let path = self.path.join(name);
         if path.exists() { Some(path) } else { None }
     }
+}
+
+/// Returns the source of a secret in this file of the folder.
+pub(crate) fn secret_source(file: &Path) -> SecretSource {
+    SecretSource::from_file("DATA_DIR", file)
 }
 
 fn invalid(problem: String) -> SettingError {
@@ -135,7 +116,7 @@ fn invalid(problem: String) -> SettingError {
 
 #[cfg(test)]
 mod tests {
-    use super::DataDir;
+    use super::{DataDir, SECOND_FACTOR_KEY, SIGNING_SECRET, secret_source};
     use secrecy::ExposeSecret;
     use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -145,8 +126,8 @@ mod tests {
         let path = folder.path().join("a/data");
         let secrets = || {
             let data_dir = DataDir::open(&path).expect("there");
-            let source = data_dir.signing_secret().expect("there");
-            let key = fs::read_to_string(data_dir.second_factor_key().expect("there"));
+            let source = secret_source(&data_dir.secret(SIGNING_SECRET).expect("there"));
+            let key = fs::read_to_string(data_dir.secret(SECOND_FACTOR_KEY).expect("there"));
             (
                 source.read().expect("read").expose_secret().to_owned(),
                 key.expect("read"),

@@ -2,7 +2,7 @@
 
 use crate::{
     banner::AdminPasswordFile,
-    data_dir::{self, DataDir},
+    data_dir::{self, DataDir, SECOND_FACTOR_KEY, SIGNING_SECRET, secret_source},
     databases::Databases,
     in_memory::Connections,
     listeners::{Certificates, Listeners},
@@ -71,9 +71,12 @@ fn auth_config(
     database: DatabaseUrl,
 ) -> Result<Config, SettingError> {
     let mut service = settings.service.clone();
-    let keys = service.key_source(|| data_dir.signing_secret())?;
+    let keys = service.key_source(|| {
+        let file = data_dir.secret(SIGNING_SECRET)?;
+        Ok(secret_source(&file))
+    })?;
     if !settings.has_second_factor_key() {
-        service.second_factor_key_file = Some(data_dir.second_factor_key()?);
+        service.second_factor_key_file = Some(data_dir.secret(SECOND_FACTOR_KEY)?);
     }
     let embedded = settings.data_dir.join(data_dir::USERS);
     let is_of_another_database = embedded.exists()
