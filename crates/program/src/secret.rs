@@ -82,10 +82,9 @@ impl SecretSource {
     /// Returns the secret, without the line end of a file. Refuses invisible characters at its ends
     /// ([`SecretEndError`]). Fails if the file cannot be read, is larger than 64 KiB, or is not UTF-8.
     pub fn read(&self) -> Result<SecretString, SettingError> {
-        match &self.location {
+        let secret = match &self.location {
             SecretLocation::Value(value) => {
-                check_ends(value.expose_secret()).map_err(|error| self.invalid(error))?;
-                Ok(value.clone())
+                check_ends(value.expose_secret()).map(|()| value.clone())
             }
             SecretLocation::File(path) => {
                 let text = read_text(path).map_err(|error| {
@@ -93,20 +92,19 @@ impl SecretSource {
                     SettingError::new(self.variable.as_str(), problem)
                         .transient_if_retryable(&error)
                 })?;
-                without_line_end(&text).map_err(|error| self.invalid(error))
+                without_line_end(&text)
             }
-        }
+        };
+        secret.map_err(|error| self.invalid(error))
     }
 
     /// Returns the error for an invalid secret. `problem` continues the sentence "the secret …".
     pub fn invalid(&self, problem: impl Display) -> SettingError {
-        match &self.location {
-            SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),
-            SecretLocation::File(path) => SettingError::new(
-                self.variable.as_str(),
-                format!("{}: {problem}", path.display()),
-            ),
-        }
+        let problem = match &self.location {
+            SecretLocation::Value(_) => problem.to_string(),
+            SecretLocation::File(path) => format!("{}: {problem}", path.display()),
+        };
+        SettingError::new(self.variable.as_str(), problem)
     }
 }
 
