@@ -66,14 +66,10 @@ fn has_unencoded_password(url: &str) -> bool {
 
 /// Refuses values of `PGPORT` and `PGSSLMODE` that sqlx would ignore or read in another way than libpq.
 fn check_environment() -> Result<(), Problem> {
-    let is_wrong =
-        |name, is_valid: fn(&str) -> bool| env::var(name).is_ok_and(|value| !is_valid(&value));
-    if is_wrong("PGPORT", |port| {
-        port.is_empty() || parse_port(port).is_some()
-    }) {
+    if env::var("PGPORT").is_ok_and(|port| !port.is_empty() && parse_port(&port).is_none()) {
         return Err("is completed by PGPORT, which must be a port from 1 to 65535".into());
     }
-    if is_wrong("PGSSLMODE", is_known_mode) {
+    if env::var("PGSSLMODE").is_ok_and(|mode| !is_known_mode(&mode)) {
         return Err(
             format!("is completed by PGSSLMODE, but {SSL_MODE}; or unset PGSSLMODE").into(),
         );
@@ -216,9 +212,7 @@ fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
 /// Returns the options of sqlx for one server. All parts are passed as parameters, because sqlx uses the values
 /// of parameters unchanged.
 fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Problem> {
-    let port = server
-        .port
-        .map_or_else(String::new, |port| port.to_string());
+    let port = server.port.map(|port| port.to_string()).unwrap_or_default();
     let parts = [
         ("host", &server.host),
         ("port", &port),
@@ -239,8 +233,8 @@ fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Probl
 }
 
 fn has_certificates(pem: &[u8]) -> bool {
-    let mut certificates = CertificateDer::pem_slice_iter(pem).peekable();
-    certificates.peek().is_some() && certificates.all(|certificate| certificate.is_ok())
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    certificates.is_ok_and(|certificates| !certificates.is_empty())
 }
 
 #[cfg(test)]
