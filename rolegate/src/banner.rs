@@ -2,7 +2,7 @@
 //! try first. If rolegate runs in a container, the commands are for a shell outside of it.
 
 use crate::{data_dir::DataDir, settings::Settings};
-use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
+use rolegate_sql_store::DatabaseUrl;
 use std::{
     env::current_exe,
     fmt::Write as _,
@@ -57,12 +57,12 @@ impl AdminPasswordFile {
 /// There is no flag for the URL of a PostgreSQL server, which is a secret: the command reads it from the environment.
 pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_dir: bool) -> String {
     let program = current_exe().unwrap_or_else(|_| "rolegate".into());
-    let database = match &users.target {
+    let database = match users.sqlite_file() {
         _ if is_in_data_dir => format!(" --data-dir {}", quote(&absolute_path(data_dir))),
-        DatabaseTarget::Sqlite(file) => {
+        Some(file) => {
             format!(" --database-url sqlite://{}", quote(&absolute_path(file)))
         }
-        DatabaseTarget::Postgres(_) => String::new(),
+        None => String::new(),
     };
     format!("{} user reset-password admin{database}", quote(&program))
 }

@@ -30,7 +30,7 @@ use rolegate_program::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
+use rolegate_sql_store::{DatabaseUrl, check_database};
 use std::path::Path;
 
 /// The commands that only rolegate has.
@@ -192,10 +192,8 @@ async fn check_databases(
     doctor: &mut Doctor,
 ) {
     let is_new = |database: &DatabaseUrl| {
-        let DatabaseTarget::Sqlite(file) = &database.target else {
-            return false;
-        };
-        file.parent() == Some(data_dir) && !data_dir.exists()
+        let folder = database.sqlite_file().and_then(Path::parent);
+        folder == Some(data_dir) && !data_dir.exists()
     };
     // A start generates the password if it is not set.
     let admin = service.admin_password().map(|password| match password {
@@ -212,12 +210,10 @@ async fn check_databases(
         Some(posts) if is_new(&posts) => {
             doctor.ok("posts", format!("{posts}: the first start creates it"));
         }
-        Some(posts) => drop(check_database(
-            doctor,
-            "posts",
-            &posts,
-            store::inspect(&posts).await,
-        )),
+        Some(posts) => {
+            let inspection = store::inspect(&posts).await;
+            check_database(doctor, "posts", &posts, inspection);
+        }
         None => {}
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{data_dir, settings::Settings};
 use rolegate_program::settings::SettingError;
-use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
+use rolegate_sql_store::DatabaseUrl;
+use std::iter;
 
 #[derive(Debug)]
 pub(crate) struct Databases {
@@ -14,8 +15,8 @@ pub(crate) struct Databases {
 impl Databases {
     /// Returns `true` if at least one database is an SQLite file, which replicas cannot share.
     pub(crate) fn is_embedded(&self) -> bool {
-        let is_file = |url: &DatabaseUrl| matches!(url.target, DatabaseTarget::Sqlite(_));
-        is_file(&self.users) || self.posts.as_ref().is_some_and(is_file)
+        let mut databases = iter::once(&self.users).chain(&self.posts);
+        databases.any(|database| database.sqlite_file().is_some())
     }
 
     /// Returns the databases that the settings name. Users and posts can share a PostgreSQL database, in separate
@@ -38,11 +39,11 @@ impl Databases {
             return Ok(Self { users, posts: None });
         }
         let has_posts_setting = posts_setting.is_some();
-        let mut posts = posts_setting.unwrap_or_else(|| match &users.target {
-            DatabaseTarget::Postgres(_) => users.clone(),
-            DatabaseTarget::Sqlite(_) => in_data_dir(settings, data_dir::POSTS),
+        let mut posts = posts_setting.unwrap_or_else(|| match users.sqlite_file() {
+            Some(_) => in_data_dir(settings, data_dir::POSTS),
+            None => users.clone(),
         });
-        if let DatabaseTarget::Postgres(_) = posts.target {
+        if posts.sqlite_file().is_none() {
             posts = posts.with_sharing(settings.share_database)?;
         }
         if users.is_same_file_as(&posts) {

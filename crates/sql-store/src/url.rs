@@ -105,10 +105,9 @@ impl DatabaseUrl {
         let Some(url) = secret::read(name, value, file)? else {
             return Ok(None);
         };
-        match DatabaseTarget::parse(&url) {
-            Ok(target) => Ok(Some(Self::new(name, target))),
-            Err(problem) => Err(SettingError::new(name, problem)),
-        }
+        let target =
+            DatabaseTarget::parse(&url).map_err(|problem| SettingError::new(name, problem))?;
+        Ok(Some(Self::new(name, target)))
     }
 
     /// Does the same as [`Self::from_setting`], but fails if neither setting is set.
@@ -150,7 +149,7 @@ impl DatabaseUrl {
     /// Sets which server may answer reads, by `DATABASE_READS`. A quorum is refused for an SQLite file, which
     /// has no standby.
     pub fn with_read_consistency(self, reads: ReadConsistency) -> Result<Self, SettingError> {
-        if reads == ReadConsistency::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
+        if reads == ReadConsistency::Quorum && self.sqlite_file().is_some() {
             let problem = "quorum requires PostgreSQL with a synchronous standby; use primary";
             return Err(SettingError::new(READS, problem));
         }
@@ -163,7 +162,7 @@ impl DatabaseUrl {
         if !share_database {
             return Ok(self);
         }
-        if let DatabaseTarget::Sqlite(_) = self.target {
+        if self.sqlite_file().is_some() {
             let problem = "requires PostgreSQL; an SQLite file belongs to one service";
             return Err(SettingError::new("SHARE_DATABASE", problem));
         }
@@ -187,11 +186,19 @@ impl DatabaseUrl {
         Err(self.invalid(format!("{self}{problem}")))
     }
 
+    /// Returns the name of the file of an SQLite database; `None` for PostgreSQL.
+    pub fn sqlite_file(&self) -> Option<&Path> {
+        match &self.target {
+            DatabaseTarget::Sqlite(file) => Some(file),
+            DatabaseTarget::Postgres(_) => None,
+        }
+    }
+
     /// Returns whether both URLs lead to the same SQLite file, even by different paths. The file need not
     /// exist.
     pub fn is_same_file_as(&self, other: &Self) -> bool {
-        match (&self.target, &other.target) {
-            (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => same_file(one, other),
+        match (self.sqlite_file(), other.sqlite_file()) {
+            (Some(one), Some(other)) => same_file(one, other),
             _ => false,
         }
     }

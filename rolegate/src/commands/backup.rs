@@ -6,7 +6,7 @@ use rolegate_auth_service::{commands::user::end_all_restored, store as users};
 use rolegate_posts_service::store as posts;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_sql_store::{
-    DatabaseTarget, DatabaseUrl, Inspection, Schema,
+    DatabaseUrl, Inspection, Schema,
     sqlite::{DatabaseCopy, Replacement, file_exists},
 };
 use std::{
@@ -145,12 +145,11 @@ fn posts_file(file: &Path) -> PathBuf {
 }
 
 fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
-    match &url.target {
-        DatabaseTarget::Sqlite(file) => Ok(file),
-        DatabaseTarget::Postgres(_) => Err(url.invalid(format!(
+    url.sqlite_file().ok_or_else(|| {
+        url.invalid(format!(
             "{url} is not an SQLite file; back it up with pg_dump; restore it with pg_restore, then run user end-all"
-        ))),
-    }
+        ))
+    })
 }
 
 /// Checks that a database exists and belongs to the service that `inspect` belongs to.

@@ -17,7 +17,6 @@ use crate::{
 use clap::{Args, Subcommand};
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_proto::Reason;
-use rolegate_sql_store::DatabaseTarget;
 use std::path::PathBuf;
 
 /// The argument of commands about one existing user.
@@ -168,7 +167,7 @@ async fn set_disabled(operator: &Operator, user: &User, disabled: bool) -> Resul
 /// database.
 fn print_outdated_password_file(operator: &Operator, user: &User) {
     if user.username == ADMIN_USERNAME
-        && let DatabaseTarget::Sqlite(database) = &operator.database_url.target
+        && let Some(database) = operator.database_url.sqlite_file()
         && let file = database.with_file_name(InitialPassword::NAME)
         && file.is_file()
     {

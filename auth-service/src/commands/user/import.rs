@@ -19,7 +19,6 @@ use clap::Args;
 use reader::{Batch, Reader, UserWithLine};
 use report::Report;
 use rolegate_program::failure::{Failure, Incomplete};
-use rolegate_sql_store::DatabaseTarget;
 use secrecy::ExposeSecret;
 use std::{
     collections::{HashMap, HashSet},
@@ -184,7 +183,7 @@ impl Importer<'_> {
             self.keep_importable(&mut batch).await?;
             let began = Instant::now();
             self.import_batch(batch).await?;
-            if matches!(self.operator.database_url.target, DatabaseTarget::Sqlite(_)) {
+            if self.operator.database_url.sqlite_file().is_some() {
                 // SQLite has one writer at a time, so after each batch the service gets as much
                 // time as the batch took.
                 tokio::time::sleep(began.elapsed()).await;

@@ -9,7 +9,7 @@ use crate::{
     user::{Credentials, User},
 };
 use rolegate_program::{failure::Failure, output::print};
-use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
+use rolegate_sql_store::{DatabaseUrl, Schema};
 use std::sync::Arc;
 
 pub(crate) type Store = Arc<dyn UserStore>;
@@ -34,7 +34,7 @@ impl Operator {
     ) -> Result<Self, Failure> {
         // A missing file is reported before the inspection, because inspecting a file in a missing
         // folder fails with a less clear error.
-        if let DatabaseTarget::Sqlite(file) = &url.target
+        if let Some(file) = url.sqlite_file()
             && file.try_exists().is_ok_and(|exists| !exists)
         {
             url.require_current(&Schema::Missing { can_create: true })?;
