@@ -20,6 +20,7 @@ pub(crate) use stream::WatchStart;
 
 use super::{error::AccountError, service::Accounts};
 use crate::store::SealReference;
+use access::WatchAccess;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
@@ -62,7 +63,11 @@ impl Accounts {
         self.complete_start(&mut start).await?;
         let (items, item_receiver) = mpsc::channel(MAX_WAITING_ITEMS);
         let (error_sender, error_receiver) = oneshot::channel();
-        let mut stream = WatchStream::new(self.clone(), watcher, items.clone());
+        let mut stream = WatchStream {
+            accounts: self.clone(),
+            access: WatchAccess::new(self.clone(), watcher),
+            items: items.clone(),
+        };
         let stopping = self.watches.end.stopping();
         tokio::spawn(async move {
             let _stream_permit = stream_permit;
@@ -74,7 +79,10 @@ impl Accounts {
                 }
             }
         });
-        Ok(WatchItems::new(item_receiver, error_receiver))
+        Ok(WatchItems {
+            items: item_receiver,
+            error: Some(error_receiver),
+        })
     }
 
     /// Checks that the record has the seal of `start` and all changes after its revision. A start

@@ -23,9 +23,9 @@ impl From<WatchItem> for wire::WatchUsersResponse {
                 seal: change.seal.map(|seal| seal.to_string()),
                 created_at: change.created_at.map(seconds),
             }),
-            WatchItem::Progress { revision, seal } => Item::Progress(wire::WatchProgress {
-                revision,
-                seal: seal.map(|seal| seal.to_string()),
+            WatchItem::Progress(position) => Item::Progress(wire::WatchProgress {
+                revision: position.revision,
+                seal: position.seal.map(|seal| seal.to_string()),
             }),
         };
         Self { item: Some(item) }

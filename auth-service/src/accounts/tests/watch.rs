@@ -70,10 +70,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         change(&mut items).await,
         (0, "admin".to_owned(), Role::ADMIN, false, false)
     );
-    let Progress {
-        revision: begin, ..
-    } = next(&mut items).await
-    else {
+    let Progress(end) = next(&mut items).await else {
         panic!("the end of the snapshot")
     };
     let ann = app.register("ann").await.expect("registered");
@@ -96,7 +93,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         .delete_user(&app.admin, ann.id)
         .await
         .expect("deleted");
-    let mut last = begin;
+    let mut last = end.revision;
     for (role, disabled, deleted) in [
         (Role::USER, false, false),
         (Role::AUTHOR, false, false),

@@ -14,33 +14,29 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) enum WatchItem {
     /// A change of a user, or a user in a snapshot.
     Change(UserChange),
-    /// The position of the stream: every change up to this revision was sent.
-    Progress {
-        revision: i64,
-        seal: Option<SealReference>,
-    },
+    /// The position of the stream.
+    Progress(StreamPosition),
+}
+
+/// The position in the record that a stream has reached.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamPosition {
+    /// Every change up to this revision was sent.
+    pub(crate) revision: i64,
+    /// The last seal that the stream has seen.
+    pub(crate) seal: Option<SealReference>,
 }
 
 /// Receives the items of a stream.
 pub(crate) struct WatchItems {
     /// The items. An error among them is returned after the items before it.
-    items: mpsc::Receiver<Result<WatchItem, AccountError>>,
+    pub(super) items: mpsc::Receiver<Result<WatchItem, AccountError>>,
     /// Receives an error of the stream's task, which overtakes the waiting items; `None` after the
     /// task has ended.
-    error: Option<oneshot::Receiver<AccountError>>,
+    pub(super) error: Option<oneshot::Receiver<AccountError>>,
 }
 
 impl WatchItems {
-    pub(super) fn new(
-        items: mpsc::Receiver<Result<WatchItem, AccountError>>,
-        error: oneshot::Receiver<AccountError>,
-    ) -> Self {
-        Self {
-            items,
-            error: Some(error),
-        }
-    }
-
     /// Polls for the next item, or for the error that ends the stream. The result is `None` if the
     /// replica stops, and after an error.
     ///

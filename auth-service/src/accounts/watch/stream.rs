@@ -4,8 +4,8 @@
 //! because another database may have replaced it.
 
 use super::{
-    access::{WatchAccess, Watcher},
-    items::WatchItem,
+    access::WatchAccess,
+    items::{StreamPosition, WatchItem},
 };
 use crate::{
     accounts::{error::AccountError, record::warn_unreadable, service::Accounts},
@@ -37,14 +37,6 @@ pub(crate) struct WatchStart {
     pub(crate) seal: Option<SealReference>,
 }
 
-/// The position in the record that a stream has reached.
-struct StreamPosition {
-    /// Every change up to this revision was sent.
-    revision: i64,
-    /// The last seal that the stream has seen.
-    seal: Option<SealReference>,
-}
-
 /// Changes that were read together.
 struct ChangeBatch {
     /// The newest seal, read before the changes.
@@ -53,24 +45,12 @@ struct ChangeBatch {
 }
 
 pub(super) struct WatchStream {
-    accounts: Accounts,
-    access: WatchAccess,
-    items: mpsc::Sender<Result<WatchItem, AccountError>>,
+    pub(super) accounts: Accounts,
+    pub(super) access: WatchAccess,
+    pub(super) items: mpsc::Sender<Result<WatchItem, AccountError>>,
 }
 
 impl WatchStream {
-    pub(super) fn new(
-        accounts: Accounts,
-        watcher: Watcher,
-        items: mpsc::Sender<Result<WatchItem, AccountError>>,
-    ) -> Self {
-        Self {
-            access: WatchAccess::new(accounts.clone(), watcher),
-            accounts,
-            items,
-        }
-    }
-
     /// Sends a snapshot if the start has no revision, and then changes until something fails.
     /// Returns the error.
     pub(super) async fn send_all(
@@ -115,7 +95,8 @@ impl WatchStream {
         }
         let Snapshot { revision, seal, .. } = snapshot;
         let position = StreamPosition { revision, seal };
-        self.send_by(deadline(count), position.to_item()).await?;
+        let end = WatchItem::Progress(position.clone());
+        self.send_by(deadline(count), end).await?;
         Ok(position)
     }
 
@@ -142,7 +123,7 @@ impl WatchStream {
                 progress_at = Instant::now() + PROGRESS_INTERVAL;
                 if position.revision > reported_revision {
                     reported_revision = position.revision;
-                    self.send(position.to_item()).await?;
+                    self.send(WatchItem::Progress(position.clone())).await?;
                 }
             }
             let _ = timeout(2 * SEAL_INTERVAL, newest_change.changed()).await;
@@ -244,15 +225,6 @@ impl Accounts {
             return Err(Reason::SnapshotRequired.into());
         }
         Ok(ChangeBatch { newest, changes })
-    }
-}
-
-impl StreamPosition {
-    fn to_item(&self) -> WatchItem {
-        WatchItem::Progress {
-            revision: self.revision,
-            seal: self.seal.clone(),
-        }
     }
 }
 
