@@ -181,25 +181,24 @@ pub fn read_or_create(
     path: &Path,
     generate: impl FnOnce() -> io::Result<SecretString>,
 ) -> io::Result<GeneratedSecret> {
-    let existing = || {
-        Ok(GeneratedSecret {
-            secret: read_file(path)?,
-            is_new: false,
-        })
-    };
-    if path.try_exists()? {
-        return existing();
+    if !path.try_exists()? {
+        let secret = generate()?;
+        // Persisting is atomic, and never replaces a file that another program has just created.
+        match write_beside(path, &secret)?.persist_noclobber(path) {
+            Ok(_) => {
+                return Ok(GeneratedSecret {
+                    secret,
+                    is_new: true,
+                });
+            }
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.error),
+        }
     }
-    let secret = generate()?;
-    // Persisting is atomic, and never replaces a file that another program has just created.
-    match write_beside(path, &secret)?.persist_noclobber(path) {
-        Ok(_) => Ok(GeneratedSecret {
-            secret,
-            is_new: true,
-        }),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => existing(),
-        Err(error) => Err(error.error),
-    }
+    Ok(GeneratedSecret {
+        secret: read_file(path)?,
+        is_new: false,
+    })
 }
 
 /// Creates the file with mode 0600 and this secret, or replaces it in one step, so that no reader finds half a secret.
