@@ -14,7 +14,7 @@ use std::{
     fs,
     net::{SocketAddr, TcpListener},
     os::unix::fs::MetadataExt,
-    path::Path,
+    path::PathBuf,
 };
 
 /// The mode bits that a file of secrets must not have: any access of others, and write or execute access of the group.
@@ -75,9 +75,9 @@ impl Doctor {
     /// Reports the modes of the files that these settings name.
     ///
     /// A file that cannot be inspected is left to the step that reads it.
-    pub fn file_modes(&mut self, files: &[(&str, &Option<impl AsRef<Path>>)]) {
+    pub fn file_modes(&mut self, files: &[(&str, &Option<PathBuf>)]) {
         for (name, file) in files {
-            let Some(path) = file.as_ref().map(AsRef::as_ref) else {
+            let Some(path) = file else {
                 continue;
             };
             let Ok(metadata) = fs::metadata(path) else {
