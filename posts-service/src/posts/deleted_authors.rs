@@ -202,16 +202,10 @@ impl DeletedAuthors {
         self.resume_following(history, change.revision)
     }
 
-    /// Stores the revision of a change that concerns no posts, at most once in [`MIN_STORE_INTERVAL`]. The revision of
-    /// a skipped change is not lost, because a progress message follows the last change and is always stored.
-    async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
-        if let Some(stored_at) = self.position_stored_at
-            && stored_at.elapsed() < MIN_STORE_INTERVAL
-        {
-            return Ok(());
-        }
-        let next = self.next_position(change.revision, change.seal);
-        self.store_position(next).await
+    /// Returns whether a position was stored within [`MIN_STORE_INTERVAL`].
+    fn has_stored_recently(&self) -> bool {
+        self.position_stored_at
+            .is_some_and(|stored_at| stored_at.elapsed() < MIN_STORE_INTERVAL)
     }
 
     /// Makes a position that is stored only if its revision is higher than the stored one.
@@ -251,8 +245,10 @@ impl UserWatcher for DeletedAuthors {
         }
         match event {
             UserEvent::Change(change) if change.deleted => self.handle_deletion(change).await,
-            UserEvent::Change(change) => self.handle_change(change).await,
-            UserEvent::Progress(WatchProgress { revision, seal }) => {
+            // The revision is not lost, because a progress message follows the last change and is always stored.
+            UserEvent::Change(_) if self.has_stored_recently() => Ok(()),
+            UserEvent::Change(UserChange { revision, seal, .. })
+            | UserEvent::Progress(WatchProgress { revision, seal }) => {
                 let next = self.next_position(revision, seal);
                 self.store_position(next).await
             }
