@@ -38,11 +38,11 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 #[command(name = "auth-service", version)]
 pub struct Settings {
     /// Address of the gRPC listener: ip:port, or network:port for the address that this host has in that network
-    #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
+    #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
     pub auth_listen_addr: BindAddress,
 
     /// Address of /livez, /readyz and /metrics; keep it private
-    #[arg(long, env = "OPS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
+    #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
 
     /// The database of users.
@@ -63,131 +63,97 @@ pub struct Settings {
 pub struct ServiceSettings {
     /// Reads of PostgreSQL: from the primary alone (primary), or only with the acknowledgement of a synchronous standby
     /// (quorum)
-    #[arg(long, env = "DATABASE_READS", help_heading = "Database", default_value = "primary", value_parser = ["primary", "quorum"])]
+    #[arg(long, env, help_heading = "Database", default_value = "primary", value_parser = ["primary", "quorum"])]
     pub database_reads: String,
 
     /// HS256 secret that signs access tokens, at least 32 bytes
-    #[arg(
-        long,
-        env = "SIGNING_SECRET",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub signing_secret: Option<SecretString>,
 
     /// File that contains SIGNING_SECRET
-    #[arg(long, env = "SIGNING_SECRET_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub signing_secret_file: Option<PathBuf>,
 
     /// Additional secrets whose tokens are accepted, separated by commas or newlines; for rotating SIGNING_SECRET
-    #[arg(
-        long,
-        env = "SIGNING_SECRETS_ACCEPTED",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub signing_secrets_accepted: Option<SecretString>,
 
     /// File that contains SIGNING_SECRETS_ACCEPTED
-    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub signing_secrets_accepted_file: Option<PathBuf>,
 
     /// Secret that encrypts second factors in the database, at least 32 bytes; the same for all replicas
-    #[arg(
-        long,
-        env = "SECOND_FACTOR_KEY",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub second_factor_key: Option<SecretString>,
 
     /// File that contains SECOND_FACTOR_KEY
-    #[arg(long, env = "SECOND_FACTOR_KEY_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub second_factor_key_file: Option<PathBuf>,
 
     /// Additional secrets that second factors may be encrypted with, separated by commas or newlines; for rotating
     /// SECOND_FACTOR_KEY
-    #[arg(
-        long,
-        env = "SECOND_FACTOR_KEYS_ACCEPTED",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub second_factor_keys_accepted: Option<SecretString>,
 
     /// File that contains SECOND_FACTOR_KEYS_ACCEPTED
-    #[arg(
-        long,
-        env = "SECOND_FACTOR_KEYS_ACCEPTED_FILE",
-        help_heading = "Secrets"
-    )]
+    #[arg(long, env, help_heading = "Secrets")]
     pub second_factor_keys_accepted_file: Option<PathBuf>,
 
     /// Password of a new user admin; never changes an existing one
-    #[arg(
-        long,
-        env = "DEFAULT_ADMIN_PASSWORD",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub default_admin_password: Option<SecretString>,
 
     /// File that contains DEFAULT_ADMIN_PASSWORD
-    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub default_admin_password_file: Option<PathBuf>,
 
     /// Peppers of password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
     /// after a first entry "none", new hashes have no pepper and the others are only accepted
-    #[arg(
-        long,
-        env = "PASSWORD_PEPPER",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub password_pepper: Option<SecretString>,
 
     /// File that contains PASSWORD_PEPPER
-    #[arg(long, env = "PASSWORD_PEPPER_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub password_pepper_file: Option<PathBuf>,
 
     /// Minimum length of a new password in bytes, 1 to 72
-    #[arg(long, env = "PASSWORD_MIN_LENGTH", help_heading = "Passwords", default_value = "1", value_parser = number_between(1_usize, 72))]
+    #[arg(long, env, help_heading = "Passwords", default_value = "1", value_parser = number_between(1_usize, 72))]
     pub password_min_length: usize,
 
     /// File of passwords that may not be chosen, one on each line, as text or as a SHA-1 digest in 40 hex digits; for
     /// example the 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
-    #[arg(long, env = "PASSWORD_BLOCKLIST_FILE", help_heading = "Passwords")]
+    #[arg(long, env, help_heading = "Passwords")]
     pub password_blocklist_file: Option<PathBuf>,
 
     /// Passwords of other users: admins may set them (on), or only make links by which users choose one (off)
-    #[arg(long, env = "ADMINS_SET_PASSWORDS", help_heading = "Passwords", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Passwords", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub admins_set_passwords: bool,
 
     /// bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16
-    #[arg(long, env = "BCRYPT_COST", help_heading = "Passwords", default_value = "12", value_parser = number_between(12_u32, 16))]
+    #[arg(long, env, help_heading = "Passwords", default_value = "12", value_parser = number_between(12_u32, 16))]
     pub bcrypt_cost: u32,
 
     /// Password hashing threads, 1 to 256 [default: one per core]
-    #[arg(long, env = "BCRYPT_THREADS", help_heading = "Passwords", value_parser = number_between(1_usize, 256))]
+    #[arg(long, env, help_heading = "Passwords", value_parser = number_between(1_usize, 256))]
     pub bcrypt_threads: Option<usize>,
 
     /// Passwords that each thread hashes at the same time, 1 to 8
-    #[arg(long, env = "BCRYPT_LANES", help_heading = "Passwords", default_value = "6", value_parser = number_between(1_usize, 8))]
+    #[arg(long, env, help_heading = "Passwords", default_value = "6", value_parser = number_between(1_usize, 8))]
     pub bcrypt_lanes: usize,
 
     /// Seconds for which a verified password of HTTP Basic is cached, as a keyed digest; 0 for no cache
-    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = number_between(0_u32, 86_400))]
+    #[arg(long, env, help_heading = "Passwords", default_value = "300", value_parser = number_between(0_u32, 86_400))]
     pub basic_cache_ttl_seconds: u32,
 
     /// Registration: everybody may register (open), or only admins and operators create users (closed)
-    #[arg(long, env = "REGISTRATION", help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
+    #[arg(long, env, help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
     pub registration: String,
 
     /// Second factors: optional (users may turn one on), admins (likewise, and an admin without one acts as user) or off
     /// (nobody can, and a start fails while a user has one)
     #[arg(
         long,
-        env = "SECOND_FACTOR",
+        env,
         help_heading = "Users and sessions",
         default_value = "optional"
     )]
@@ -196,7 +162,7 @@ pub struct ServiceSettings {
     /// Roles besides user, author and admin, separated by commas, such as editor,auditor; the same for all replicas
     #[arg(
         long,
-        env = "EXTRA_ROLES",
+        env,
         help_heading = "Users and sessions",
         default_value = "",
         hide_default_value = true
@@ -204,15 +170,15 @@ pub struct ServiceSettings {
     pub extra_roles: Roles,
 
     /// Seconds without use after which a session ends, 300 to 31,536,000, and at most SESSION_MAX_SECONDS
-    #[arg(long, env = "SESSION_IDLE_SECONDS", help_heading = "Users and sessions", default_value = "43200", value_parser = number_between(300_u64, 31_536_000))]
+    #[arg(long, env, help_heading = "Users and sessions", default_value = "43200", value_parser = number_between(300_u64, 31_536_000))]
     pub session_idle_seconds: u64,
 
     /// Seconds after which a session ends in any case, 300 to 31,536,000
-    #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = number_between(300_u64, 31_536_000))]
+    #[arg(long, env, help_heading = "Users and sessions", default_value = "2592000", value_parser = number_between(300_u64, 31_536_000))]
     pub session_max_seconds: u64,
 
     /// Days after which rows of the record of what happened are removed, 1 to 36,500
-    #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = number_between(1_u32, 36_500))]
+    #[arg(long, env, help_heading = "Users and sessions", default_value = "90", value_parser = number_between(1_u32, 36_500))]
     pub audit_retention_days: u32,
 
     /// The settings for signing in at applications behind Envoy.
@@ -221,27 +187,27 @@ pub struct ServiceSettings {
 
     /// Failed logins per minute for a username at a client address, and 15 times that for a client address; 0 for no
     /// limit
-    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = number_between(0, MAX_LIMIT))]
+    #[arg(long, env, help_heading = "Limits", default_value = "20", value_parser = number_between(0, MAX_LIMIT))]
     pub login_failure_limit: u32,
 
     /// Registrations per minute from a client address; 0 for no limit
-    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = number_between(0, MAX_LIMIT))]
+    #[arg(long, env, help_heading = "Limits", default_value = "0", value_parser = number_between(0, MAX_LIMIT))]
     pub registration_limit: u32,
 
     /// PEM certificate of the gRPC listener; enables TLS
-    #[arg(long, env = "AUTH_TLS_CERT_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub auth_tls_cert_file: Option<PathBuf>,
 
     /// PEM private key of that certificate
-    #[arg(long, env = "AUTH_TLS_KEY_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub auth_tls_key_file: Option<PathBuf>,
 
     /// PEM CA certificates; requires every gRPC client to present a certificate signed by one of them
-    #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub auth_tls_client_ca_file: Option<PathBuf>,
 
     /// DNS names in verified client certificates of services that may follow the changes of users, separated by commas
-    #[arg(long, env = "USER_CHANGES_CERTIFICATES", help_heading = "TLS", value_delimiter = ',', value_parser = certificate_name)]
+    #[arg(long, env, help_heading = "TLS", value_delimiter = ',', value_parser = certificate_name)]
     pub user_changes_certificates: Vec<String>,
 }
 

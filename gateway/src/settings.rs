@@ -28,20 +28,16 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(name = "gateway", version, next_help_heading = "Addresses")]
 pub struct Settings {
     /// URL of the gRPC port of auth-service; the host may resolve to several replicas
-    #[arg(
-        long,
-        env = "AUTH_SERVICE_URL",
-        default_value = "http://127.0.0.1:50051"
-    )]
+    #[arg(long, env, default_value = "http://127.0.0.1:50051")]
     pub auth_service_url: String,
 
     /// URL of the gRPC port of posts-service; the host may resolve to several replicas. Without it, the
     /// API has no routes for posts
-    #[arg(long, env = "POSTS_SERVICE_URL")]
+    #[arg(long, env)]
     pub posts_service_url: Option<String>,
 
     /// IP address and port of /livez, /readyz and /metrics; must not be public
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000",
+    #[arg(long, env, default_value = "127.0.0.1:9000",
         value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
@@ -71,48 +67,43 @@ pub struct Settings {
 #[command(next_help_heading = "Addresses")]
 pub struct PublicSettings {
     /// IP address and port of the bearer-token variant (users, tokens, roles), or off
-    #[arg(long, env = "BEARER_LISTEN_ADDR", default_value = "127.0.0.1:8000",
+    #[arg(long, env, default_value = "127.0.0.1:8000",
         value_parser = listen_address::<8000>)]
     pub bearer_listen_addr: ListenAddress,
 
     /// IP address and port of the HTTP Basic variant, or off
-    #[arg(long, env = "BASIC_LISTEN_ADDR", default_value = "127.0.0.1:8001",
+    #[arg(long, env, default_value = "127.0.0.1:8001",
         value_parser = listen_address::<8001>)]
     pub basic_listen_addr: ListenAddress,
 
     /// IP address and port of /authorize and /introspect, where proxies ask whether a request may pass, or
     /// off; must not be public
-    #[arg(long, env = "FORWARD_AUTH_LISTEN_ADDR", default_value = "127.0.0.1:8002",
+    #[arg(long, env, default_value = "127.0.0.1:8002",
         value_parser = listen_address::<8002>)]
     pub forward_auth_listen_addr: ListenAddress,
 
     /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
     /// separated by commas; empty for none
-    #[arg(
-        long,
-        env = "TRUSTED_PROXIES",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, env, default_value = "", hide_default_value = true)]
     pub trusted_proxies: CidrSet,
 
     /// Serve the console, a page for admins, at /console/ of the bearer-token variant
-    #[arg(long, env = "CONSOLE", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub console: bool,
 
     /// Serve /openapi.json, and Swagger UI at /docs, at the public addresses
-    #[arg(long, env = "API_DOCS", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub api_docs: bool,
 
     /// SVG or PNG file of at most 64 KiB that the sign-in pages show
-    #[arg(long, env = "SIGN_IN_LOGO_FILE", help_heading = "Browsers")]
+    #[arg(long, env, help_heading = "Browsers")]
     pub sign_in_logo_file: Option<PathBuf>,
 
     /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
     /// none
     #[arg(
         long,
-        env = "CORS_ALLOWED_ORIGINS",
+        env,
         help_heading = "Browsers",
         default_value = "",
         hide_default_value = true
@@ -121,32 +112,32 @@ pub struct PublicSettings {
 
     /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
     /// 10000; trusted proxies may have any number
-    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", help_heading = "Limits", default_value = "1000",
+    #[arg(long, env, help_heading = "Limits", default_value = "1000",
         value_parser = number_between(1_u32, 10_000))]
     pub max_connections_per_address: u32,
 
     /// MiB of request bodies that may be read at a time, 16 to 65536; further requests wait for 5 seconds,
     /// then get 503. One client gets at most half
-    #[arg(long, env = "REQUEST_MEMORY_MIB", help_heading = "Limits", default_value = "64",
+    #[arg(long, env, help_heading = "Limits", default_value = "64",
         value_parser = number_between(16_usize, 65_536))]
     pub request_memory_mib: usize,
 
     /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; further
     /// requests wait for 5 seconds, then get 503. One client gets at most half
-    #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64",
+    #[arg(long, env, help_heading = "Limits", default_value = "64",
         value_parser = number_between(32_usize, 65_536))]
     pub response_memory_mib: usize,
 
     /// PEM file of the certificate of the address of proxies; enables TLS there
-    #[arg(long, env = "FORWARD_AUTH_TLS_CERT_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub forward_auth_tls_cert_file: Option<PathBuf>,
 
     /// PEM file of the private key of that certificate
-    #[arg(long, env = "FORWARD_AUTH_TLS_KEY_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub forward_auth_tls_key_file: Option<PathBuf>,
 
     /// PEM file of CAs; requires every proxy to present a certificate of one of them
-    #[arg(long, env = "FORWARD_AUTH_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub forward_auth_tls_client_ca_file: Option<PathBuf>,
 }
 

@@ -26,19 +26,15 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(name = "posts-service", version, next_help_heading = "Addresses")]
 pub struct Settings {
     /// Address of the gRPC listener: ip:port, or network:port for the address that this host has in that network
-    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = bind_address::<50052>)]
+    #[arg(long, env, default_value = "127.0.0.1:50052", value_parser = bind_address::<50052>)]
     pub posts_listen_addr: BindAddress,
 
     /// URL of auth-service's gRPC port; the host name may resolve to several replicas
-    #[arg(
-        long,
-        env = "AUTH_SERVICE_URL",
-        default_value = "http://127.0.0.1:50051"
-    )]
+    #[arg(long, env, default_value = "http://127.0.0.1:50051")]
     pub auth_service_url: String,
 
     /// Address of /livez, /readyz and /metrics; keep it private
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9002", value_parser = socket_address::<9002>)]
+    #[arg(long, env, default_value = "127.0.0.1:9002", value_parser = socket_address::<9002>)]
     pub ops_listen_addr: SocketAddr,
 
     /// The settings of the database.
@@ -48,7 +44,7 @@ pub struct Settings {
     /// Keep or delete the posts of deleted users
     #[arg(
         long,
-        env = "POSTS_OF_DELETED_USERS",
+        env,
         help_heading = "Database",
         value_enum,
         default_value = "keep"
@@ -57,21 +53,16 @@ pub struct Settings {
 
     /// API key of an admin, by which posts-service learns of deleted users; not needed with a client certificate that
     /// auth-service names
-    #[arg(
-        long,
-        env = "USER_CHANGES_KEY",
-        help_heading = "Secrets",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Secrets", hide_env_values = true)]
     pub user_changes_key: Option<SecretString>,
 
     /// File that contains USER_CHANGES_KEY; it may be replaced
-    #[arg(long, env = "USER_CHANGES_KEY_FILE", help_heading = "Secrets")]
+    #[arg(long, env, help_heading = "Secrets")]
     pub user_changes_key_file: Option<PathBuf>,
 
     /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 3
     /// seconds, then get OVERLOADED
-    #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = number_between(32_usize, 65_536))]
+    #[arg(long, env, help_heading = "Limits", default_value = "64", value_parser = number_between(32_usize, 65_536))]
     pub response_memory_mib: usize,
 
     /// The TLS settings of the gRPC listener.
@@ -116,15 +107,15 @@ impl Settings {
 #[derive(Args, Debug)]
 pub struct ServerTlsSettings {
     /// PEM certificate of the gRPC listener of posts; enables TLS
-    #[arg(long, env = "POSTS_TLS_CERT_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_tls_cert_file: Option<PathBuf>,
 
     /// PEM private key of that certificate
-    #[arg(long, env = "POSTS_TLS_KEY_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_tls_key_file: Option<PathBuf>,
 
     /// PEM CA certificates; requires every gRPC client of posts to present a certificate signed by one of them
-    #[arg(long, env = "POSTS_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_tls_client_ca_file: Option<PathBuf>,
 }
 

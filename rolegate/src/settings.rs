@@ -21,55 +21,45 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(name = "rolegate", version)]
 pub struct Settings {
     /// Address of the gRPC listener of users, or off
-    #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
+    #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
     pub auth_listen_addr: ListenAddress,
 
     /// Serve posts; off: no routes, no gRPC listener and no database of posts
-    #[arg(long, env = "POSTS", help_heading = "Addresses", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Addresses", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub posts: bool,
 
     /// Address of the gRPC listener of posts, or off
-    #[arg(long, env = "POSTS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
+    #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
     pub posts_listen_addr: ListenAddress,
 
     /// Address of /livez, /readyz and /metrics; keep it private
-    #[arg(long, env = "OPS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
+    #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
     pub ops_listen_addr: SocketAddr,
 
     /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
-    #[arg(
-        long,
-        env = "DATABASE_URL",
-        help_heading = "Database",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Database", hide_env_values = true)]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL
-    #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
+    #[arg(long, env, help_heading = "Database")]
     pub database_url_file: Option<PathBuf>,
 
     /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
-    #[arg(
-        long,
-        env = "POSTS_DATABASE_URL",
-        help_heading = "Database",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Database", hide_env_values = true)]
     pub posts_database_url: Option<SecretString>,
 
     /// File that contains POSTS_DATABASE_URL
-    #[arg(long, env = "POSTS_DATABASE_URL_FILE", help_heading = "Database")]
+    #[arg(long, env, help_heading = "Database")]
     pub posts_database_url_file: Option<PathBuf>,
 
     /// Create the tables in a PostgreSQL schema even if it has tables of other programs
-    #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 
     /// Keep or delete the posts of deleted users
     #[arg(
         long,
-        env = "POSTS_OF_DELETED_USERS",
+        env,
         help_heading = "Database",
         value_enum,
         default_value = "keep"
@@ -77,12 +67,7 @@ pub struct Settings {
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist
-    #[arg(
-        long,
-        env = "DATA_DIR",
-        help_heading = "Database",
-        default_value = "./data"
-    )]
+    #[arg(long, env, help_heading = "Database", default_value = "./data")]
     pub data_dir: PathBuf,
 
     /// The settings that rolegate and auth-service have in common.

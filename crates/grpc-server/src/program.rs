@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 #[command(next_help_heading = "Addresses")]
 pub struct HostSettings {
     /// Comma-separated CIDRs of gRPC callers that may state the client address, request id and trace of a call
-    #[arg(long, env = "TRUSTED_GATEWAYS", default_value = "127.0.0.0/8,::1/128")]
+    #[arg(long, env, default_value = "127.0.0.0/8,::1/128")]
     pub trusted_gateways: CidrSet,
 
     /// The settings that every program has.

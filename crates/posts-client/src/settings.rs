@@ -9,15 +9,15 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PostsTlsSettings {
     /// PEM file of the CAs that may issue posts-service's certificate; required for https
-    #[arg(long, env = "POSTS_CLIENT_TLS_CA_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_client_tls_ca_file: Option<PathBuf>,
 
     /// PEM file of the client certificate, if posts-service requires one
-    #[arg(long, env = "POSTS_CLIENT_TLS_CERT_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_client_tls_cert_file: Option<PathBuf>,
 
     /// PEM file of the key of the client certificate
-    #[arg(long, env = "POSTS_CLIENT_TLS_KEY_FILE", help_heading = "TLS")]
+    #[arg(long, env, help_heading = "TLS")]
     pub posts_client_tls_key_file: Option<PathBuf>,
 }
 

@@ -41,7 +41,8 @@ pub struct CommonSettings {
     /// the shutdown
     #[arg(
         long,
-        env = "LAME_DUCK_SECONDS", help_heading = "Logs and shutdown",
+        env,
+        help_heading = "Logs and shutdown",
         default_value = "2",
         value_parser = number_between(0_u16, 300)
     )]

@@ -19,11 +19,11 @@ pub(crate) static NO_BRAND: Brand = Brand {
 #[command(next_help_heading = "Browsers")]
 pub struct Brand {
     /// Name on the sign-in pages and in authenticator applications, at most 64 characters
-    #[arg(long, env = "SIGN_IN_TITLE", value_parser = parse_title)]
+    #[arg(long, env, value_parser = parse_title)]
     pub sign_in_title: Option<String>,
 
     /// Where people get help, shown on the sign-in pages: a line of text, or an https or mailto address
-    #[arg(long, env = "SIGN_IN_HELP", value_parser = parse_help)]
+    #[arg(long, env, value_parser = parse_help)]
     pub sign_in_help: Option<String>,
 }
 

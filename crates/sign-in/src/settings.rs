@@ -21,25 +21,20 @@ pub(crate) const PAGE: &str = "/sign-in";
 #[command(next_help_heading = "Browsers")]
 pub struct SignInSettings {
     /// Let people sign in at a page: navigations are redirected there, and its cookie is accepted
-    #[arg(long, env = "SIGN_IN", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub sign_in: bool,
 
     /// Page where people sign in to applications: a path on each application's own host, or a URL
-    #[arg(long, env = "SIGN_IN_URL", default_value = PAGE, value_parser = parse_sign_in_url)]
+    #[arg(long, env, default_value = PAGE, value_parser = parse_sign_in_url)]
     pub sign_in_url: String,
 
     /// Domain whose hosts share one sign-in, such as example.org; browsers send the cookie to all of them
-    #[arg(long, env = "COOKIE_DOMAIN", value_parser = parse_cookie_domain)]
+    #[arg(long, env, value_parser = parse_cookie_domain)]
     pub cookie_domain: Option<String>,
 
     /// Origins of applications that people may come from and go back to, separated by commas, such as
     /// https://*.example.org
-    #[arg(
-        long,
-        env = "RETURN_ORIGINS",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, env, default_value = "", hide_default_value = true)]
     pub return_origins: ReturnOrigins,
 
     /// The operator's title and help text on the pages.

@@ -32,20 +32,15 @@ use std::{
 #[derive(clap::Args, Debug)]
 pub struct DatabaseSettings {
     /// URL of the database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
-    #[arg(
-        long,
-        env = "DATABASE_URL",
-        help_heading = "Database",
-        hide_env_values = true
-    )]
+    #[arg(long, env, help_heading = "Database", hide_env_values = true)]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL
-    #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
+    #[arg(long, env, help_heading = "Database")]
     pub database_url_file: Option<PathBuf>,
 
     /// Create the tables in a PostgreSQL schema even if it has tables of other programs
-    #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 }
 

@@ -37,16 +37,16 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 #[command(next_help_heading = "Logs and shutdown")]
 pub struct TelemetrySettings {
     /// Format of log lines on stderr
-    #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t)]
+    #[arg(long, env, value_enum, default_value_t)]
     pub log_format: LogFormat,
 
     /// Log level, or targets with levels, such as `debug` or `info,h2=debug`
-    #[arg(long, env = "RUST_LOG", default_value = "info")]
+    #[arg(long, env, default_value = "info")]
     pub rust_log: LogFilter,
 
     /// URL of an OpenTelemetry collector that accepts traces over gRPC, such as
     /// `http://127.0.0.1:4317`; without it no traces are exported
-    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    #[arg(long, env)]
     pub otel_exporter_otlp_endpoint: Option<Endpoint>,
 }
 

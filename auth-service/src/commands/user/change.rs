@@ -61,7 +61,7 @@ pub enum UserChange {
         /// Name of the user, case-sensitive
         username: String,
         /// File that contains the new password; default: stdin
-        #[arg(long, env = "NEW_PASSWORD_FILE")]
+        #[arg(long, env)]
         new_password_file: Option<PathBuf>,
     },
     /// Create a link by which a user chooses a password, and print it; good once, for 24 hours

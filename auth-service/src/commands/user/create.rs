@@ -23,7 +23,7 @@ pub struct CreateArguments {
     #[arg(long, default_value = "user")]
     pub(super) role: String,
     /// File that contains the password; default: stdin
-    #[arg(long, env = "NEW_PASSWORD_FILE")]
+    #[arg(long, env)]
     new_password_file: Option<PathBuf>,
     /// Print a link by which the user chooses a password; good once, for 24 hours
     #[arg(long, conflicts_with = "new_password_file")]
