@@ -56,13 +56,13 @@ impl Listeners {
         let auth = bind(
             "AUTH_LISTEN_ADDR",
             settings.auth_listen_addr,
-            certificates.auth.as_ref(),
+            certificates.auth.clone(),
         )
         .await?;
         let posts = bind(
             "POSTS_LISTEN_ADDR",
             settings.posts_listen_addr(),
-            certificates.posts.as_ref(),
+            certificates.posts.clone(),
         )
         .await?;
         let gateway = Gateway::bind(
@@ -126,11 +126,11 @@ impl Listeners {
 async fn bind(
     variable: &str,
     ListenAddress(address): ListenAddress,
-    tls: Option<&ServerTls>,
+    tls: Option<ServerTls>,
 ) -> Result<Option<Listener>, SettingError> {
     let Some(address) = address else {
         return Ok(None);
     };
     let listener = rolegate_grpc_server::bind(variable, address).await?;
-    Ok(Some(listener.with_tls(tls.cloned())))
+    Ok(Some(listener.with_tls(tls)))
 }

@@ -221,14 +221,10 @@ fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Probl
         ("dbname", &uri.database),
     ];
     let mut url = Url::parse("postgres:///").map_err(|_| INVALID)?;
-    let mut query = url.query_pairs_mut();
-    for (name, value) in parts {
-        if !value.is_empty() {
-            query.append_pair(name, value);
-        }
-    }
-    query.extend_pairs(&uri.parameters);
-    drop(query);
+    let given = parts.iter().filter(|(_, value)| !value.is_empty());
+    url.query_pairs_mut()
+        .extend_pairs(given)
+        .extend_pairs(&uri.parameters);
     PgConnectOptions::from_str(url.as_str()).map_err(|_| INVALID.into())
 }
 
