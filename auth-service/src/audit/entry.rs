@@ -110,7 +110,8 @@ impl Entry {
         }
     }
 
-    /// Writes this entry as a line of the audit log, without the fields that are `None`.
+    /// Writes this entry as a line of the audit log, without the fields that are `None`. Details that are not listed
+    /// here are only in the record, such as the time at which a deleted user was created.
     pub(crate) fn log(&self) {
         let row = &self.row;
         let text = |name| self.details[name].as_str();

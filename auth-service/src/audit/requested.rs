@@ -114,7 +114,8 @@ impl<C> Requested<C> {
         entry
     }
 
-    /// Logs that the database has not answered the commit. The change may be made now, later or never.
+    /// Logs that the outcome of the change is unknown, because the database has not answered its commit. The change may
+    /// be made now, later or never.
     fn log_unknown_outcome(&self, change: &'static str, user_id: Option<i64>) {
         // The entry only says who acts: it is neither logged nor stored.
         let entry = self.entry(change, user_id, None, json!({}));
@@ -152,12 +153,13 @@ impl Requested<Change> {
         }
     }
 
-    /// Returns the entries of the change of `user`, who is given as the change left the user.
+    /// Returns the entries of the change of `user`, who is given as the change left the user. All lines of the log are
+    /// made from them, and all rows except that of a role change on PostgreSQL: see [`Self::entry_for_role`].
     pub(crate) fn entries(&self, user: &User) -> Vec<Entry> {
         let event = self.event();
         let role = user.role.as_str();
         let details = match &self.change {
-            Change::SetRole { from, .. } => json!({ "from": from.as_str(), "to": role }),
+            Change::SetRole { from, to, .. } => role_details(*from, *to),
             Change::Rename { rename, .. } => json!({ FORMER_DIGEST: rename.from.digest() }),
             Change::DeleteUser { .. } => {
                 json!({ "role": role, "user_created_at": user.created_at.unwrap_or_default() })
@@ -187,10 +189,10 @@ impl Requested<Change> {
         entries
     }
 
-    /// Returns the entry of a role change, for a store that changes the role without reading the user first. The entry
-    /// says that the user is enabled, and the statement of the store adds the real state.
+    /// Returns the entry of a role change for a statement that changes the role and inserts the row at once, before the
+    /// store knows the changed user. The entry says that the user is enabled, and the statement adds the real state.
     pub(crate) fn entry_for_role(&self, user_id: i64, from: Role, to: Role) -> Entry {
-        let details = json!({ "from": from.as_str(), "to": to.as_str() });
+        let details = role_details(from, to);
         let mut entry = self.entry(self.event(), Some(user_id), None, details);
         let state = UserState {
             role: to,
@@ -298,6 +300,10 @@ impl Requested<BulkChange> {
     pub(crate) fn log_outcome_unknown(&self) {
         self.log_unknown_outcome(self.event(), None);
     }
+}
+
+fn role_details(from: Role, to: Role) -> Value {
+    json!({ "from": from.as_str(), "to": to.as_str() })
 }
 
 fn state_event(is_disabled: bool) -> &'static str {
