@@ -28,6 +28,7 @@ use admins::{
     disabled_admin_may_not_write_and_is_no_admin_who_is_left,
     insert_for_an_actor_requires_an_admin, one_of_two_admins_who_leave_at_the_same_time_stays,
     set_disabled_requires_an_admin_and_revokes_tokens,
+    who_has_no_condition_cannot_act_like_the_operator,
 };
 
 use api_keys::{
@@ -127,6 +128,7 @@ postgres_cluster::conformance_tests! {
         one_of_two_admins_deletes_the_other,
         one_of_two_admins_who_leave_at_the_same_time_stays,
         insert_for_an_actor_requires_an_admin,
+        who_has_no_condition_cannot_act_like_the_operator,
         set_disabled_requires_an_admin_and_revokes_tokens,
         disabled_admin_may_not_write_and_is_no_admin_who_is_left,
         a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token,

@@ -21,6 +21,9 @@ impl SqlStore {
         &self,
         request: Arc<Requested<Change>>,
     ) -> Result<User, WriteError> {
+        if !request.change.is_allowed_by(&request.by) {
+            return Err(WriteError::UserNotFound);
+        }
         let plan = self.plan(&request);
         let record = if plan.update_records_change {
             FollowUp::none()

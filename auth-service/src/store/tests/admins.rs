@@ -3,12 +3,14 @@
 use super::{
     assert_not_found,
     changes::{
-        as_admin, create, delete, disable, enable, new_user, set_password, set_role, stranger,
+        as_admin, as_owner, change, create, delete, disable, enable, new_user, set_password,
+        set_role, stranger,
     },
     get, insert,
     revoked_tokens::assert_revoked_since,
 };
 use crate::{
+    change::{Change, NewPasswordLink},
     principal::Principal,
     store::{UserStore, WriteError},
     user::User,
@@ -37,6 +39,41 @@ pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &d
                 .expect("the operator may");
         }
     }
+}
+
+/// Only an admin and the operator make these changes. The store refuses anyone else, whatever the user is.
+pub(super) async fn who_has_no_condition_cannot_act_like_the_operator(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::ADMIN).await;
+    let bob = insert(store, "bob", Role::USER).await;
+    let link = || NewPasswordLink {
+        digest: "digest".to_owned(),
+        expires_at: u64::from(u32::MAX),
+    };
+    for by in [
+        Principal::Claimant,
+        Principal::Sessions(vec![ann.clone()]),
+        Principal::Link {
+            digest: "digest".to_owned(),
+        },
+        Principal::PendingSignIn {
+            tokens_not_before: bob.tokens_not_before,
+            digest: "digest".to_owned(),
+        },
+        as_owner(&bob),
+    ] {
+        let user_id = bob.id;
+        assert_not_found(set_role(store, by.clone(), &bob, Role::ADMIN).await);
+        assert_not_found(disable(store, by.clone(), &bob).await);
+        assert_not_found(delete(store, by.clone(), &bob).await);
+        let create = Change::CreatePasswordLink {
+            user_id,
+            link: link(),
+        };
+        assert_not_found(change(store, by, create).await);
+    }
+    let others = Change::RevokeTokens { user_id: ann.id };
+    assert_not_found(change(store, as_owner(&bob), others).await);
+    assert_eq!(get(store, bob.id).await, Some(bob));
 }
 
 pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore) {

@@ -13,6 +13,9 @@ use secrecy::SecretString;
 impl Users {
     /// Makes a change of a user, and returns the user as the change has left it.
     pub(super) fn change(&mut self, by: &Principal, change: &Change) -> Result<User, WriteError> {
+        if !change.is_allowed_by(by) {
+            return Err(WriteError::UserNotFound);
+        }
         match change {
             Change::CreateUser(new) => self.create(by, new),
             Change::SetRole { user_id, to, .. } => self.set_role(by, *user_id, *to),
@@ -202,15 +205,12 @@ impl Users {
         by: &Principal,
         user_id: i64,
     ) -> Result<&mut Credentials, WriteError> {
-        let is_allowed = match by {
-            Principal::Link { digest } => {
-                let user = self.user_of_link(digest);
-                user.is_some_and(|user| user.id == user_id)
-            }
-            Principal::Admin(_) | Principal::Owner(_) | Principal::Operator => true,
-            _ => false,
-        };
-        if !is_allowed || self.has_session_ended(by) {
+        if let Principal::Link { digest } = by {
+            let user = self.user_of_link(digest);
+            user.filter(|user| user.id == user_id)
+                .ok_or(WriteError::UserNotFound)?;
+        }
+        if self.has_session_ended(by) {
             return Err(WriteError::UserNotFound);
         }
         let row = self.find(by, user_id, AdminCount::Kept)?;
