@@ -14,7 +14,7 @@ pub enum WriteError {
     #[error("the username is taken")]
     UsernameTaken,
     /// The user does not exist, or a condition of the write does not hold, such as that of its
-    /// [`Principal`](crate::principal::Principal).
+    /// `Principal`.
     #[error("the user does not exist or has changed")]
     UserNotFound,
     /// The actor no longer exists, or is disabled.
