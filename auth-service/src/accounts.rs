@@ -55,7 +55,7 @@ pub(crate) use authorize::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
-pub(crate) use opaque_tokens::{ApiKeyRequest, TokensToDelete, check_key_expiry, check_name};
+pub(crate) use opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
 pub(crate) use password_links::{GeneratedLink, PasswordLink, UserWithLink};
 pub(crate) use record::AuditRequest;
 pub(crate) use requirement::Requirement;

@@ -142,7 +142,7 @@ pub(crate) enum SessionEnd {
 
 /// Selects tokens of one kind and user. Two sessions that one sign-in created are a pair. They have the same `pair_id`,
 /// and are always selected together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenSelection {
     /// Selects the token with this id.
     One(i64),

@@ -43,15 +43,6 @@ pub(crate) struct ListedTokens {
     pub(crate) tokens: Vec<OpaqueToken>,
 }
 
-/// Selects the tokens of a user that a request deletes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokensToDelete {
-    /// The token with this id.
-    One(i64),
-    /// All tokens of one kind, except for the session that the actor presented.
-    All,
-}
-
 impl Accounts {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
     /// key, and what is stored about it. A key for another user needs a role below `admin`, and
@@ -156,7 +147,7 @@ impl Accounts {
 
     /// Deletes tokens of the actor, and returns them. With a user id, deletes tokens of that user;
     /// the actor must then be an admin. Fails if a single token is to be deleted and does not
-    /// exist.
+    /// exist. All sessions are those except for the one that the actor presented.
     ///
     /// An API key may delete no token of its own user except itself, so that a leaked key can do
     /// little harm.
@@ -165,7 +156,7 @@ impl Accounts {
         kind: TokenKind,
         credential: &str,
         user_id: Option<i64>,
-        tokens: TokensToDelete,
+        selection: TokenSelection,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
         let actor = self
             .authorize(credential, &Requirement::to_act_on(user_id))
@@ -173,12 +164,14 @@ impl Accounts {
         let deletes_itself = kind == TokenKind::ApiKey
             && actor
                 .key_id()
-                .is_some_and(|own| tokens == TokensToDelete::One(own));
+                .is_some_and(|own| selection == TokenSelection::One(own));
         if !deletes_itself {
             actor.refuse_own_key(user_id.unwrap_or(actor.user.id))?;
         }
-        let deleted = self.delete_tokens_by(actor, kind, user_id, tokens).await?;
-        if deleted.is_empty() && tokens != TokensToDelete::All {
+        let deleted = self
+            .delete_tokens_by(actor, kind, user_id, selection)
+            .await?;
+        if deleted.is_empty() && selection != TokenSelection::All {
             return Err(kind.not_found_reason().into());
         }
         Ok(deleted)
@@ -190,12 +183,11 @@ impl Accounts {
         actor: Actor,
         kind: TokenKind,
         user_id: Option<i64>,
-        tokens: TokensToDelete,
+        selection: TokenSelection,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
-        let selection = match (tokens, kind, actor.session_id()) {
-            (TokensToDelete::One(id), ..) => TokenSelection::One(id),
-            (TokensToDelete::All, TokenKind::Session, Some(own)) => TokenSelection::AllBut(own),
-            (TokensToDelete::All, ..) => TokenSelection::All,
+        let selection = match (selection, kind, actor.session_id()) {
+            (TokenSelection::All, TokenKind::Session, Some(own)) => TokenSelection::AllBut(own),
+            _ => selection,
         };
         let change = TokenChange::Delete {
             kind,

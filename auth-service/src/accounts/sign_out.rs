@@ -1,12 +1,11 @@
 //! Ends sessions and revokes access tokens, for users themselves and for admins.
 
 use super::{
-    authorize::TokenSource, error::AccountError, opaque_tokens::TokensToDelete,
-    requirement::Requirement, service::Accounts,
+    authorize::TokenSource, error::AccountError, requirement::Requirement, service::Accounts,
 };
 use crate::{
     actor::Actor,
-    change::{Change, SessionEnd, TokenChange},
+    change::{Change, SessionEnd, TokenChange, TokenSelection},
     opaque_token::{self, TokenKind},
     principal::Principal,
     user::User,
@@ -58,7 +57,7 @@ impl Accounts {
 
     async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
         let user = actor.user.clone();
-        let session = TokensToDelete::One(session);
+        let session = TokenSelection::One(session);
         let ended = self
             .delete_tokens_by(actor, TokenKind::Session, None, session)
             .await?;

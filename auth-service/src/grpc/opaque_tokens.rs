@@ -6,8 +6,9 @@ use super::{
     message::{optional_role, timestamp},
 };
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, TokensToDelete},
+    accounts::{AccountError, ApiKeyRequest},
     change::SessionEnd,
+    change::TokenSelection,
     opaque_token::{OpaqueToken, TokenKind},
 };
 use rolegate_proto::auth_v1::{
@@ -114,8 +115,8 @@ impl AuthGrpc {
         message: wire::DeleteApiKeysRequest,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let keys = match message.keys {
-            Some(Keys::KeyId(id)) => TokensToDelete::One(id),
-            Some(Keys::All(_)) => TokensToDelete::All,
+            Some(Keys::KeyId(id)) => TokenSelection::One(id),
+            Some(Keys::All(_)) => TokenSelection::All,
             None => {
                 return Err(AccountError::invalid_request(
                     "say which keys: key_id or all",
@@ -154,8 +155,8 @@ impl AuthGrpc {
         message: wire::DeleteSessionsRequest,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
         let sessions = match message.sessions {
-            Some(Sessions::SessionId(id)) => TokensToDelete::One(id),
-            Some(Sessions::All(_)) => TokensToDelete::All,
+            Some(Sessions::SessionId(id)) => TokenSelection::One(id),
+            Some(Sessions::All(_)) => TokenSelection::All,
             None => {
                 return Err(AccountError::invalid_request(
                     "say which sessions: session_id or all",

@@ -2,7 +2,8 @@
 
 use super::{App, NOW, origin, second_factor::policy};
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, SessionRequest, TokensToDelete},
+    accounts::{AccountError, ApiKeyRequest, SessionRequest},
+    change::TokenSelection,
     opaque_token::TokenKind,
     second_factor::Mode,
     store::additions::MAX_ADDITIONS,
@@ -33,7 +34,7 @@ impl App {
     async fn delete_all(&self, kind: TokenKind, token: &str) {
         let deleted = self
             .accounts
-            .delete_tokens(kind, token, None, TokensToDelete::All)
+            .delete_tokens(kind, token, None, TokenSelection::All)
             .await;
         deleted.expect("deleted");
     }
@@ -114,7 +115,7 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
             TokenKind::Session,
             &token,
             None,
-            TokensToDelete::One(session.id),
+            TokenSelection::One(session.id),
         )
         .await;
     assert_eq!(ended.expect("ended").len(), 1);

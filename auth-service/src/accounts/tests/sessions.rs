@@ -4,8 +4,9 @@ use super::{App, NOW, POLICY, SESSIONS, changes::owner, origin};
 use crate::{
     accounts::{
         AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
-        SessionRequest, TokenSource, TokensToDelete, session_creation::CreatedSession,
+        SessionRequest, TokenSource, session_creation::CreatedSession,
     },
+    change::TokenSelection,
     opaque_token::{OpaqueToken, TokenKind},
     principal::Principal,
     user::User,
@@ -27,8 +28,8 @@ pub(super) fn created(
 }
 
 /// Selects the token with this id, or all tokens.
-pub(super) fn tokens(id: Option<i64>) -> TokensToDelete {
-    id.map_or(TokensToDelete::All, TokensToDelete::One)
+pub(super) fn tokens(id: Option<i64>) -> TokenSelection {
+    id.map_or(TokenSelection::All, TokenSelection::One)
 }
 
 impl App {
