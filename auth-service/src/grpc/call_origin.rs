@@ -16,18 +16,18 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call without its message.
 pub(super) struct Call {
-    /// The client address and the deadline of the call.
-    pub(super) origin: CallOrigin,
+    /// When the message was taken out of the request.
+    received_at: Instant,
     pub(super) metadata: MetadataMap,
     pub(super) extensions: Extensions,
 }
 
 impl Call {
-    /// Takes the message out of a request. The deadline is read here, before anything else uses up its time.
+    /// Takes the message out of a request.
     pub(super) fn split<M>(request: Request<M>) -> (Self, M) {
         let (metadata, extensions, message) = request.into_parts();
         let call = Self {
-            origin: read_origin(&metadata),
+            received_at: Instant::now(),
             metadata,
             extensions,
         };
@@ -38,45 +38,48 @@ impl Call {
     pub(super) fn actor(&self) -> &str {
         actor::token(&self.metadata)
     }
-}
 
-/// Reads the client address and the deadline of a call. `rolegate_grpc_server` has put the address into the
-/// request context. The deadline leaves time for the response, and is at most [`MAX_TIMEOUT`] away.
-pub(super) fn read_origin(metadata: &MetadataMap) -> CallOrigin {
-    // A malformed timeout cannot arrive here, because the server has already refused such a call.
-    let timeout = call_head::timeout(metadata.as_ref())
-        .ok()
-        .flatten()
-        .unwrap_or(DEFAULT_TIMEOUT)
-        .min(MAX_TIMEOUT);
-    let response_reserve = (timeout / 10).min(MAX_RESPONSE_RESERVE);
-    CallOrigin {
-        client_address: RequestContext::client_address(),
-        deadline: Instant::now() + timeout.saturating_sub(response_reserve),
+    /// Returns the client address and the deadline of the call. `rolegate_grpc_server` has put the address into the
+    /// request context. The deadline leaves time for the response, and is at most [`MAX_TIMEOUT`] after the message was
+    /// taken out of the request.
+    pub(super) fn origin(&self) -> CallOrigin {
+        // A malformed timeout cannot arrive here, because the server has already refused such a call.
+        let timeout = call_head::timeout(self.metadata.as_ref())
+            .ok()
+            .flatten()
+            .unwrap_or(DEFAULT_TIMEOUT)
+            .min(MAX_TIMEOUT);
+        let response_reserve = (timeout / 10).min(MAX_RESPONSE_RESERVE);
+        CallOrigin {
+            client_address: RequestContext::client_address(),
+            deadline: self.received_at + timeout.saturating_sub(response_reserve),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULT_TIMEOUT, MAX_TIMEOUT, read_origin};
+    use super::{Call, DEFAULT_TIMEOUT, MAX_TIMEOUT};
     use std::time::{Duration, Instant};
     use tonic::{Request, metadata::MetadataValue};
 
     #[test]
     fn grpc_timeout_sets_the_deadline_within_bounds() {
-        let mut request = Request::new(());
-        let left =
-            |request: &Request<()>| read_origin(request.metadata()).deadline - Instant::now();
-        let default = left(&request);
+        let left = |request: Request<()>| {
+            let (call, ()) = Call::split(request);
+            call.origin().deadline - Instant::now()
+        };
+        let default = left(Request::new(()));
         assert!(default <= DEFAULT_TIMEOUT && default > DEFAULT_TIMEOUT / 2);
         for (text, time) in [
             ("100m", Duration::from_millis(100)),
             ("5S", Duration::from_secs(5)),
             ("99999999H", MAX_TIMEOUT),
         ] {
+            let mut request = Request::new(());
             let value = MetadataValue::from_static(text);
             request.metadata_mut().insert("grpc-timeout", value);
-            let left = left(&request);
+            let left = left(request);
             assert!(left <= time && left > time / 2, "{text}");
         }
     }

@@ -12,7 +12,7 @@ mod cookie;
 pub(crate) mod request;
 mod response;
 
-use super::{AuthGrpc, authorize::count_bearer, call_origin::read_origin};
+use super::{AuthGrpc, authorize::count_bearer, call_origin::Call};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement},
     audit,
@@ -54,9 +54,10 @@ impl Check for AuthGrpc {
         &self,
         request: Request<CheckRequest>,
     ) -> Result<Response<CheckResponse>, Status> {
-        let mut origin = read_origin(request.metadata());
-        let is_trusted = is_trusted_caller(request.extensions(), &self.trusted);
-        let context = request.into_inner().attributes.unwrap_or_default();
+        let (call, message) = Call::split(request);
+        let mut origin = call.origin();
+        let is_trusted = is_trusted_caller(&call.extensions, &self.trusted);
+        let context = message.attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };
         // The client of this check is Envoy's client, if Envoy is trusted to report its address.
         match attributes.source_address() {

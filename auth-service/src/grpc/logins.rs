@@ -18,7 +18,7 @@ impl AuthGrpc {
         message: wire::RegisterRequest,
     ) -> RpcResult<User> {
         self.accounts
-            .register(&message.username, message.password.into(), call.origin)
+            .register(&message.username, message.password.into(), call.origin())
             .await
     }
 
@@ -31,7 +31,7 @@ impl AuthGrpc {
         let otp = message.otp.as_deref();
         let outcome = self
             .accounts
-            .login(&message.username, password, otp, call.origin)
+            .login(&message.username, password, otp, call.origin())
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let issued = outcome?;
@@ -50,7 +50,7 @@ impl AuthGrpc {
             username: message.username,
             password: message.password.into(),
             accept_api_keys: message.accept_api_keys,
-            origin: call.origin,
+            origin: call.origin(),
         };
         let user = self.accounts.verify_credentials(check).await?;
         self.accounts
@@ -81,7 +81,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| {
                 if is_trusted {
-                    self.basic_credentials(item, call.origin)
+                    self.basic_credentials(item, call.origin())
                 } else {
                     None
                 }
@@ -123,7 +123,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::CreateSessionRequest,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        let outcome = self.new_session(message, call.origin).await;
+        let outcome = self.new_session(message, call.origin()).await;
         let reason = match &outcome {
             Ok(created) => created
                 .pending_sign_in

@@ -13,7 +13,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         let password = message.password.into();
         self.accounts
-            .set_password(call.actor(), message.user_id, password, call.origin)
+            .set_password(call.actor(), message.user_id, password, call.origin())
             .await
     }
 
@@ -25,7 +25,7 @@ impl AuthGrpc {
         let current = message.current_password.into();
         let new = message.new_password.into();
         self.accounts
-            .change_password(call.actor(), current, new, call.origin)
+            .change_password(call.actor(), current, new, call.origin())
             .await
     }
 
@@ -49,7 +49,7 @@ impl AuthGrpc {
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
         self.accounts
-            .redeem_password_link(&message.token, message.password.into(), call.origin)
+            .redeem_password_link(&message.token, message.password.into(), call.origin())
             .await?;
         Ok(wire::RedeemPasswordLinkResponse {})
     }
@@ -61,7 +61,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let link = self
             .accounts
-            .find_password_link(&message.token, &call.origin)
+            .find_password_link(&message.token, &call.origin())
             .await?;
         Ok(wire::GetPasswordLinkResponse {
             username: link.stored.user.username,

@@ -19,7 +19,7 @@ impl AuthGrpc {
         let password = message.current_password.into();
         let (enrolment, user) = self
             .accounts
-            .begin_second_factor(call.actor(), password, call.origin)
+            .begin_second_factor(call.actor(), password, call.origin())
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
         let expose = |secret: &SecretString| secret.expose_secret().to_owned();

@@ -22,7 +22,13 @@ impl AuthGrpc {
         let password = (!message.password_link).then(|| message.password.into());
         let created = self
             .accounts
-            .create_user(call.actor(), &message.username, password, role, call.origin)
+            .create_user(
+                call.actor(),
+                &message.username,
+                password,
+                role,
+                call.origin(),
+            )
             .await?;
         Ok(wire::CreateUserResponse {
             user: Some(created.user.into()),

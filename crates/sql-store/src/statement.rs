@@ -96,10 +96,11 @@ impl Statement {
             Dialect::Postgres => "floor(date_part('epoch', clock_timestamp()))::bigint",
             Dialect::Sqlite => NOW,
         };
-        let mut pieces = sql.split("$NOW");
-        self.sql.extend(pieces.next());
-        for piece in pieces {
-            self.sql.extend([now, piece]);
+        // Few pieces contain the time, and a search for it is much faster than splitting the text.
+        if sql.contains("$NOW") {
+            self.sql.push_str(&sql.replace("$NOW", now));
+        } else {
+            self.sql.push_str(sql);
         }
         self
     }
