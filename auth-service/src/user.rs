@@ -96,6 +96,9 @@ impl User {
     }
 }
 
+/// The columns of a [`ListedUser`].
+pub(crate) const LISTED_COLUMNS: &str = concat!(user_columns!(), ", last_login_at");
+
 /// A user as shown in lists, with the time of the last login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedUser {
@@ -104,6 +107,15 @@ pub struct ListedUser {
     /// When the user last logged in with the password, in Unix seconds; `None` if no login was
     /// stored.
     pub last_login_at: Option<u64>,
+}
+
+impl TableRow for ListedUser {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            user: User::from_row(row)?,
+            last_login_at: row.optional_seconds("last_login_at")?,
+        })
+    }
 }
 
 /// A user with the password hash, which `Debug` does not print.

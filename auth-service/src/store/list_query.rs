@@ -3,9 +3,9 @@
 //! The pages use keyset pagination on an index, so the last page costs as much as the first. The statement contains
 //! only the filters in use, because conditions that are always true mislead query planners.
 
-use super::{StoreError, UserFilter, sql::user_rows::USER_COLUMNS};
-use crate::user::{ListedUser, User};
-use rolegate_sql_store::{Database, Row, Statement, TableRow};
+use super::{StoreError, UserFilter};
+use crate::user::{LISTED_COLUMNS, ListedUser};
+use rolegate_sql_store::{Database, Statement};
 
 /// The maximum number of users that one statement of a search examines, which takes some hundredths of a second. The
 /// number is limited, because SQLite runs a statement to its end even if its caller is gone. Until then, the statement
@@ -49,9 +49,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
 /// Completes the statement `select`, which ends with `SELECT `, so that it reads a page of users. If `last` is given,
 /// the statement reads only users up to this id, with which a batch of a search ends.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
-    let select = select
-        .push(USER_COLUMNS)
-        .push(r#", last_login_at FROM "user""#);
+    let select = select.push(LISTED_COLUMNS).push(r#" FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
     if let Some(last) = last {
         query = query.push(" AND id <= ").push_bind(last);
@@ -93,15 +91,6 @@ fn prefix_end(prefix: &str) -> Option<String> {
         }
     }
     None
-}
-
-impl TableRow for ListedUser {
-    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        Ok(Self {
-            user: User::from_row(row)?,
-            last_login_at: row.optional_seconds("last_login_at")?,
-        })
-    }
 }
 
 #[cfg(test)]
