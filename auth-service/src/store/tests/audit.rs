@@ -54,7 +54,8 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
-    let (id, by) = (ann.id, || as_admin(&admin));
+    let id = ann.id;
+    let by = || as_admin(&admin);
     let set = set_role(store, by(), &ann, Role::AUTHOR).await;
     set.expect("set");
     let refused = set_role(store, as_admin(&ann), &ann, Role::ADMIN).await;

@@ -92,7 +92,8 @@ pub(super) async fn set_role(
     user: &User,
     to: Role,
 ) -> Result<User, WriteError> {
-    let (user_id, from) = (user.id, user.role);
+    let user_id = user.id;
+    let from = user.role;
     change(store, by, Change::SetRole { user_id, from, to }).await
 }
 
@@ -171,7 +172,8 @@ pub(super) async fn set_password(
     user: &User,
     hash: &str,
 ) -> Result<User, WriteError> {
-    let (user_id, hash) = (user.id, hash.into());
+    let user_id = user.id;
+    let hash = hash.into();
     change(store, by, Change::SetPassword { user_id, hash }).await
 }
 

@@ -341,7 +341,8 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
             .map(|token| token.id)
             .collect::<Vec<_>>()
     };
-    let (by_owner, by_admin) = (as_owner(&ann), as_admin(&admin));
+    let by_owner = as_owner(&ann);
+    let by_admin = as_admin(&admin);
     for by in [&by_owner, &by_admin] {
         let one = TokenSelection::One;
         assert_eq!(delete(TokenKind::ApiKey, by, one(made[0])).await, [0; 0]);
