@@ -1,4 +1,4 @@
-//! Defines the changes of users and of their tokens: what is changed, of whom, and to which values.
+//! Defines the changes of users and of their tokens. A change names its user and contains the new values.
 //!
 //! A use case builds a change and passes it on with the [`Principal`](crate::principal::Principal) who makes it. The
 //! store derives the statements from both, and `audit` the entries of the log and the record.
@@ -76,8 +76,8 @@ pub(crate) enum Change {
     /// - A user's own logout always increases the value. A second logout by the same token then fails, so only the
     ///   first of them can move the user's next login into the future.
     RevokeTokens { user_id: i64 },
-    /// Revokes the access tokens of a user a second time, after a write that was slow. Fails with `UserNotFound` if
-    /// `tokens_not_before` has changed since that write, whoever makes the change.
+    /// Revokes the access tokens of a user a second time, after a write that was slow. For every principal, it fails with
+    /// `UserNotFound` if `tokens_not_before` has changed since that write.
     RevokeTokensAgain {
         user_id: i64,
         tokens_not_before: u64,
