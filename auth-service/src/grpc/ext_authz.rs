@@ -65,8 +65,10 @@ impl Check for AuthGrpc {
             Some(_) => IGNORED.ignore(origin.client_address),
             None => {}
         }
-        let decide = self.decide(attributes, origin);
-        let decide = RequestContext::with_client_address(origin.client_address, decide);
+        let decide = RequestContext::with_client_address(
+            origin.client_address,
+            self.decide(attributes, origin),
+        );
         // The answer must come before Envoy's own deadline, after which Envoy treats the check as failed.
         let decision = timeout_at(origin.deadline.into(), decide)
             .await

@@ -10,6 +10,7 @@ use std::{
     panic::resume_unwind,
 };
 use tokio::task::JoinError;
+use tokio_util::either::Either;
 use tracing::Instrument as _;
 
 /// A request in progress.
@@ -44,20 +45,19 @@ impl RequestContext {
 
     /// Runs `work` with this client address instead of the one in the context of the current task. `None`
     /// leaves the context as it is. A task without a context gets none.
-    pub async fn with_client_address<F: Future>(
+    pub fn with_client_address<F: Future>(
         client_address: Option<IpAddr>,
         work: F,
-    ) -> F::Output {
+    ) -> impl Future<Output = F::Output> {
         match client_address.and_then(|_| Self::with_current(Clone::clone)) {
-            Some(current) => {
+            Some(current) => Either::Left(
                 Self {
                     client_address,
                     ..current
                 }
-                .scope(work)
-                .await
-            }
-            None => work.await,
+                .scope(work),
+            ),
+            None => Either::Right(work),
         }
     }
 
