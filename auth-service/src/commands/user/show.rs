@@ -5,7 +5,7 @@ use crate::{
     commands::{terminal_text::quote, timestamp::rfc3339_or_dash},
     password::NO_PASSWORD,
     store::StoreError,
-    user::Credentials,
+    user::{Credentials, ListedUser},
 };
 use rolegate_program::{failure::Failure, output::print};
 use rolegate_proto::Role;
@@ -24,15 +24,14 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
     let mut last_id = Some(0);
     while let Some(id) = last_id {
         let users = operator.database.users_after(id, role).await?;
-        let last_logins = last_logins(operator, &users).await?;
+        let listed_users = listed_users(operator, &users).await?;
         for found in &users {
             let user = &found.user;
             let keys_with_role = match role {
                 Some(role) if role != user.role => count_keys(operator, user.id, role).await?,
                 _ => 0,
             };
-            let last_login_at = last_logins.get(&user.id).copied();
-            print_user(operator, found, last_login_at, keys_with_role);
+            print_user(operator, found, listed_users.get(&user.id), keys_with_role);
         }
         last_id = users.last().map(|found| found.user.id);
     }
@@ -46,19 +45,18 @@ async fn count_keys(operator: &Operator, user_id: i64, role: Role) -> Result<usi
 
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     let found = operator.credentials(username).await?;
-    let last_logins = last_logins(operator, slice::from_ref(&found)).await?;
-    let last_login_at = last_logins.get(&found.user.id).copied();
+    let listed_users = listed_users(operator, slice::from_ref(&found)).await?;
     print_columns(operator, HEADING);
-    print_user(operator, &found, last_login_at, 0);
+    print_user(operator, &found, listed_users.get(&found.user.id), 0);
     Ok(())
 }
 
-async fn last_logins(
+async fn listed_users(
     operator: &Operator,
     users: &[Credentials],
-) -> Result<HashMap<i64, u64>, StoreError> {
+) -> Result<HashMap<i64, ListedUser>, StoreError> {
     let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
-    operator.database.last_logins(&ids).await
+    operator.database.listed_users(&ids).await
 }
 
 /// Fails if this service does not have the role, and no stored user or key has it either.
@@ -73,12 +71,12 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
 
 /// Prints a user. The name is quoted, and its invisible characters are escaped.
 ///
-/// `keys_with_role` is the number of the user's API keys that have the listed role; 0 if the user
-/// has that role.
+/// `listed` is `None` if the user was deleted after `credentials` were read. `keys_with_role` is the
+/// number of the user's API keys that have the listed role; 0 if the user has that role.
 fn print_user(
     operator: &Operator,
     credentials: &Credentials,
-    last_login_at: Option<u64>,
+    listed: Option<&ListedUser>,
     keys_with_role: usize,
 ) {
     let user = &credentials.user;
@@ -96,7 +94,7 @@ fn print_user(
     let id = user.id.to_string();
     let state = if user.disabled { "disabled" } else { "enabled" };
     let created = rfc3339_or_dash(user.created_at);
-    let last_sign_in = rfc3339_or_dash(last_login_at);
+    let last_sign_in = rfc3339_or_dash(listed.and_then(|listed| listed.last_login_at));
     let role = user.role.as_str();
     print_columns(
         operator,

@@ -1,9 +1,12 @@
 //! Reads users in pages, by ascending id, for commands and for snapshots.
 
 use super::OperatorDatabase;
-use crate::{store::sql::user_rows::USER_COLUMNS, user::Credentials};
+use crate::{
+    store::sql::user_rows::USER_COLUMNS,
+    user::{Credentials, LISTED_COLUMNS, ListedUser},
+};
 use rolegate_proto::Role;
-use rolegate_sql_store::{LongTransaction, Statement, StoreError, row};
+use rolegate_sql_store::{LongTransaction, Statement, StoreError};
 use std::collections::HashMap;
 
 /// The maximum number of users that one statement reads.
@@ -21,13 +24,6 @@ pub(in crate::store) struct SealState {
     pub(in crate::store) last_revision: i64,
     /// The ids of the rows that are not sealed yet.
     pub(in crate::store) unsealed_ids: Vec<i64>,
-}
-
-row! {
-    struct LastLoginRow {
-        id: i64,
-        last_login_at: i64,
-    }
 }
 
 impl OperatorDatabase {
@@ -49,17 +45,21 @@ impl OperatorDatabase {
         self.database.read(select_page(select, id, role)).await
     }
 
-    /// Returns the times at which these users last signed in with a password, in Unix seconds by user id. Users without
-    /// such a sign-in are left out.
-    pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
+    /// Returns these users by id, as lists show them. Users who do not exist are left out.
+    pub(crate) async fn listed_users(
+        &self,
+        ids: &[i64],
+    ) -> Result<HashMap<i64, ListedUser>, StoreError> {
         let select = self
             .database
-            .statement(r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#)
+            .statement("SELECT ")
+            .push(LISTED_COLUMNS)
+            .push(r#" FROM "user" WHERE id"#)
             .push_any(ids);
-        let rows: Vec<LastLoginRow> = self.database.read(select).await?;
-        Ok(rows
+        let users: Vec<ListedUser> = self.database.read(select).await?;
+        Ok(users
             .into_iter()
-            .map(|row| (row.id, row.last_login_at.unsigned_abs()))
+            .map(|listed| (listed.user.id, listed))
             .collect())
     }
 }
