@@ -187,7 +187,7 @@ async fn settings_of_the_database_for_its_sessions_fail_no_change() {
     }
     // The changes wait for each other, so a busy machine could not finish all of them before their deadlines.
     while !changes.is_empty() {
-        for response in join_all(changes.drain(..36)).await {
+        for response in join_all(changes.drain(..12)).await {
             response.expect(200);
         }
     }
