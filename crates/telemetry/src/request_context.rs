@@ -49,16 +49,13 @@ impl RequestContext {
         client_address: Option<IpAddr>,
         work: F,
     ) -> impl Future<Output = F::Output> {
-        match client_address.and_then(|_| Self::with_current(Clone::clone)) {
-            Some(current) => Either::Left(
-                Self {
-                    client_address,
-                    ..current
-                }
-                .scope(work),
-            ),
-            None => Either::Right(work),
-        }
+        let context = client_address.and_then(|_| {
+            Self::with_current(|current| Self {
+                client_address,
+                ..current.clone()
+            })
+        });
+        Self::scope_if_some(context, work)
     }
 
     /// Runs `work` to completion even if the caller drops this future, so that a change that was committed is
@@ -79,12 +76,15 @@ impl RequestContext {
     /// Returns a future that runs `work` with the current context, even in another task. Use it for a task that
     /// outlives the request.
     pub fn propagate<F: Future>(work: F) -> impl Future<Output = F::Output> {
-        let current = Self::with_current(Clone::clone);
-        async move {
-            match current {
-                Some(current) => current.scope(work).await,
-                None => work.await,
-            }
+        Self::scope_if_some(Self::with_current(Clone::clone), work)
+    }
+
+    /// Runs `work` with this context, or as it is if there is none. This is not an async function, because the future of
+    /// such a function has room for `work` twice.
+    fn scope_if_some<F: Future>(context: Option<Self>, work: F) -> impl Future<Output = F::Output> {
+        match context {
+            Some(context) => Either::Left(context.scope(work)),
+            None => Either::Right(work),
         }
     }
 }
