@@ -76,12 +76,13 @@ impl AuthGrpc {
         // Untrusted callers get no answer, because they could guess cached passwords here without a failed
         // login.
         let is_trusted = is_trusted_caller(&call.extensions, &self.trusted);
+        let origin = call.origin();
         let checks = message
             .items
             .into_iter()
             .map(|item| {
                 if is_trusted {
-                    self.basic_credentials(item, call.origin())
+                    self.basic_credentials(item, origin)
                 } else {
                     None
                 }
