@@ -10,7 +10,6 @@ use crate::{
 use rolegate_program::{failure::Failure, output::print};
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
-use std::{collections::HashMap, slice};
 
 const HEADING: [&str; 6] = ["ID", "ROLE", "STATE", "CREATED", "LAST SIGN-IN", "USERNAME"];
 
@@ -24,7 +23,8 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
     let mut last_id = Some(0);
     while let Some(id) = last_id {
         let users = operator.database.users_after(id, role).await?;
-        let listed_users = listed_users(operator, &users).await?;
+        let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
+        let listed_users = operator.database.listed_users(&ids).await?;
         for found in &users {
             let user = &found.user;
             let keys_with_role = match role {
@@ -45,18 +45,11 @@ async fn count_keys(operator: &Operator, user_id: i64, role: Role) -> Result<usi
 
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
     let found = operator.credentials(username).await?;
-    let listed_users = listed_users(operator, slice::from_ref(&found)).await?;
+    let id = found.user.id;
+    let listed_users = operator.database.listed_users(&[id]).await?;
     print_columns(operator, HEADING);
-    print_user(operator, &found, listed_users.get(&found.user.id), 0);
+    print_user(operator, &found, listed_users.get(&id), 0);
     Ok(())
-}
-
-async fn listed_users(
-    operator: &Operator,
-    users: &[Credentials],
-) -> Result<HashMap<i64, ListedUser>, StoreError> {
-    let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
-    operator.database.listed_users(&ids).await
 }
 
 /// Fails if this service does not have the role, and no stored user or key has it either.
