@@ -7,8 +7,7 @@ use super::{
 };
 use crate::{
     accounts::{AccountError, ApiKeyRequest},
-    change::SessionEnd,
-    change::TokenSelection,
+    change::{SessionEnd, TokenSelection},
     opaque_token::{OpaqueToken, TokenKind},
 };
 use rolegate_proto::auth_v1::{
