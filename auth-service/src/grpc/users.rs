@@ -6,7 +6,7 @@ use super::{
     message::{self, optional_role},
 };
 use crate::{
-    accounts::{UserPageRequest, UserUpdateRequest},
+    accounts::{AccountError, UserPageRequest, UserUpdateRequest},
     user::User,
 };
 use rolegate_grpc_server::actor;
@@ -19,7 +19,15 @@ impl AuthGrpc {
         message: wire::CreateUserRequest,
     ) -> RpcResult<wire::CreateUserResponse> {
         let role = optional_role(message.role_name, message.role).unwrap_or(Ok(Role::USER));
-        let password = (!message.password_link).then(|| message.password.into());
+        let password = match (message.password_link, message.password.is_empty()) {
+            (false, _) => Some(message.password.into()),
+            (true, true) => None,
+            (true, false) => {
+                return Err(AccountError::invalid_request(
+                    "password must be empty if password_link is set",
+                ));
+            }
+        };
         let created = self
             .accounts
             .create_user(

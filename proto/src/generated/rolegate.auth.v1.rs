@@ -51,7 +51,7 @@ pub struct CreateUserRequest {
     /// The username, by the rules of RegisterRequest.username.
     #[prost(string, tag = "1")]
     pub username: ::prost::alloc::string::String,
-    /// The password, by the rules of RegisterRequest.password. It is ignored if password_link is set.
+    /// The password, by the rules of RegisterRequest.password. It must be empty if password_link is set.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
     /// The role, from clients of the previous release. It is read only if role_name is unset or empty.
@@ -1443,8 +1443,9 @@ pub mod auth_service_client {
         /// Creates a user with any role, even while registration is disabled. The request has a password, or asks
         /// for a link by which the user chooses one. The actor must be an admin.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
+        /// Errors, in the order of the checks: REQUEST_INVALID for both a password and a link, TOKEN_INVALID,
+        /// TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID,
+        /// ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
         pub async fn create_user(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateUserRequest>,
@@ -2393,8 +2394,9 @@ pub mod auth_service_server {
         /// Creates a user with any role, even while registration is disabled. The request has a password, or asks
         /// for a link by which the user chooses one. The actor must be an admin.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
+        /// Errors, in the order of the checks: REQUEST_INVALID for both a password and a link, TOKEN_INVALID,
+        /// TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID,
+        /// ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
         async fn create_user(
             &self,
             request: tonic::Request<super::CreateUserRequest>,

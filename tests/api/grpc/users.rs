@@ -6,14 +6,15 @@ use e2e::{
     grpc::{authenticated, expect_error},
 };
 use rolegate_proto::auth_v1::{
-    BatchAuthorizeRequest, BatchGetUsersRequest, ChangePasswordRequest, DeleteUserRequest,
-    GetUserRequest, LoginRequest, Role, SetPasswordRequest, SetUserRoleRequest, UserName,
-    authorize_outcome::Outcome,
+    BatchAuthorizeRequest, BatchGetUsersRequest, ChangePasswordRequest, CreateUserRequest,
+    DeleteUserRequest, GetUserRequest, LoginRequest, Role, SetPasswordRequest, SetUserRoleRequest,
+    UserName, authorize_outcome::Outcome,
 };
 use tonic::{Code, Request};
 
 for_two_deployments!(
     user_management_calls_return_what_the_contract_says,
+    a_user_is_created_with_a_password_or_a_link_but_not_both,
     username_lookup_needs_no_actor_but_rejects_an_invalid_one,
 );
 for_one_deployment!(
@@ -106,6 +107,35 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
         .user;
     assert_eq!(deleted, Some(user));
     assert_eq!(app.database.user("ann").await, None);
+}
+
+async fn a_user_is_created_with_a_password_or_a_link_but_not_both(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let admin = app.admin().await;
+    let mut create = async |actor: &str, username: &str, password: &str, password_link| {
+        let message = CreateUserRequest {
+            username: username.to_owned(),
+            password: password.to_owned(),
+            password_link,
+            ..CreateUserRequest::default()
+        };
+        client.create_user(authenticated(message, actor)).await
+    };
+    for actor in [&*admin.token, ""] {
+        let both = create(actor, "ann", "sesame", true).await;
+        expect_error(both, Code::InvalidArgument, "REQUEST_INVALID");
+    }
+    assert_eq!(app.database.user("ann").await, None);
+    let with_link = create(&admin.token, "ann", "", true).await;
+    let with_link = with_link.expect("created").into_inner();
+    assert!(with_link.password_link.is_some());
+    let with_password = create(&admin.token, "bob", "sesame", false).await;
+    let with_password = with_password.expect("created").into_inner();
+    assert_eq!(with_password.password_link, None);
+    app.try_log_in("bob", "sesame").await.expect(200);
+    let neither = create(&admin.token, "eve", "", false).await;
+    expect_error(neither, Code::InvalidArgument, "PASSWORD_INVALID");
 }
 
 /// Sends requests that fail the expected check and every check after it, which shows the order of

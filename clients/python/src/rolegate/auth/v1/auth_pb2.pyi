@@ -256,7 +256,7 @@ class CreateUserRequest(_message.Message):
     username: _builtins.str
     """The username, by the rules of RegisterRequest.username."""
     password: _builtins.str
-    """The password, by the rules of RegisterRequest.password. It is ignored if password_link is set."""
+    """The password, by the rules of RegisterRequest.password. It must be empty if password_link is set."""
     role: Global___Role.ValueType
     """The role, from clients of the previous release. It is read only if role_name is unset or empty."""
     role_name: _builtins.str

@@ -149,7 +149,7 @@ export interface RegisterResponse {
 export interface CreateUserRequest {
   /** The username, by the rules of RegisterRequest.username. */
   username: string;
-  /** The password, by the rules of RegisterRequest.password. It is ignored if password_link is set. */
+  /** The password, by the rules of RegisterRequest.password. It must be empty if password_link is set. */
   password: string;
   /** The role, from clients of the previous release. It is read only if role_name is unset or empty. */
   role?:
