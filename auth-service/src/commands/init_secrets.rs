@@ -9,7 +9,10 @@ mod database_secrets;
 mod rotation;
 mod secret_folder;
 
-use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
+use crate::{
+    password::Password, second_factor::SecondFactorKeys, secret_generation, settings::Settings,
+    token::Keyring,
+};
 use database_secrets::DatabaseSecrets;
 use rolegate_program::{failure::Failure, settings::SettingError};
 use rotation::Rotation;
@@ -76,8 +79,8 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     {
         database.require_password_of(directory)?;
     }
-    let signing = read_or_create_key(&folder.file("signing-secret"))?;
-    read_or_create_key(&folder.file("second-factor-key"))?;
+    let signing = read_or_create_signing_secret(&folder.file("signing-secret"))?;
+    create_second_factor_key(&folder.file("second-factor-key"))?;
     if arguments.accepted_secrets {
         rotation::create_accepted(&folder, &signing)?;
     }
@@ -92,10 +95,16 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     Ok(())
 }
 
-fn read_or_create_key(file: &SecretFile) -> Result<SecretString, SettingError> {
+fn read_or_create_signing_secret(file: &SecretFile) -> Result<SecretString, SettingError> {
     let secret = file.read_or_create(secret_generation::generate_signing_secret)?;
     Keyring::new(&secret, &[]).map_err(|error| file.invalid(error))?;
     Ok(secret)
+}
+
+fn create_second_factor_key(file: &SecretFile) -> Result<(), SettingError> {
+    let key = file.read_or_create(secret_generation::generate_signing_secret)?;
+    SecondFactorKeys::new(&[key]).map_err(|problem| file.invalid(problem))?;
+    Ok(())
 }
 
 fn create_admin_password(file: &SecretFile, min_length: usize) -> Result<(), SettingError> {

@@ -5,10 +5,7 @@ use crate::{
     secret_list::{self, MIN_SECRET_BYTES},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::{
-    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
-    error::Unspecified,
-};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::io;
@@ -28,12 +25,17 @@ struct EncryptionKey {
 }
 
 impl EncryptionKey {
-    fn derive(secret: &SecretString) -> Result<Self, Unspecified> {
+    /// Derives the key. On failure, the error is the rule that the secret breaks.
+    fn derive(secret: &SecretString) -> Result<Self, &'static str> {
         let secret = secret.expose_secret().as_bytes();
+        if secret.len() < MIN_SECRET_BYTES {
+            return Err("must have at least 32 bytes");
+        }
         let key = secret_list::digest("rolegate second factor\0", secret);
+        let key = UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| "cannot be used")?;
         Ok(Self {
             id: secret_list::id("rolegate second factor id\0", secret),
-            key: LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key)?),
+            key: LessSafeKey::new(key),
         })
     }
 }
@@ -43,18 +45,15 @@ impl SecondFactorKeys {
         newest: &SecretSource,
         accepted: Option<&SecretSource>,
     ) -> Result<Self, SettingError> {
-        let secret = newest.read()?;
-        if secret.expose_secret().len() < MIN_SECRET_BYTES {
-            return Err(newest.invalid(format!("must have at least {MIN_SECRET_BYTES} bytes")));
-        }
-        let mut secrets = vec![secret];
+        let mut secrets = vec![newest.read()?];
         if let Some(source) = accepted {
             secrets.extend(secret_list::split(source, source.read()?.expose_secret())?);
         }
-        Self::new(&secrets).map_err(|_| newest.invalid("cannot be used"))
+        Self::new(&secrets).map_err(|problem| newest.invalid(problem))
     }
 
-    pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, Unspecified> {
+    /// Derives the keys of these secrets, newest first. On failure, the error is the rule that a secret breaks.
+    pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, &'static str> {
         let keys: Result<_, _> = secrets.iter().map(EncryptionKey::derive).collect();
         Ok(Self { keys: keys? })
     }
