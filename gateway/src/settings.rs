@@ -7,7 +7,7 @@ pub use allowed_origins::AllowedOrigins;
 use crate::logo;
 use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
-use rolegate_grpc_tls::{HTTP_1, ServerFiles, ServerTls};
+use rolegate_grpc_tls::{HTTP_1, ServerTls, TlsFiles};
 use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_program::{
     bind_address::BindAddress,
@@ -158,10 +158,10 @@ impl PublicSettings {
     pub fn forward_auth_tls(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "FORWARD_AUTH_TLS",
-            ServerFiles {
+            TlsFiles {
                 certificate: self.forward_auth_tls_cert_file.clone(),
                 key: self.forward_auth_tls_key_file.clone(),
-                client_ca: self.forward_auth_tls_client_ca_file.clone(),
+                ca: self.forward_auth_tls_client_ca_file.clone(),
             },
             HTTP_1,
         );

@@ -10,7 +10,7 @@ pub use crate::post::PostsOfDeletedUsers;
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_server::HostSettings;
-use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
+use rolegate_grpc_tls::{HTTP_2, ServerTls, TlsFiles};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     secret::SecretSource,
@@ -125,10 +125,10 @@ impl ServerTlsSettings {
     pub fn load(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "POSTS_TLS",
-            ServerFiles {
+            TlsFiles {
                 certificate: self.posts_tls_cert_file.clone(),
                 key: self.posts_tls_key_file.clone(),
-                client_ca: self.posts_tls_client_ca_file.clone(),
+                ca: self.posts_tls_client_ca_file.clone(),
             },
             HTTP_2,
         );

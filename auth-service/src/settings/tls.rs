@@ -1,7 +1,7 @@
 //! Reads the settings about TLS: the certificates of the listener, and the names in certificates of trusted services.
 
 use super::ServiceSettings;
-use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
+use rolegate_grpc_tls::{HTTP_2, ServerTls, TlsFiles};
 use rolegate_program::settings::SettingError;
 
 impl ServiceSettings {
@@ -9,10 +9,10 @@ impl ServiceSettings {
     pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
         Ok(ServerTls::load(
             "AUTH_TLS",
-            ServerFiles {
+            TlsFiles {
                 certificate: self.auth_tls_cert_file.clone(),
                 key: self.auth_tls_key_file.clone(),
-                client_ca: self.auth_tls_client_ca_file.clone(),
+                ca: self.auth_tls_client_ca_file.clone(),
             },
             HTTP_2,
         )?)

@@ -1,7 +1,7 @@
 //! The settings of programs that call auth-service.
 
 use crate::client::AuthClient;
-use rolegate_grpc_client::{BalancedChannel, ClientTls, settings::ClientTlsFiles};
+use rolegate_grpc_client::{BalancedChannel, ClientTls, TlsFiles, settings::ClientTlsFiles};
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 
@@ -42,9 +42,11 @@ impl AuthTlsSettings {
         ClientTlsFiles {
             url_setting: "AUTH_SERVICE_URL",
             prefix: "AUTH_CLIENT_TLS",
-            ca_bundle: self.auth_client_tls_ca_file.clone(),
-            certificate: self.auth_client_tls_cert_file.clone(),
-            key: self.auth_client_tls_key_file.clone(),
+            files: TlsFiles {
+                certificate: self.auth_client_tls_cert_file.clone(),
+                key: self.auth_client_tls_key_file.clone(),
+                ca: self.auth_client_tls_ca_file.clone(),
+            },
         }
     }
 }

@@ -49,4 +49,4 @@ pub use connection::Stream;
 pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
-pub use rolegate_grpc_tls::{ClientTls, FileError, Identity};
+pub use rolegate_grpc_tls::{ClientTls, FileError, Identity, TlsFiles};

@@ -1,10 +1,11 @@
 //! Connects to a service with the TLS files that settings name, and checks such connections for `doctor`.
 
 use crate::{
-    BalancedChannel, ClientTls, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
+    BalancedChannel, ClientTls, FileError, ServiceInfo, TlsFiles, discovery::DnsTarget,
+    probe::probe,
 };
 use rolegate_program::{doctor::Doctor, settings::SettingError};
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 /// The files of TLS connections, which the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and
 /// `PREFIX_KEY_FILE` name.
@@ -14,12 +15,8 @@ pub struct ClientTlsFiles {
     pub url_setting: &'static str,
     /// The prefix of the three settings of files, such as `AUTH_CLIENT_TLS`.
     pub prefix: &'static str,
-    /// The PEM file with the CAs that may issue the service's certificate.
-    pub ca_bundle: Option<PathBuf>,
-    /// The PEM file with the client certificate.
-    pub certificate: Option<PathBuf>,
-    /// The PEM file with the private key of the client certificate.
-    pub key: Option<PathBuf>,
+    /// The values of these settings.
+    pub files: TlsFiles,
 }
 
 impl ClientTlsFiles {
@@ -27,9 +24,9 @@ impl ClientTlsFiles {
     #[must_use]
     pub fn first_set(&self) -> Option<String> {
         let files = [
-            ("CA", &self.ca_bundle),
-            ("CERT", &self.certificate),
-            ("KEY", &self.key),
+            ("CA", &self.files.ca),
+            ("CERT", &self.files.certificate),
+            ("KEY", &self.files.key),
         ];
         let (name, _) = files.into_iter().find(|(_, file)| file.is_some())?;
         Some(self.setting(name))
@@ -64,14 +61,17 @@ impl ClientTlsFiles {
     }
 
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
-        let identity = self.identity()?;
+        let identity = self.files.identity(self.prefix)?;
         let is_https = url.starts_with("https://");
-        let Some(ca_bundle) = &self.ca_bundle else {
+        let Some(ca_bundle) = &self.files.ca else {
             return if is_https {
-                let because = "uses https, and no CA is trusted by default";
-                Err(self.required("CA", &format!("{} {because}", self.url_setting)))
+                let problem = format!(
+                    "is required, because {} uses https, and no CA is trusted by default",
+                    self.url_setting
+                );
+                Err(SettingError::new(self.setting("CA"), problem))
             } else if identity.is_some() {
-                Err(self.required("CA", &format!("{} is set", self.setting("CERT"))))
+                Err(FileError::missing(self.prefix, "CA", "CERT").into())
             } else {
                 Ok(None)
             };
@@ -83,26 +83,6 @@ impl ClientTlsFiles {
         }
         let tls = ClientTls::load_settings(self.prefix, ca_bundle.clone(), identity)?;
         Ok(Some(tls))
-    }
-
-    /// Returns the files of the client certificate and its key; `None` if neither is set. It is an error to set
-    /// only one of them, because neither can be used alone.
-    fn identity(&self) -> Result<Option<Identity>, SettingError> {
-        match (self.certificate.clone(), self.key.clone()) {
-            (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
-            (Some(_), None) => {
-                Err(self.required("KEY", &format!("{} is set", self.setting("CERT"))))
-            }
-            (None, Some(_)) => {
-                Err(self.required("CERT", &format!("{} is set", self.setting("KEY"))))
-            }
-            (None, None) => Ok(None),
-        }
-    }
-
-    fn required(&self, name: &str, because: &str) -> SettingError {
-        let problem = format!("is required, because {because}");
-        SettingError::new(self.setting(name), problem)
     }
 
     fn setting(&self, name: &str) -> String {

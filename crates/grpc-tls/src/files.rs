@@ -22,6 +22,31 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
+/// The files of one side of TLS connections, which the settings `PREFIX_CERT_FILE`, `PREFIX_KEY_FILE` and a setting of
+/// CAs name.
+#[derive(Clone, Debug, Default)]
+pub struct TlsFiles {
+    /// The PEM file with the certificate of this side.
+    pub certificate: Option<PathBuf>,
+    /// The PEM file with the private key of the certificate.
+    pub key: Option<PathBuf>,
+    /// The PEM file with the CAs that may issue the certificate of the peer.
+    pub ca: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// Returns the certificate and its key; `None` if neither is set. It is an error to set only one of them, because
+    /// neither can be used alone.
+    pub fn identity(&self, prefix: &str) -> Result<Option<Identity>, FileError> {
+        match (self.certificate.clone(), self.key.clone()) {
+            (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
+            (Some(_), None) => Err(FileError::missing(prefix, "KEY", "CERT")),
+            (None, Some(_)) => Err(FileError::missing(prefix, "CERT", "KEY")),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
@@ -29,6 +54,17 @@ pub struct FileError {
     /// The setting that names the file.
     pub setting: String,
     pub(crate) problem: String,
+}
+
+impl FileError {
+    /// Returns the error that `PREFIX_NAME_FILE` is not set, although another file of the same prefix is.
+    #[must_use]
+    pub fn missing(prefix: &str, name: &str, other: &str) -> Self {
+        Self {
+            setting: format!("{prefix}_{name}_FILE"),
+            problem: format!("is required, because {prefix}_{other}_FILE is set"),
+        }
+    }
 }
 
 /// Reads a file of at most `max_kib` KiB. A larger file, or anything that is not a regular file, is refused,

@@ -5,14 +5,14 @@
 //! of `Reloadable` (`reloadable.rs`), which reads its files again at run time. Open connections keep the
 //! certificate with which they began. [`tls_problem`] says why TLS failed.
 //!
-//! `files.rs` reads the files. [`Identity`] is a certificate with its key, and [`FileError`] describes a file
-//! that cannot be used. Other crates also use [`read_file`], which reads a file of limited size, and
+//! `files.rs` reads the files. [`TlsFiles`] are the files that settings name, [`Identity`] is a certificate with its
+//! key, and [`FileError`] describes a file that cannot be used. Other crates also use [`read_file`], which reads a file of limited size, and
 //! [`explain_read_error`], which says why a file cannot be read.
 
 mod files;
 mod reloadable;
 mod tls;
 
-pub use files::{FileError, Identity, explain_read_error, read_file};
-pub use tls::{ClientTls, HTTP_1, HTTP_2, ServerFiles, ServerTls, tls_problem};
+pub use files::{FileError, Identity, TlsFiles, explain_read_error, read_file};
+pub use tls::{ClientTls, HTTP_1, HTTP_2, ServerTls, tls_problem};
 pub use tokio_rustls::server::TlsStream;

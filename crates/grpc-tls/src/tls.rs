@@ -2,7 +2,7 @@
 //! connection failed.
 
 use crate::{
-    files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile},
+    files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile, TlsFiles},
     reloadable::Reloadable,
 };
 use std::{fmt::Write as _, io, path::PathBuf, sync::Arc};
@@ -101,18 +101,6 @@ fn client_config(
     Ok(config)
 }
 
-/// The files of a listener, as its settings name them.
-#[derive(Clone, Debug, Default)]
-pub struct ServerFiles {
-    /// The PEM file with the certificate of the listener.
-    pub certificate: Option<PathBuf>,
-    /// The PEM file with the private key of the certificate.
-    pub key: Option<PathBuf>,
-    /// The PEM file with the CAs, one of which must have signed the certificate of each client; `None` if
-    /// clients need no certificate.
-    pub client_ca: Option<PathBuf>,
-}
-
 /// The TLS configuration of a listener, which accepts connections.
 pub type ServerTls = Reloadable<ServerConfig>;
 
@@ -125,26 +113,18 @@ impl ServerTls {
     /// text.
     pub fn load(
         prefix: &str,
-        files: ServerFiles,
+        files: TlsFiles,
         alpn: &'static [u8],
     ) -> Result<Option<Self>, FileError> {
-        let missing = |name: &str, because: &str| {
-            let problem = format!("is required, because {prefix}_{because}_FILE is set");
-            Err(FileError {
-                setting: format!("{prefix}_{name}_FILE"),
-                problem,
-            })
-        };
-        let identity = match (files.certificate, files.key) {
-            (Some(certificate), Some(key)) => Identity { certificate, key },
-            (Some(_), None) => return missing("KEY", "CERT"),
-            (None, Some(_)) => return missing("CERT", "KEY"),
-            (None, None) if files.client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
-            (None, None) => return Ok(None),
+        let Some(identity) = files.identity(prefix)? else {
+            return match files.ca {
+                Some(_) => Err(FileError::missing(prefix, "CERT", "CLIENT_CA")),
+                None => Ok(None),
+            };
         };
         let identity = IdentityFiles::new(prefix, identity);
         let ca = files
-            .client_ca
+            .ca
             .map(|path| PemFile::new(prefix, "CLIENT_CA_FILE", path));
         let mut source = format!("{} {}", identity.certificate, identity.key);
         if let Some(ca) = &ca {

@@ -1,7 +1,7 @@
 //! The settings of programs that call posts-service.
 
 use crate::client::PostsClient;
-use rolegate_grpc_client::{ClientTls, settings::ClientTlsFiles};
+use rolegate_grpc_client::{ClientTls, TlsFiles, settings::ClientTlsFiles};
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use std::path::PathBuf;
 
@@ -65,9 +65,11 @@ impl PostsTlsSettings {
         ClientTlsFiles {
             url_setting: URL,
             prefix: "POSTS_CLIENT_TLS",
-            ca_bundle: self.posts_client_tls_ca_file.clone(),
-            certificate: self.posts_client_tls_cert_file.clone(),
-            key: self.posts_client_tls_key_file.clone(),
+            files: TlsFiles {
+                certificate: self.posts_client_tls_cert_file.clone(),
+                key: self.posts_client_tls_key_file.clone(),
+                ca: self.posts_client_tls_ca_file.clone(),
+            },
         }
     }
 }
