@@ -1,4 +1,5 @@
-//! Names the entries of request metadata (the headers of gRPC), and defines the id of a request.
+//! Names the entries of request metadata (the headers of gRPC), reads entries that must not be ambiguous, and defines
+//! the id of a request.
 
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
@@ -12,6 +13,14 @@ pub const CLIENT_ADDRESS: &str = "x-client-address";
 /// The [`RequestId`] of the request that a call serves. If several requests share a call, the entry has several
 /// ids, separated by commas. Services accept it only from trusted callers.
 pub const REQUEST_ID: &str = "x-request-id";
+
+/// Returns the value of an entry or of an HTTP header that occurs exactly once. A repeated one is treated as absent,
+/// because it means different things to different programs.
+pub fn only_value<T>(values: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut values = values.into_iter();
+    let value = values.next()?;
+    values.next().is_none().then_some(value)
+}
 
 /// Identifies a request in the logs of every program that handles it.
 ///

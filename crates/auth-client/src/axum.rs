@@ -22,7 +22,7 @@ use axum::{
 };
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_grpc_client::CallContext;
-use rolegate_proto::{Role, authorization::bearer_token};
+use rolegate_proto::{Role, authorization::bearer_token, metadata::only_value};
 use secrecy::SecretString;
 use std::sync::Arc;
 
@@ -35,10 +35,7 @@ impl BearerToken {
     /// Reads the token from the header, or returns `None` where the extractor would reject the request.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return None;
-        };
+        let value = only_value(headers.get_all(AUTHORIZATION))?;
         bearer_token(value.as_bytes()).map(|token| Self(SecretString::from(token)))
     }
 }

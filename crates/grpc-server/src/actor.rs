@@ -1,16 +1,17 @@
 //! Reads the credential of the actor from the metadata of a call.
 
-use rolegate_proto::{authorization::bearer_token, metadata::AUTHORIZATION};
+use rolegate_proto::{
+    authorization::bearer_token,
+    metadata::{AUTHORIZATION, only_value},
+};
 use tonic::metadata::MetadataMap;
 
 /// Returns the token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the
 /// empty token, which is rejected like any invalid token.
 pub fn token(metadata: &MetadataMap) -> &str {
-    let mut values = metadata.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return "";
-    };
-    bearer_token(value.as_bytes()).unwrap_or_default()
+    only_value(metadata.get_all(AUTHORIZATION).iter())
+        .and_then(|value| bearer_token(value.as_bytes()))
+        .unwrap_or_default()
 }
 
 /// Does the same as [`token`], for calls that allow anonymous actors. Returns `None` only if there is no

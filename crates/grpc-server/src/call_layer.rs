@@ -98,10 +98,7 @@ fn start_span<B>(request: &Request<B>, caller: &Caller) -> Span {
 /// Returns the request id that the caller sent, or several ids separated by commas; `None` if the header is
 /// missing, given twice or malformed.
 fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
-    let mut values = headers.get_all(REQUEST_ID).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
+    let value = metadata::only_value(headers.get_all(REQUEST_ID))?;
     let are_ids = value
         .to_str()
         .ok()?

@@ -1,18 +1,14 @@
 //! Reads headers that must not be ambiguous, and headers with which proxies describe a request.
 
 use http::{HeaderMap, HeaderName};
+use rolegate_proto::metadata::only_value;
 
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Returns the value of a header that occurs exactly once. Returns `None` if it is missing, repeated or not ASCII,
 /// because a repeated header means different things to different programs.
 pub fn single_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?;
-    if values.next().is_some() {
-        return None;
-    }
-    value.to_str().ok()
+    only_value(headers.get_all(name))?.to_str().ok()
 }
 
 /// The error for an `X-Forwarded-Proto` that is malformed or names two schemes.

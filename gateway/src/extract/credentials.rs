@@ -12,7 +12,7 @@ use rolegate_auth_client::{
     AcceptedPassword, ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
     axum::{ApiError, CurrentUser},
 };
-use rolegate_proto::{Authorization, http::HttpReason};
+use rolegate_proto::{Authorization, http::HttpReason, metadata::only_value};
 use rolegate_sign_in::request::BrowserRequest;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
@@ -20,11 +20,9 @@ use serde::de::DeserializeOwned;
 /// Returns the credentials in `Authorization`, of either scheme. Rejects a missing, repeated or malformed header with
 /// 401.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(ApiError::not_authenticated());
-    };
-    Authorization::parse(value.as_bytes()).ok_or_else(ApiError::not_authenticated)
+    only_value(headers.get_all(AUTHORIZATION))
+        .and_then(|value| Authorization::parse(value.as_bytes()))
+        .ok_or_else(ApiError::not_authenticated)
 }
 
 /// The unverified credentials of HTTP Basic (RFC 7617). The extractor rejects with 401 `Not authenticated.` a header

@@ -6,7 +6,10 @@ use crate::user::User;
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use http::{HeaderMap, StatusCode, request::Parts};
 use ipnet::IpNet;
-use rolegate_proto::identity_headers::{ROLE, USER_ID, USERNAME, decode};
+use rolegate_proto::{
+    identity_headers::{ROLE, USER_ID, USERNAME, decode},
+    metadata,
+};
 use std::{
     io,
     net::{IpAddr, SocketAddr},
@@ -122,12 +125,7 @@ fn parse_user(headers: &HeaderMap) -> Option<User> {
 /// Returns the value of a header that the request has exactly once; `None` otherwise, and for a value that is
 /// not text.
 fn only_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    match values.next() {
-        Some(_) => None,
-        None => Some(value),
-    }
+    metadata::only_value(headers.get_all(name))?.to_str().ok()
 }
 
 #[cfg(test)]
