@@ -4,9 +4,11 @@
 //! both. The seal covers the details, so nobody can change the name unnoticed. After an erasure only the digest
 //! is left, and without the salt nobody can find the name by hashing guesses.
 
+use crate::secret_generation::random_bytes;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use std::io;
 
 const SALT_BYTES: usize = 16;
 
@@ -22,13 +24,9 @@ pub(crate) struct FormerUsername {
 }
 
 impl FormerUsername {
-    pub(crate) fn new(name: String) -> Result<Self, getrandom::Error> {
-        let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt)?;
-        Ok(Self {
-            name,
-            salt: hex::encode(salt),
-        })
+    pub(crate) fn new(name: String) -> io::Result<Self> {
+        let salt = generate_salt()?;
+        Ok(Self { name, salt })
     }
 
     pub(crate) fn digest(&self) -> String {
@@ -48,6 +46,11 @@ impl FormerUsername {
             salt: salt.to_owned(),
         })
     }
+}
+
+/// Generates a random salt, in hex. Fails only if the system provides no random bytes.
+pub(crate) fn generate_salt() -> io::Result<String> {
+    Ok(hex::encode(random_bytes::<SALT_BYTES>()?))
 }
 
 /// Computes the digest of a salt and a value. The value is hashed as JSON, so `None` differs from every string.

@@ -5,14 +5,13 @@
 //! digest.
 
 use super::USER_RENAMED;
-use crate::former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
+use crate::former_username::{FORMER_DIGEST, FormerUsername, generate_salt, salted_digest};
 use rolegate_sql_store::row;
 use rolegate_telemetry::request_context::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-const SALT_BYTES: usize = 16;
+use std::io;
 
 /// The events whose rows may follow a gap in the revisions: those of [`BulkChange::Restore`](super::BulkChange::Restore)
 /// and [`BulkChange::EndAll`](super::BulkChange::EndAll).
@@ -138,12 +137,8 @@ impl AuditRow {
     }
 
     /// Gives the row two new random salts, before it is sealed. Fails if the system provides no random bytes.
-    pub(crate) fn generate_salts(&mut self) -> Result<(), getrandom::Error> {
-        let mut salts = [[0; SALT_BYTES]; 2];
-        for salt in &mut salts {
-            getrandom::fill(salt)?;
-        }
-        self.commitments = salts.map(hex::encode).join(" ");
+    pub(crate) fn generate_salts(&mut self) -> io::Result<()> {
+        self.commitments = format!("{} {}", generate_salt()?, generate_salt()?);
         Ok(())
     }
 
