@@ -45,7 +45,7 @@ mod write_error;
 
 pub(crate) use audit_store::{AuditFilter, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
 pub(crate) use batched_reads::BatchedReads;
-pub(crate) use checked_row::{CheckedRow, END_OF_9999, UnreadableColumn};
+pub(crate) use checked_row::{CheckedRow, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
 pub(crate) use opaque_tokens::{TokenStore, UsageKind};

@@ -3,9 +3,11 @@
 use prost_types::Timestamp;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The time from 1970 to the end of the year 9999, which is the last year that RFC 3339 can express:
-/// 2,932,897 days.
-const YEAR_10000: Duration = Duration::from_hours(70_389_528);
+/// The last second of the year 9999, which is the last year that RFC 3339 can express, in Unix seconds.
+pub const END_OF_9999: i64 = 253_402_300_799;
+
+/// The time from 1970 to the end of the year 9999.
+const YEAR_10000: Duration = Duration::from_secs(END_OF_9999.cast_unsigned() + 1);
 
 /// Returns the time in a message, or `None` if it is missing or RFC 3339 cannot express it.
 #[must_use]

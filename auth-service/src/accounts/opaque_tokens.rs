@@ -8,10 +8,12 @@ use crate::{
     change::{TokenChange, TokenSelection},
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
-    store::{END_OF_9999, WriteError},
+    store::WriteError,
     user::User,
 };
-use rolegate_proto::{Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX};
+use rolegate_proto::{
+    Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX, time::END_OF_9999,
+};
 use secrecy::SecretString;
 
 #[derive(Default)]

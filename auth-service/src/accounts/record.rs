@@ -11,9 +11,9 @@ mod maintenance;
 use super::{error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts};
 use crate::{
     audit::AuditRow,
-    store::{AuditFilter, CheckedRow, END_OF_9999, UnreadableColumn},
+    store::{AuditFilter, CheckedRow, UnreadableColumn},
 };
-use rolegate_proto::{Reason, limits::page_size};
+use rolegate_proto::{Reason, limits::page_size, time::END_OF_9999};
 use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde_json::json;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Formats times from the database for operators.
 
-use crate::store::END_OF_9999;
 use humantime::format_rfc3339_seconds;
+use rolegate_proto::time::END_OF_9999;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Converts Unix seconds from the database. A person may have written any number into a table, so a

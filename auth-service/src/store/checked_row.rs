@@ -1,14 +1,12 @@
 //! Rows of the record that may be unreadable, because anyone with access to the database can write any value into it.
 
 use crate::audit::AuditRow;
+use rolegate_proto::time::END_OF_9999;
 use rolegate_sql_store::{Row, TableRow};
 use sqlx::Error;
 use std::fmt;
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
-
-/// The last second of the year 9999, in Unix seconds.
-pub(crate) const END_OF_9999: i64 = 253_402_300_799;
 
 /// A row of the record, or the reason why it cannot be read. The error is kept per row, so that one unreadable row does
 /// not hide the others.
