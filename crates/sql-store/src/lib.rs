@@ -23,6 +23,8 @@
 //! - `write.rs` follows a write whose commit is not answered, and remembers whether the store can write.
 //! - [`LongTransaction`] is for commands that move many rows.
 //!
+//! In a simulation, `test_support/simulated.rs` replaces the connection pools of SQLite.
+//!
 //! The program that hosts a service uses [`Store`] and [`register_metrics`]. `uptime.rs` has the time since the
 //! boot, on which the clock of an SQLite file is based.
 
@@ -54,7 +56,7 @@ pub mod sqlite;
 mod statement;
 mod store;
 mod tables;
-#[cfg(test)]
+#[cfg(any(test, simulation))]
 mod test_support;
 mod uptime;
 mod url;
@@ -79,5 +81,7 @@ pub use sqlite::FileClock;
 pub use statement::{Statement, Value};
 pub use store::{PoolStats, Store, StoreStatus};
 pub use tables::{Migration, Tables};
+#[cfg(simulation)]
+pub use test_support::simulated;
 pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

@@ -13,9 +13,14 @@ use crate::{
     statement::Connection,
     unix_millis,
 };
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::time::Duration;
 use tokio::time::Instant;
+
+#[cfg(simulation)]
+use crate::simulated::Transaction as SqliteTransaction;
+#[cfg(not(simulation))]
+type SqliteTransaction = sqlx::Transaction<'static, sqlx::Sqlite>;
 
 /// The time limit of each statement of a [`LongTransaction`], and of its beginning and its commit.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -38,7 +43,7 @@ enum OpenConnection {
     /// closed.
     Postgres(Box<PgConnection>),
     Sqlite {
-        transaction: Transaction<'static, Sqlite>,
+        transaction: SqliteTransaction,
         pools: Pools,
     },
 }
@@ -109,7 +114,10 @@ impl LongTransaction {
             OpenConnection::Postgres(connection) => Connection::Postgres(connection),
             OpenConnection::Sqlite { transaction, .. } => Connection::Sqlite(transaction),
         };
-        run_long(self.dialect, statement.fetch(&mut connection)).await
+        let rows = statement.fetch(&mut connection);
+        #[cfg(simulation)]
+        let rows = crate::simulated::at_once(rows);
+        run_long(self.dialect, rows).await
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if the clock is behind.

@@ -72,6 +72,8 @@ impl DatabaseUrl {
             }
             DatabaseTarget::Sqlite(file) => {
                 let open = Box::pin(sqlite::open(file, tables, clock));
+                #[cfg(simulation)]
+                let open = crate::simulated::at_once(open);
                 Ok(Engine::Sqlite(open.await?))
             }
         }

@@ -27,6 +27,8 @@ pub(crate) use file::connect_read_only;
 pub(crate) use path::{folder, same_file};
 pub(crate) use pools::IMMEDIATE;
 
+#[cfg(simulation)]
+use crate::simulated::connect;
 use crate::{
     STATEMENT_TIMEOUT, Schema, Tables, dialect::Dialect, error::OpenFailure, schema::SchemaSharing,
     statement, write::WriteHealth,
@@ -108,18 +110,21 @@ async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Res
                 writer.ping().await?;
                 Ok(!writer.is_in_transaction())
             })
-        })
-        .connect_with(options.clone())
+        });
+    let writer = connect(writer, options.clone()).await?;
+    let mut connection = writer.acquire().await?;
+    tables
+        .migrator(Dialect::Sqlite)
+        .run(&mut *connection)
         .await?;
-    tables.migrator(Dialect::Sqlite).run(&writer).await?;
+    drop(connection);
     if storage == Storage::File {
         files.remember(file)?;
     }
     let readers = pool_options(&files)
         .max_connections(MAX_READERS)
-        .test_before_acquire(false)
-        .connect_with(options.read_only(true))
-        .await?;
+        .test_before_acquire(false);
+    let readers = connect(readers, options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
     Ok(Pools {
         writer,
@@ -128,6 +133,14 @@ async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Res
         clock: Arc::default(),
         health,
     })
+}
+
+#[cfg(not(simulation))]
+async fn connect(
+    pool: SqlitePoolOptions,
+    options: SqliteConnectOptions,
+) -> sqlx::Result<sqlx::SqlitePool> {
+    pool.connect_with(options).await
 }
 
 /// Returns the options that the pool of the writer and the pool of the readers share.

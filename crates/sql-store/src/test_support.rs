@@ -1,8 +1,13 @@
-//! Opens databases for tests.
+//! Opens databases for tests, and runs those of a simulation.
 
+#[cfg(simulation)]
+pub mod simulated;
+
+#[cfg(test)]
 use crate::{Database, DatabaseUrl, FileClock, Migration, Tables};
 
 /// Opens a new database whose only migration is `create`, which creates a table `t`, perhaps with rows.
+#[cfg(test)]
 pub(crate) async fn open_with_table(url: &DatabaseUrl, create: &'static str) -> Database {
     let migration = Migration {
         version: 1,

@@ -56,7 +56,9 @@ pub fn advance_clock(seconds: u32) {
 /// same moment, even if they cannot identify the boot.
 pub(crate) fn uptime() -> i64 {
     #[cfg(target_os = "linux")]
-    let time = {
+    let time = if cfg!(simulation) {
+        unix_millis()
+    } else {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000 - *BOOT_OFFSET
     };
@@ -71,7 +73,10 @@ pub fn unix_millis() -> i64 {
     let time = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    time.as_millis().try_into().unwrap_or(0)
+    let time = time.as_millis().try_into().unwrap_or(0);
+    #[cfg(simulation)]
+    let time = crate::simulated::stepped_time(time);
+    time
 }
 
 #[cfg(test)]

@@ -47,6 +47,10 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
 /// The system releases the lock when the process that holds it ends.
 pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
     let lock = private_file(&with_suffix(file, ".lock"))?;
+    if cfg!(simulation) {
+        // A simulation is one process, which waits for no other one and must not use a thread.
+        return Ok(lock);
+    }
     let mut waiting = tokio::task::spawn_blocking(move || {
         lock.lock()?;
         Ok(lock)

@@ -4,6 +4,8 @@
 mod file_clock;
 
 use super::{clock::CachedClock, open_files::OpenFiles};
+#[cfg(simulation)]
+use crate::simulated::{self, SqlitePool};
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
     row::Rows,
@@ -12,7 +14,9 @@ use crate::{
     write::{Commit, WriteHealth, WriteTask},
 };
 use futures_util::future::BoxFuture;
-use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
+#[cfg(not(simulation))]
+use sqlx::SqlitePool;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -63,6 +67,8 @@ impl Pools {
             files.ensure_not_replaced()?;
             Ok(value)
         };
+        #[cfg(simulation)]
+        let transaction = simulated::write(self.writer.clone(), transaction);
         let task = WriteTask {
             system: "sqlite",
             deadline: Instant::now() + STATEMENT_TIMEOUT,
@@ -85,6 +91,8 @@ impl Pools {
             let mut reader = self.readers.acquire().await?;
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
         };
+        #[cfg(simulation)]
+        let read = simulated::read(&self.readers, read);
         run_traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
     }
 

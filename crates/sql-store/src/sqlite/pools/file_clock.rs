@@ -54,7 +54,8 @@ impl Pools {
         }
         let advances = clock == FileClock::Advance;
         let select = sqlx::query("SELECT boot, zero, latest FROM clock");
-        let found = Rows::Sqlite(select.fetch_all(&self.readers).await?);
+        let mut reader = self.readers.acquire().await?;
+        let found = Rows::Sqlite(select.fetch_all(&mut *reader).await?);
         let stored: ClockRow = found.decode()?.pop().unwrap_or_default();
         let is_same_boot = BOOT.is_some() && stored.boot == *BOOT;
         let time = if is_same_boot {
@@ -85,7 +86,8 @@ impl Pools {
                 WHEN boot = excluded.boot THEN max(zero, excluded.zero) ELSE excluded.zero END
             RETURNING boot, zero, latest";
         let write = sqlx::query(sql).bind(BOOT.as_deref()).bind(zero);
-        let written = Rows::Sqlite(write.fetch_all(&self.writer).await?);
+        let mut writer = self.writer.acquire().await?;
+        let written = Rows::Sqlite(write.fetch_all(&mut *writer).await?);
         *self.clock.row.lock() = written.decode()?.pop();
         Ok(())
     }
