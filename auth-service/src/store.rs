@@ -33,9 +33,6 @@ mod opaque_tokens;
 mod operator_database;
 pub(crate) mod seal;
 mod second_factor;
-#[cfg(simulation)]
-#[path = "../../tests/simulation/stores/users.rs"]
-pub mod simulated;
 mod sql;
 mod tables;
 mod usage_pause;
@@ -70,10 +67,4 @@ pub use user_store::{RoleUsage, UserFilter};
 pub use write_error::WriteError;
 
 #[cfg(test)]
-#[cfg(not(simulation))]
 pub(crate) mod tests;
-#[cfg(simulation)]
-#[expect(dead_code, reason = "some of it is for tests only")]
-mod tests {
-    pub(super) mod memory;
-}

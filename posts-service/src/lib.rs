@@ -19,5 +19,4 @@ pub mod host;
 mod post;
 mod posts;
 pub mod settings;
-#[cfg_attr(simulation, path = "../../tests/simulation/stores/posts.rs")]
 pub mod store;

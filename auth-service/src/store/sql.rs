@@ -34,11 +34,7 @@ use sql_store::SqlStore;
 use std::sync::Arc;
 use usage_writer::Process;
 
-#[cfg(simulation)]
-pub(crate) use super::simulated::open;
-
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
-#[cfg(not(simulation))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     let database = url.open(&TABLES, FileClock::Advance).await?;
     Ok(SqlStore::start(database, Process::Service))

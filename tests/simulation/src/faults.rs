@@ -1,9 +1,11 @@
 //! Draws from the seed what fails in a run and when, before the run begins, and then causes these faults.
 
-use crate::dice::{below, dice, pick};
+use crate::{
+    dice::{below, dice, pick},
+    programs::{POSTS_FILE, USERS_FILE},
+};
 use rand::rngs::StdRng;
-use rolegate_auth_service::store::simulated::{faults as users, step_clock};
-use rolegate_posts_service::store::faults as posts;
+use rolegate_sql_store::simulated::{self, Plan, step_clock};
 use std::{collections::BTreeMap, time::Duration};
 use turmoil::Sim;
 
@@ -32,8 +34,8 @@ pub(crate) enum Fault {
     Lossy(Link, u32),
     Crash(&'static str),
     Start(&'static str),
-    SlowUsers(users::Plan),
-    SlowPosts(posts::Plan),
+    /// Disturbs the reads and writes of the database in the file of this name.
+    SlowDatabase(&'static str, Plan),
     StepClock(i64),
 }
 
@@ -95,14 +97,13 @@ impl Faults {
                 self.make(sim, Fault::Start(host));
             }
         }
-        users::plan(users::Plan {
-            delay: 2,
-            ..users::Plan::default()
-        });
-        posts::plan(posts::Plan {
-            delay: 2,
-            ..posts::Plan::default()
-        });
+        for database in [USERS_FILE, POSTS_FILE] {
+            let plan = Plan {
+                delay: 2,
+                ..Plan::default()
+            };
+            simulated::plan(database, plan);
+        }
     }
 
     fn make(&mut self, sim: &mut Sim<'_>, fault: Fault) {
@@ -131,13 +132,9 @@ impl Faults {
                 sim.crash(host);
                 "crash"
             }
-            Fault::SlowUsers(plan) => {
-                users::plan(plan);
-                "users"
-            }
-            Fault::SlowPosts(plan) => {
-                posts::plan(plan);
-                "posts"
+            Fault::SlowDatabase(database, plan) => {
+                simulated::plan(database, plan);
+                database
             }
             Fault::StepClock(seconds) => {
                 step_clock(seconds);
@@ -152,7 +149,7 @@ impl Faults {
         };
         *self.done.entry(name).or_default() += 1;
         self.has_moved_names |= match fault {
-            Fault::SlowPosts(_) | Fault::StepClock(_) => false,
+            Fault::SlowDatabase(POSTS_FILE, _) | Fault::StepClock(_) => false,
             Fault::Crash(host) => !POSTS.contains(&host),
             Fault::Cut(link)
             | Fault::CutOneWay(link)
@@ -194,26 +191,26 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
         6 => {
             let delay = pick(dice, &[20, 300, 4_000]);
             let (refused, lost) = (below(dice, 3) * below(dice, 200), below(dice, 400));
-            let plan = users::Plan {
+            let plan = Plan {
                 delay: below(dice, delay),
                 refused,
                 lost,
             };
             (
-                Fault::SlowUsers(plan),
-                Some(Fault::SlowUsers(users::Plan::default())),
+                Fault::SlowDatabase(USERS_FILE, plan),
+                Some(Fault::SlowDatabase(USERS_FILE, Plan::default())),
             )
         }
         7 => {
             let (refused, lost) = (below(dice, 200), below(dice, 400));
-            let plan = posts::Plan {
+            let plan = Plan {
                 delay: below(dice, 300),
                 refused,
                 lost,
             };
             (
-                Fault::SlowPosts(plan),
-                Some(Fault::SlowPosts(posts::Plan::default())),
+                Fault::SlowDatabase(POSTS_FILE, plan),
+                Some(Fault::SlowDatabase(POSTS_FILE, Plan::default())),
             )
         }
         _ if below(dice, 2) == 0 => (

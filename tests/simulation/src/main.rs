@@ -9,7 +9,8 @@
 //!
 //! `run` runs one seed. It starts the `programs` and the `clients`, and applies the faults that `faults` has drawn from
 //! the seed. The clients call the gateway by `http`, draw their choices by `dice`, and note what they saw in a `history`.
-//! At the end, `properties` checks the history. The stores in `stores/` are compiled into the services.
+//! At the end, `properties` checks the history. The databases are SQLite files, whose statements
+//! run in the same thread (`crates/sql-store/src/test_support/simulated.rs`).
 //!
 //! These things fail (`faults`). Links are cut in one or both directions, held back, or slow. A link may lose a
 //! segment, after which the connection is dead and neither end knows. Programs crash and start again. Reads and writes
@@ -29,8 +30,9 @@
 //!
 //! These are not simulated, but tested elsewhere:
 //!
-//! - the SQL stores: users are in the memory store of the conformance suite, posts in a memory store of this
-//!   crate (`stores`), each behind delays and errors that this crate makes up
+//! - PostgreSQL, its connections and its failover
+//! - the pools and the locks of SQLite: a transaction is made at once, and only the delays and errors before and after
+//!   it are simulated
 //! - TLS, the admin server, signals, the command line, and reloads of files
 //! - threads: the password engine's workers are tasks, and a slice of their work takes a millisecond of simulated
 //!   time; imported hashes and the blocklist use threads and are left out

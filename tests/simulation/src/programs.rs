@@ -11,6 +11,9 @@ use rolegate_posts_service::{
 use rolegate_program::{failure::Failure, shutdown::Shutdown};
 use std::{future::Future, time::Duration};
 
+/// The names of the files of the databases.
+pub(crate) const USERS_FILE: &str = "users.db";
+pub(crate) const POSTS_FILE: &str = "posts.db";
 /// How many wrong passwords of a username a client may try in a minute.
 pub(crate) const LOGIN_FAILURE_LIMIT: u32 = 5;
 pub(crate) const ADMIN_PASSWORD: &str = "the password of the admin";
@@ -37,7 +40,7 @@ where
 pub(crate) async fn auth_service() -> Result<(), Failure> {
     let limit = LOGIN_FAILURE_LIMIT.to_string();
     let mut settings: AuthSettings = settings(&[
-        "--database-url=sqlite://simulated.db",
+        &format!("--database-url=sqlite://{USERS_FILE}"),
         "--trusted-gateways",
         ANY,
         "--signing-secret",
@@ -65,7 +68,7 @@ pub(crate) async fn auth_service() -> Result<(), Failure> {
 
 pub(crate) async fn posts_service() -> Result<(), Failure> {
     let settings: PostsSettings = settings(&[
-        "--database-url=sqlite://simulated.db",
+        &format!("--database-url=sqlite://{POSTS_FILE}"),
         "--auth-service-url=http://auth:50051",
         "--trusted-gateways",
         ANY,

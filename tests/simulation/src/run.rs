@@ -9,25 +9,39 @@ use crate::{
 };
 use mad_turmoil::{rand::set_rng, time::SimClocksGuard};
 use rand::{SeedableRng as _, rngs::StdRng};
-use rolegate_auth_service::store::simulated as users;
-use rolegate_posts_service::store as posts;
+use rolegate_sql_store::simulated;
 use sha2::{Digest as _, Sha256};
-use std::{fmt::Write as _, io::Write as _, process::ExitCode, time::Duration};
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::{self, ExitCode},
+    time::Duration,
+};
 
 /// The simulated time after which a run is given up. No run that works takes as long.
 const END: Duration = Duration::from_secs(90);
 const TICK: Duration = Duration::from_millis(2);
 
 pub(crate) fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = env::args().skip(1).collect();
     let (seed, trace) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [seed] => (seed.parse(), false),
         [seed, "--trace"] => (seed.parse(), true),
         _ => ("".parse(), false),
     };
     let Ok(seed) = seed else {
-        let _ = writeln!(std::io::stderr(), "usage: simulation SEED [--trace]");
+        let _ = writeln!(io::stderr(), "usage: simulation SEED [--trace]");
         return ExitCode::from(64);
+    };
+    let folder = match DatabaseFolder::create() {
+        Ok(folder) => folder,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "no folder for the databases: {error}");
+            return ExitCode::FAILURE;
+        }
     };
     // This must come before the first `HashMap`, which takes its seed from the random numbers.
     set_rng(StdRng::seed_from_u64(seed));
@@ -36,10 +50,11 @@ pub(crate) fn main() -> ExitCode {
         let lines = tracing_subscriber::fmt().without_time().with_ansi(false);
         lines
             .with_max_level(tracing::Level::TRACE)
-            .with_writer(std::io::stdout)
+            .with_writer(io::stdout)
             .init();
     }
     let (history, faults, outcome) = run(seed, trace);
+    drop(folder);
     let history = history.borrow();
     let mut verdict = properties::check(&history, &faults);
     if let Err(error) = outcome {
@@ -50,10 +65,36 @@ pub(crate) fn main() -> ExitCode {
     report(seed, &history, &faults, &verdict)
 }
 
+/// The folder of the databases, in memory if possible. It is removed when it is dropped.
+///
+/// It is the current folder of the process, so its name, which differs in every run, does not get into a trace.
+struct DatabaseFolder(PathBuf);
+
+impl DatabaseFolder {
+    fn create() -> io::Result<Self> {
+        let in_memory = Path::new("/dev/shm");
+        let parent = if in_memory.is_dir() {
+            in_memory.to_owned()
+        } else {
+            env::temp_dir()
+        };
+        let folder = parent.join(format!("rolegate-simulation-{}", process::id()));
+        fs::create_dir(&folder)?;
+        let folder = Self(folder);
+        env::set_current_dir(&folder.0)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for DatabaseFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
     let history = Shared::default();
-    users::reset(seed);
-    posts::reset(seed.wrapping_add(1));
+    simulated::reset(seed);
     let mut sim = turmoil::Builder::new()
         .rng_seed(seed)
         .tick_duration(TICK)
@@ -107,7 +148,7 @@ fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
         }
         if trace {
             let history = history.borrow();
-            let mut stdout = std::io::stdout().lock();
+            let mut stdout = io::stdout().lock();
             for line in &history.lines[printed..] {
                 let _ = writeln!(stdout, "{line}");
             }
@@ -144,7 +185,7 @@ fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> E
     for violation in &verdict.violations {
         let _ = write!(line, "\nVIOLATION seed={seed} {violation}");
     }
-    let _ = writeln!(std::io::stdout(), "{line}");
+    let _ = writeln!(io::stdout(), "{line}");
     if verdict.violations.is_empty() {
         ExitCode::SUCCESS
     } else {
