@@ -1,4 +1,4 @@
-//! Tests of the rules of the use cases, on the store in memory.
+//! Tests of the rules of the use cases, on an SQLite file.
 
 mod imported;
 
@@ -11,7 +11,7 @@ use crate::{
     password::{Hasher, PasswordRules},
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
-    store::tests::MemoryStore,
+    store::tests::TestStore,
     token::{self, Keyring, Tokens},
     user::User,
 };
@@ -51,10 +51,10 @@ const SESSIONS: SessionLimits = SessionLimits {
 /// The time of the store's clock at the beginning of each test, in Unix seconds.
 const NOW: u64 = 1_800_000_000;
 
-/// The use cases on a store in memory, with an access token of the seeded admin.
+/// The use cases on a store of their own, with an access token of the seeded admin.
 struct App {
     accounts: Accounts,
-    store: Arc<MemoryStore>,
+    store: Arc<TestStore>,
     admin: String,
 }
 
@@ -73,8 +73,7 @@ impl App {
     }
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
-        let store = Arc::new(MemoryStore::default());
-        store.set_time(NOW);
+        let store = Arc::new(TestStore::open_at(NOW));
         assert!(token::self_test());
         let engine = rolegate_bcrypt_lanes::Settings {
             threads: 1,

@@ -52,4 +52,4 @@ pub(crate) async fn open_beside(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,4 +1,4 @@
-//! The conformance suite for stores of users. Its cases run on PostgreSQL, on SQLite and on the store in memory.
+//! The conformance suite for stores of users. Its cases run on PostgreSQL and on SQLite.
 
 mod additions;
 mod admins;
@@ -7,7 +7,6 @@ mod audit;
 mod changes;
 mod idle_sessions;
 mod listing;
-mod memory;
 mod passwords;
 mod pending_sign_ins;
 mod renaming;
@@ -15,7 +14,7 @@ mod revoked_tokens;
 mod second_factor;
 mod sessions;
 
-pub(crate) use memory::MemoryStore;
+pub(crate) use super::sql::tests::test_store::TestStore;
 
 use additions::{
     additions_of_a_user_are_limited_together_and_ends_are_not,
@@ -114,7 +113,6 @@ use secrecy::ExposeSecret;
 use tokio::join;
 
 postgres_cluster::conformance_tests! {
-    memory: MemoryStore,
     open: open,
     cases: [
         ids_ascend_and_are_never_reused,

@@ -1,7 +1,7 @@
 //! The contract of the store of users: how users are inserted, read, changed, deleted and listed.
 //!
-//! `sql/users.rs` implements it for PostgreSQL and SQLite. The tests of the use cases run on a store in memory,
-//! `tests/memory.rs`. One conformance suite, `tests.rs`, checks all implementations.
+//! `sql/users.rs` implements it for PostgreSQL and SQLite, and one conformance suite, `tests.rs`, checks both. The tests
+//! of the use cases run on SQLite, too: `sql/tests/test_store.rs` makes calls fail or wait, and stops the clock.
 
 use super::{
     AuditStore, opaque_tokens::TokenStore, second_factor::SecondFactorStore,

@@ -6,7 +6,7 @@
 //! - [`Cluster`]: a running cluster, which is removed when it is dropped or when this process ends.
 //! - [`Database`]: a database for one test, on one server for each test executable.
 //! - [`programs`]: finds the installed programs.
-//! - [`conformance_tests`]: runs each case on a store in memory, on SQLite and on PostgreSQL.
+//! - [`conformance_tests`]: runs each case on SQLite and on PostgreSQL.
 
 mod conformance;
 mod database;

@@ -1,4 +1,4 @@
-//! Tests of second factors and password links, on the store in memory.
+//! Tests of second factors and password links.
 
 use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{

@@ -4,7 +4,7 @@ use super::{
     audit::sealing::Sealer,
     usage_writer::{Process, UsageWriter},
 };
-use crate::store::{StoreError, UsageKind, UserStore};
+use crate::store::{StoreError, UsageKind};
 use async_trait::async_trait;
 use rolegate_sql_store::{Database, Statement, Store, StoreStatus, TableRow, Timed};
 use rolegate_telemetry::logs::error_chain;
@@ -22,7 +22,7 @@ pub(super) struct SqlStore {
 }
 
 impl SqlStore {
-    pub(super) fn start(database: Database, process: Process) -> Arc<dyn UserStore> {
+    pub(super) fn start(database: Database, process: Process) -> Arc<Self> {
         Arc::new(Self {
             token_usage: UsageWriter::start(UsageKind::Token, process, &database),
             login_usage: UsageWriter::start(UsageKind::Password, process, &database),

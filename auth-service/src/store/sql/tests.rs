@@ -7,6 +7,7 @@ mod pending_sign_ins;
 mod record_pages;
 mod retention;
 mod sealing;
+pub(crate) mod test_store;
 mod usage_pauses;
 
 use super::{TABLES, open, open_beside};
