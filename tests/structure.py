@@ -37,7 +37,7 @@ CRATE_FLOORS = [
     ["rolegate-test-server"],
 ]
 
-NOT_PRODUCT = {"bench", "e2e", "postgres-cluster", "simulation", "specifications"}
+NOT_PRODUCT = {"auth-fixture", "bench", "e2e", "postgres-cluster", "simulation", "specifications"}
 
 # The topics of a crate, from the lowest floor to the highest. A topic that is not named may be on any floor.
 TOPIC_FLOORS = {
