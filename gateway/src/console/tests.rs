@@ -6,7 +6,9 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{File, TestResponse, authorized, bare, fake_auth, fetch, send, sign_in},
+    test_support::{
+        File, TestResponse, authorized, bare, fetch, send, shared_auth_service, sign_in,
+    },
 };
 use axum::{Router, body::Body};
 use std::{collections::BTreeSet, fs, path::Path};
@@ -17,7 +19,7 @@ const MAX_SIZE: usize = 104_000;
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    let state = GatewayState::for_tests(fake_auth().0, sign_in(arguments));
+    let state = GatewayState::for_tests(shared_auth_service(), sign_in(arguments));
     bearer::router(state, None, &settings, &memory)
 }
 
@@ -25,7 +27,7 @@ fn basic_router() -> Router {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
     basic::router(
-        GatewayState::for_tests(fake_auth().0, None),
+        GatewayState::for_tests(shared_auth_service(), None),
         &settings,
         &memory,
     )

@@ -5,28 +5,33 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{TestResponse, authorized, bare, fake_auth, send},
+    test_support::{TestResponse, auth_service_with, authorized, bare, send, shared_auth_service},
 };
-use axum::body::{Body, Bytes};
+use auth_fixture::credential;
+use axum::{
+    Router,
+    body::{Body, Bytes},
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Request;
+use rolegate_auth_client::AuthClient;
 use serde_json::{Value, json};
-use std::{convert::Infallible, time::Duration};
-use tokio::time::Instant;
+use std::{convert::Infallible, sync::mpsc, time::Duration};
+use tokio::{task::spawn_blocking, time::Instant};
 use tokio_stream::pending;
 
 /// The identity headers that every admitted request gets.
 const IDENTITY: [&str; 3] = ["rolegate-user-id", "rolegate-username", "rolegate-role"];
 
-async fn send_one(request: Request<Body>) -> TestResponse {
+fn gateway(auth: AuthClient) -> Router {
     let arguments = ["--cors-allowed-origins", "*"];
     let settings = Settings::from_args(&arguments).expect("valid").public;
-    let state = GatewayState::for_tests(fake_auth().0, None);
-    send(
-        &router(state, &settings, &MemoryBudgets::new(&settings)),
-        request,
-    )
-    .await
+    let state = GatewayState::for_tests(auth, None);
+    router(state, &settings, &MemoryBudgets::new(&settings))
+}
+
+async fn send_one(request: Request<Body>) -> TestResponse {
+    send(&gateway(shared_auth_service()), request).await
 }
 
 async fn ask(path: &str, authorization: &str) -> TestResponse {
@@ -75,7 +80,7 @@ async fn every_method_gets_the_identity_and_no_body() {
             (200, &Value::Null),
             "{method}"
         );
-        assert_eq!(identity(&response), ["2", "author", "author"], "{method}");
+        assert_eq!(identity(&response), ["3", "author", "author"], "{method}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
     let preflight = send_one(bare("OPTIONS", "/authorize")).await;
@@ -92,7 +97,7 @@ async fn basic_users_pass_by_their_stored_role() {
     ] {
         let response = ask(path, &credentials).await;
         assert_eq!(response.status, 200, "{path}");
-        assert_eq!(identity(&response), ["1", "j%C3%B6rg", "user"], "{path}");
+        assert_eq!(identity(&response), ["7", "j%C3%B6rg", "user"], "{path}");
     }
     let denied = ask("/authorize?roles=author,admin", &credentials).await;
     assert_denied(&denied, 403, "Insufficient privileges.");
@@ -119,7 +124,12 @@ async fn names_are_answered_as_applications_read_them() {
 
 #[tokio::test]
 async fn basic_users_learn_that_they_need_a_second_factor() {
-    let admin = basic("withheld:right");
+    let (auth, _) = auth_service_with(&["--second-factor=admins"]);
+    let gateway = gateway(auth);
+    let ask = async |path, authorization: &str| {
+        send(&gateway, authorized("GET", path, authorization)).await
+    };
+    let admin = basic("second-admin:right");
     for (path, detail) in [
         ("/authorize?roles=author,admin", "Second factor required."),
         ("/authorize?roles=author", "Insufficient privileges."),
@@ -273,6 +283,10 @@ async fn added_roles_can_be_required() {
 
 #[tokio::test(start_paused = true)]
 async fn decision_does_not_wait_for_a_body_that_never_comes() {
+    // auth-service runs in a thread of its own. A paused clock stands still while a blocking task runs, so no deadline
+    // passes while the gateway waits for an answer. If it waits for something else, the task ends after a while.
+    let (_running, stopped) = mpsc::channel::<()>();
+    spawn_blocking(move || stopped.recv_timeout(Duration::from_secs(20)));
     for (path, authorization, status) in [
         ("/authorize", "Bearer user", 200),
         ("/authorize?roles=admin", "Bearer user", 403),
@@ -345,18 +359,24 @@ fn introspect(authorization: &str, form: &str) -> Request<Body> {
 #[tokio::test]
 async fn introspection_describes_good_tokens_and_says_nothing_about_others() {
     for caller in ["Bearer user".to_owned(), basic("ann:right")] {
-        let response = send_one(introspect(&caller, "token_type_hint=x&token=author")).await;
+        let author = credential("author").expect("a token");
+        let form = format!("token_type_hint=x&token={author}");
+        let response = send_one(introspect(&caller, &form)).await;
         let expected = json!({
             "active": true,
-            "sub": "2",
+            "sub": "3",
             "username": "author",
             "role": "author",
             "token_type": "bearer",
+            "exp": response.body["exp"],
         });
+        assert!(response.body["exp"].is_u64(), "{response:?}");
         response.assert_ok(&expected);
         assert_eq!(response.header("cache-control"), "no-store");
         let long = "x".repeat(60_000);
-        for token in ["nonsense", "deleted", "", "Bearer+author", "%00", &long] {
+        let deleted = credential("deleted").expect("a token");
+        let with_scheme = format!("Bearer+{author}");
+        for token in ["nonsense", deleted, "", &with_scheme, "%00", &long] {
             let response = send_one(introspect(&caller, &format!("token={token}"))).await;
             response.assert_ok(&json!({ "active": false }));
         }

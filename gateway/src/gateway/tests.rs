@@ -1,5 +1,5 @@
 use super::Gateway;
-use crate::{settings::Settings, test_support::fake_auth};
+use crate::{settings::Settings, test_support::shared_auth_service};
 use rolegate_program::{settings::SettingError, shutdown::Shutdown};
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
@@ -20,7 +20,7 @@ async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
     let gateway = bind("127.0.0.1:0", "off").await.expect("a free port");
     let address = gateway.bearer_address().expect("on");
     let shutdown = Shutdown::new();
-    let serving = tokio::spawn(gateway.serve(fake_auth().0, None, shutdown.clone()));
+    let serving = tokio::spawn(gateway.serve(shared_auth_service(), None, shutdown.clone()));
     (address, shutdown, serving)
 }
 

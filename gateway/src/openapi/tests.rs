@@ -4,7 +4,7 @@ use crate::{
     basic, bearer,
     settings::Settings,
     state::GatewayState,
-    test_support::fake_auth,
+    test_support::shared_auth_service,
     test_support::{bare, send},
 };
 use axum::Router;
@@ -19,7 +19,7 @@ use tower::ServiceExt;
 fn variants(arguments: &[&str]) -> [Router; 2] {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let bearer = bearer::router(
-        GatewayState::for_tests(fake_auth().0, None),
+        GatewayState::for_tests(shared_auth_service(), None),
         Some(unavailable_posts()),
         &settings,
         &crate::memory::MemoryBudgets::new(&settings),
@@ -27,7 +27,7 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
     [
         bearer,
         basic::router(
-            GatewayState::for_tests(fake_auth().0, None),
+            GatewayState::for_tests(shared_auth_service(), None),
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),
@@ -323,7 +323,7 @@ async fn docs_can_be_off() {
 async fn without_posts_service_there_are_no_routes_of_posts() {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let router = bearer::router(
-        GatewayState::for_tests(fake_auth().0, None),
+        GatewayState::for_tests(shared_auth_service(), None),
         None,
         &settings,
         &crate::memory::MemoryBudgets::new(&settings),

@@ -13,12 +13,21 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{Calls, File, bare, fake_auth, fetch, send, sign_in},
+    test_support::{
+        Calls, File, auth_service, bare, fetch, send, shared_auth_service, sign_in, time,
+    },
 };
+use auth_fixture::credential_name;
 use axum::{Router, body::Body, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::HeaderName};
+use rolegate_auth_client::{
+    AuthClient,
+    auth_v1::{CreateSessionRequest, CreateSessionResponse, RevokeTokensRequest},
+};
 use std::net::SocketAddr;
 
+/// The length of the prefix of a token, such as `rgs_`.
+const PREFIX_LENGTH: usize = 4;
 const FORM: &str = "username=ann&password=right";
 const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");
 const LOOPBACK: (&str, &str) = ("host", "localhost:8000");
@@ -33,15 +42,52 @@ const DOMAIN: [&str; 4] = [
 ];
 
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
+    let (auth, calls) = auth_service();
+    calls.edit("CreateSession", answer_fixed_session);
+    (router(arguments, auth), calls)
+}
+
+fn router(arguments: &[&str], auth: AuthClient) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
-    let (auth, calls) = fake_auth();
     let logo = logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
     let state = GatewayState {
         logo: logo.into(),
         ..GatewayState::for_tests(auth, sign_in(arguments))
     };
     let memory = MemoryBudgets::new(&settings);
-    (bearer::router(state, None, &settings, &memory), calls)
+    bearer::router(state, None, &settings, &memory)
+}
+
+/// Replaces the tokens of new sessions by names with the same prefix, and their times.
+fn answer_fixed_session(created: &mut CreateSessionResponse) {
+    let Some(session) = &mut created.session else {
+        return;
+    };
+    session.created_at = time(1);
+    session.idle_expires_at = time(2);
+    session.expires_at = time(3);
+    created.token.replace_range(PREFIX_LENGTH.., "user");
+    if let Some(token) = &mut created.application_token {
+        token.replace_range(PREFIX_LENGTH.., "application");
+    }
+}
+
+/// Returns the cookies of each call that ends sessions, and whether the sessions that were created together with them
+/// stay.
+fn ended_sessions(calls: &Calls) -> Vec<String> {
+    let requests: Vec<RevokeTokensRequest> = calls.requests("RevokeTokens");
+    let describe = |request: RevokeTokensRequest| {
+        assert_eq!(request.user_id, None);
+        let tokens = request.cookie_sessions.iter();
+        let names: Vec<_> = tokens.map(|token| credential_name(token)).collect();
+        let alone = if names.is_empty() || request.with_pairs {
+            ""
+        } else {
+            " alone"
+        };
+        names.join(" ") + alone
+    };
+    requests.into_iter().map(describe).collect()
 }
 
 fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request<Body> {
@@ -62,8 +108,13 @@ fn form(path: &str, body: &str) -> Request<Body> {
     request("POST", path, &[LOOPBACK, SAME_ORIGIN, FORM_TYPE], body)
 }
 
+/// Returns a gateway for requests that change nothing.
+fn reading_gateway(arguments: &[&str]) -> Router {
+    router(arguments, shared_auth_service())
+}
+
 async fn get(path: &str, headers: &[(&str, &str)]) -> File {
-    fetch(&gateway(&[]).0, request("GET", path, headers, "")).await
+    fetch(&reading_gateway(&[]), request("GET", path, headers, "")).await
 }
 
 fn cookies(response: &File) -> Vec<&str> {
@@ -140,7 +191,7 @@ async fn files_of_the_pages_are_served_below_sign_in() {
             "{file}"
         );
     }
-    let router = gateway(&[]).0;
+    let router = reading_gateway(&[]);
     for path in [
         "/sign-in/",
         "/sign-in/main.js",
@@ -162,7 +213,7 @@ async fn files_of_the_pages_are_served_below_sign_in() {
 #[tokio::test]
 async fn a_valid_return_address_is_in_the_form_and_any_other_is_not() {
     let origins = ["--return-origins", "https://app.example.org"];
-    let router = gateway(&origins).0;
+    let router = reading_gateway(&origins);
     for (given, kept) in [
         ("/a%3Fb%3Dc%26d", "/a?b=c&amp;d"),
         ("https://app.example.org/a", "https://app.example.org/a"),
@@ -226,7 +277,7 @@ async fn without_encryption_there_is_no_form_and_no_sign_in() {
         );
         assert!(cookies(&response).is_empty());
     }
-    assert!(calls.lock().expect("no panic").is_empty());
+    assert!(calls.all().is_empty());
     for safe in [
         &[LOOPBACK][..],
         &[("host", "127.0.0.1:8000")],
@@ -291,8 +342,8 @@ async fn no_other_page_signs_its_visitors_in_or_out_or_makes_them_guess() {
             assert_eq!(response.status, 303, "{path} {ours:?}");
         }
     }
-    let calls = calls.lock().expect("no panic").clone();
-    assert_eq!(calls.len(), 2, "{calls:?}");
+    let methods = calls.methods();
+    assert_eq!(methods.len(), 2, "{methods:?}");
 }
 
 #[tokio::test]
@@ -344,12 +395,12 @@ async fn malformed_forms_get_the_errors_of_the_api() {
     // The fields may not be in the URL either.
     let response = send(&router, form(&format!("/sign-in?{FORM}"), "")).await;
     response.assert_error(400, &once("username"));
-    assert!(calls.lock().expect("no panic").is_empty());
+    assert!(calls.all().is_empty());
 }
 
 #[tokio::test]
 async fn refusals_are_on_the_page_with_their_status_and_headers() {
-    let router = gateway(&[]).0;
+    let router = reading_gateway(&[]);
     for (username, status, reason, retry_after, text) in [
         (
             "ann",
@@ -404,7 +455,7 @@ async fn refusals_are_on_the_page_with_their_status_and_headers() {
 
 #[tokio::test]
 async fn username_is_shown_again_as_text_and_only_if_it_may_be_one() {
-    let router = gateway(&[]).0;
+    let router = reading_gateway(&[]);
     let body = "username=%22+autofocus+onfocus%3D'a%26b'%3E%3Cb%3E&password=wrong";
     let page = fetch(&router, form("/sign-in", body)).await.text;
     let shown = r#"value="&quot; autofocus onfocus=&#39;a&amp;b&#39;&gt;&lt;b&gt;" "#;
@@ -594,15 +645,20 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
         );
         assert_eq!(cookies(&response), expected, "{arguments:?} {at:?} {back}");
         // Each cookie has a session of its own, which counts nowhere else. One call creates both.
-        let session_use = match (expected.len(), expected.concat().contains("rgd_")) {
-            (2, true) => " for_domain with_application",
-            (2, false) => " with_application",
-            (_, true) => " for_domain",
-            (_, false) => " for_application",
+        let is_pair = expected.len() == 2;
+        let for_domain = expected.concat().contains("rgd_");
+        let requests: Vec<CreateSessionRequest> = calls.requests("CreateSession");
+        let call = CreateSessionRequest {
+            for_domain,
+            for_application: !is_pair && !for_domain,
+            with_application: is_pair,
+            username: "ann".to_owned(),
+            password: "right".to_owned(),
+            place: requests[0].place.clone(),
+            ..CreateSessionRequest::default()
         };
-        let calls = calls.lock().expect("no panic").clone();
-        let call = format!("create_session None \"\"{session_use} from unknown");
-        assert_eq!(calls, [call], "{arguments:?} {back}");
+        assert_eq!(requests, [call], "{arguments:?} {back}");
+        assert_eq!(calls.methods().len(), 1, "{arguments:?} {back}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
 }
@@ -735,29 +791,35 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             &[][..],
             &app[..],
             "/sign-in?return=/a",
-            "__Host-rolegate=rgs_user",
+            "__Host-rolegate=rgs_app_user",
             "user",
         ),
-        (&[], &app, "/sign-in", "__Host-rolegate=rgs_user", "user"),
+        (
+            &[],
+            &app,
+            "/sign-in",
+            "__Host-rolegate=rgs_app_user",
+            "user",
+        ),
         (
             &[],
             &app,
             "/sign-in?return=/a",
-            "__Host-rolegate=rgs_dead; __Host-rolegate=rgs_admin",
+            "__Host-rolegate=rgs_dead; __Host-rolegate=rgs_app_admin",
             "admin",
         ),
         (
             &[],
             &app,
             "/sign-in?return=/account",
-            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_user",
+            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_app_user",
             "admin",
         ),
         (
             &[],
             &app,
             "/sign-in?return=/a",
-            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_user",
+            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_app_user",
             "user",
         ),
         (
@@ -787,17 +849,17 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             &[],
             &app,
             "/sign-in?return=/account",
-            "__Host-rolegate=rgs_user",
+            "__Host-rolegate=rgs_app_user",
             "",
         ),
         (
             &[],
             &app,
             "/sign-in?return=/a",
-            "__Host-rolegate=rgs_user; __Host-rolegate=rgs_admin",
+            "__Host-rolegate=rgs_app_user; __Host-rolegate=rgs_app_admin",
             "",
         ),
-        (&[], &app, "/sign-in?return=/a", "rolegate=rgs_user", ""),
+        (&[], &app, "/sign-in?return=/a", "rolegate=rgs_app_user", ""),
         (
             &[],
             &app,
@@ -817,11 +879,11 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
             &[],
             &app,
             "/sign-in?return=/a",
-            "__Host-rolegate=rgs_user; __Host-rolegate=rgs_down",
+            "__Host-rolegate=rgs_app_user; __Host-rolegate=rgs_down",
             "",
         ),
     ] {
-        let router = gateway(arguments).0;
+        let router = reading_gateway(arguments);
         let headers = [at, &[("cookie", cookie)]].concat();
         let response = fetch(&router, request("GET", path, &headers, "")).await;
         assert_eq!((response.status, cookies(&response).len()), (200, 0));
@@ -855,7 +917,6 @@ async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
 
 #[tokio::test]
 async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
-    let (router, _) = gateway(&[]);
     for (back, cookie, set) in [
         ("/console/", "rolegate=rgs_admin", 1),
         (
@@ -889,7 +950,7 @@ async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
         request
             .headers_mut()
             .insert("cookie", HeaderValue::from_static(cookie));
-        let response = fetch(&router, request).await;
+        let response = fetch(&gateway(&[]).0, request).await;
         assert_eq!(
             (response.status, cookies(&response).len()),
             (303, set),
@@ -906,7 +967,6 @@ async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
 
 #[tokio::test]
 async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
-    let (router, calls) = gateway(&[]);
     for (at, back, cookie, ended) in [
         (&[MARK][..], "/a", "rolegate=rgs_user", "rgs_user alone"),
         (&[MARK], "/a", "rolegate=rgs_unknown", "rgs_unknown alone"),
@@ -973,44 +1033,31 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
             "rgs_user|rgs_other",
         ),
     ] {
-        calls.lock().expect("no panic").clear();
+        let (router, calls) = gateway(&[]);
         let headers = [at, &[LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)]].concat();
         let body = format!("{FORM}&return={back}");
         let response = fetch(&router, request("POST", "/sign-in", &headers, &body)).await;
         assert_eq!(response.status, 303, "{cookie}");
-        let calls = calls.lock().expect("no panic").clone();
-        let revoked: Vec<_> = calls
-            .iter()
-            .filter(|call| call.starts_with("revoke_tokens None"))
-            .collect();
-        let expected: Vec<_> = ended
-            .split('|')
-            .filter(|ended| !ended.is_empty())
-            .map(|ended| format!("revoke_tokens None {ended} from unknown"))
-            .collect();
+        let expected = ended.split('|').filter(|ended| !ended.is_empty());
         assert_eq!(
-            revoked,
-            expected.iter().collect::<Vec<_>>(),
-            "{cookie}: {calls:?}"
+            ended_sessions(&calls),
+            expected.collect::<Vec<_>>(),
+            "{cookie}"
         );
     }
-    calls.lock().expect("no panic").clear();
+    let (router, calls) = gateway(&[]);
     let mut request = form("/sign-in", "username=ann&password=wrong&return=/a");
     request
         .headers_mut()
         .insert("cookie", HeaderValue::from_static("rolegate=rgs_user"));
     assert_eq!(fetch(&router, request).await.status, 401);
-    assert_eq!(
-        calls.lock().expect("no panic").len(),
-        1,
-        "a wrong password ends nothing"
-    );
+    assert_eq!(calls.all().len(), 1, "a wrong password ends nothing");
 }
 
 #[tokio::test]
 async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
     let settings = Settings::from_args(&[]).expect("settings").public;
-    let state = GatewayState::for_tests(fake_auth().0, sign_in(&[]));
+    let state = GatewayState::for_tests(shared_auth_service(), sign_in(&[]));
     let basic = basic::router(state, &settings, &MemoryBudgets::new(&settings));
     for router in [gateway(&["--sign-in", "off"]).0, basic] {
         for path in [
@@ -1030,8 +1077,12 @@ async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
 
 #[tokio::test]
 async fn an_auth_service_of_the_version_before_makes_the_session_of_the_console_only() {
-    let (router, _) = gateway(&[]);
-    let body = "username=before&password=right&return=/console/";
+    let (router, calls) = gateway(&[]);
+    calls.edit("CreateSession", |created: &mut CreateSessionResponse| {
+        answer_fixed_session(created);
+        created.application_token = None;
+    });
+    let body = "username=ann&password=right&return=/console/";
     let response = fetch(&router, form("/sign-in", body)).await;
     assert_eq!(response.status, 303);
     let cookies = cookies(&response);
@@ -1041,10 +1092,15 @@ async fn an_auth_service_of_the_version_before_makes_the_session_of_the_console_
 
 #[tokio::test]
 async fn an_auth_service_of_the_version_before_makes_the_session_of_the_domain_only() {
-    let (router, _) = gateway(&DOMAIN);
+    let (router, calls) = gateway(&DOMAIN);
+    calls.edit("CreateSession", |created: &mut CreateSessionResponse| {
+        answer_fixed_session(created);
+        created.application_token = None;
+        created.token = "rgd_user".to_owned();
+    });
     let sign_in = async |back: &str| {
         let headers = [("host", "auth.example.org"), HTTPS, SAME_ORIGIN, FORM_TYPE];
-        let body = format!("username=before&password=right&return={back}");
+        let body = format!("username=ann&password=right&return={back}");
         fetch(&router, request("POST", "/sign-in", &headers, &body)).await
     };
     let response = sign_in("/").await;

@@ -1,9 +1,13 @@
 //! Sends requests to a router and collects the responses.
+//!
+//! Requests contain the names of credentials, such as `Bearer admin`. They are replaced by the tokens that auth-service
+//! issued, wherever a whole token or the value of a cookie has such a name.
 
+use auth_fixture::credential;
 use axum::{Router, body::Body};
 use http::{
-    HeaderMap, Request, StatusCode,
-    header::{CONTENT_TYPE, HOST},
+    HeaderMap, HeaderValue, Request, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST},
     request::Builder,
 };
 use http_body_util::BodyExt;
@@ -64,11 +68,31 @@ impl File {
     }
 }
 
+/// Replaces the names of credentials by their tokens.
+fn with_tokens(mut request: Request<Body>) -> Request<Body> {
+    for (name, value) in request.headers_mut() {
+        let delimiters = match *name {
+            AUTHORIZATION => [' '; 2],
+            COOKIE => [';', '='],
+            _ => continue,
+        };
+        let Ok(text) = value.to_str() else { continue };
+        let parts = text.split_inclusive(delimiters).map(|part| {
+            let end = part.ends_with(delimiters);
+            let name = if end { &part[..part.len() - 1] } else { part };
+            let token = credential(name).unwrap_or(name);
+            format!("{token}{}", &part[name.len()..])
+        });
+        *value = HeaderValue::from_str(&parts.collect::<String>()).expect("a header value");
+    }
+    request
+}
+
 /// Sends a request to a router and collects the response, whatever its type.
 pub(crate) async fn fetch(router: &Router, request: Request<Body>) -> File {
     let response = router
         .clone()
-        .oneshot(request)
+        .oneshot(with_tokens(request))
         .await
         .expect("routers cannot fail");
     let (head, body) = response.into_parts();
@@ -85,7 +109,7 @@ pub(crate) async fn fetch(router: &Router, request: Request<Body>) -> File {
 pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
     let response = router
         .clone()
-        .oneshot(request)
+        .oneshot(with_tokens(request))
         .await
         .expect("routers cannot fail");
     let (head, body) = response.into_parts();

@@ -1,28 +1,57 @@
 //! Tests API keys, and how tokens are revoked.
 
-use super::{send_one, with_token};
-use crate::test_support::{authorized, json};
+use super::{gateway, send_one, with_token};
+use crate::test_support::{Calls, authorized, json, send, time};
+use auth_fixture::{credential, refusal};
+use axum::Router;
+use rolegate_auth_client::{
+    Reason,
+    auth_v1::{ApiKey, CreateApiKeyResponse, ListApiKeysResponse},
+};
 use serde_json::json;
+
+fn prefix(key: &str) -> &str {
+    &key[..8]
+}
+
+/// Returns a gateway to an auth-service that answers fixed times.
+fn gateway_with_times() -> (Router, Calls) {
+    let (gateway, calls) = gateway();
+    calls.edit("ListApiKeys", |keys: &mut ListApiKeysResponse| {
+        keys.api_keys.iter_mut().for_each(set_times);
+    });
+    calls.edit("CreateApiKey", |created: &mut CreateApiKeyResponse| {
+        created.api_key.iter_mut().for_each(set_times);
+    });
+    (gateway, calls)
+}
+
+/// Sets the times of a stored key.
+fn set_times(key: &mut ApiKey) {
+    key.created_at = time(1);
+    key.last_used_at = None;
+}
 
 #[tokio::test]
 async fn success_bodies_are_those_of_the_documents() {
     let key = json!({
-        "id": 1, "name": "nightly export", "prefix": "rgk_user", "role": "user",
+        "id": 1, "name": "nightly export", "prefix": prefix(credential("rgk_user").expect("a key")),
+        "role": "user",
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": null, "last_used_at": null,
     });
     for (method, path, token, body) in [
         ("POST", "/logout", "user", json!({"message": "Logged out."})),
         (
             "DELETE",
-            "/users/1/tokens",
+            "/users/2/tokens",
             "admin",
             json!({"message": "Tokens revoked."}),
         ),
         ("GET", "/profile/keys", "user", json!({"keys": [key]})),
         ("GET", "/profile/keys", "author", json!({"keys": []})),
         ("GET", "/profile/keys/1", "user", key.clone()),
-        ("GET", "/users/1/keys", "admin", json!({"keys": [key]})),
-        ("GET", "/users/1/keys/1", "admin", key.clone()),
+        ("GET", "/users/2/keys", "admin", json!({"keys": [key]})),
+        ("GET", "/users/2/keys/1", "admin", key.clone()),
         (
             "DELETE",
             "/profile/keys/1",
@@ -31,7 +60,7 @@ async fn success_bodies_are_those_of_the_documents() {
         ),
         (
             "DELETE",
-            "/users/1/keys/1",
+            "/users/2/keys/1",
             "admin",
             json!({"message": "API key deleted."}),
         ),
@@ -43,39 +72,54 @@ async fn success_bodies_are_those_of_the_documents() {
         ),
         (
             "DELETE",
-            "/users/1/keys",
+            "/users/2/keys",
             "admin",
             json!({"message": "API keys deleted."}),
         ),
     ] {
-        send_one(authorized(method, path, &format!("Bearer {token}")))
-            .await
-            .assert_ok(&body);
+        let (gateway, _) = gateway_with_times();
+        send(
+            &gateway,
+            authorized(method, path, &format!("Bearer {token}")),
+        )
+        .await
+        .assert_ok(&body);
     }
+    let (gateway, calls) = gateway_with_times();
     let request = r#"{"name": "ci", "expires_at": "2030-01-31T01:00:00+01:00"}"#;
-    let created = send_one(with_token(json("POST", "/profile/keys", request), "user")).await;
+    let created = send(
+        &gateway,
+        with_token(json("POST", "/profile/keys", request), "user"),
+    )
+    .await;
+    let issued: CreateApiKeyResponse = calls.last_response("CreateApiKey");
+    let id = issued.api_key.expect("a key").id;
+    let location = format!("/profile/keys/{id}");
     assert_eq!(
         (created.status.as_u16(), created.header("location")),
-        (201, "/profile/keys/1")
+        (201, &*location)
     );
     let expected = json!({
-        "key": "rgk_user", "id": 1, "name": "ci", "prefix": "rgk_user", "role": null,
+        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": null,
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": "2030-01-31T00:00:00.000Z",
         "last_used_at": null,
     });
     assert_eq!(created.body, expected);
     let request = r#"{"name": "ci", "role": "editor"}"#;
-    let created = send_one(with_token(
-        json("POST", "/users/1/keys", request),
-        "rgs_admin",
-    ))
+    let created = send(
+        &gateway,
+        with_token(json("POST", "/users/2/keys", request), "rgs_admin"),
+    )
     .await;
+    let issued: CreateApiKeyResponse = calls.last_response("CreateApiKey");
+    let id = issued.api_key.expect("a key").id;
+    let location = format!("/users/2/keys/{id}");
     assert_eq!(
         (created.status.as_u16(), created.header("location")),
-        (201, "/users/1/keys/1")
+        (201, &*location)
     );
     let expected = json!({
-        "key": "rgk_user", "id": 1, "name": "ci", "prefix": "rgk_user", "role": "editor",
+        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": "editor",
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": null, "last_used_at": null,
         "created_by": "admin",
     });
@@ -147,7 +191,7 @@ async fn requests_are_checked_in_the_documented_order() {
             keys,
             r#"{"name": "", "role": "root"}"#,
             400,
-            "API key name must be longer.",
+            "API key name must have 1 to 100 characters.",
         ),
         (
             "POST",
@@ -156,14 +200,6 @@ async fn requests_are_checked_in_the_documented_order() {
             r#"{"name": "a", "role": "root"}"#,
             400,
             "Invalid role.",
-        ),
-        (
-            "POST",
-            "user",
-            keys,
-            r#"{"name": "one too many"}"#,
-            400,
-            "A user can have at most 50 API keys.",
         ),
         (
             "PUT",
@@ -217,7 +253,7 @@ async fn requests_are_checked_in_the_documented_order() {
         (
             "GET",
             "admin",
-            "/users/1/keys/x",
+            "/users/2/keys/x",
             "",
             400,
             &not_integer("key_id"),
@@ -225,7 +261,7 @@ async fn requests_are_checked_in_the_documented_order() {
         (
             "GET",
             "admin",
-            "/users/1/keys/%FF",
+            "/users/2/keys/%FF",
             "",
             400,
             &not_integer("user_id"),
@@ -249,7 +285,7 @@ async fn requests_are_checked_in_the_documented_order() {
         (
             "DELETE",
             "admin",
-            "/users/2/keys/1",
+            "/users/3/keys/1",
             "",
             404,
             "API key not found.",
@@ -283,7 +319,7 @@ async fn requests_are_checked_in_the_documented_order() {
 
 #[tokio::test]
 async fn keys_of_other_users_need_a_role_and_a_person() {
-    let (of_1, of_99) = ("/users/1/keys", "/users/99/keys");
+    let (of_user, of_99) = ("/users/2/keys", "/users/99/keys");
     let (forbidden, not_integer) = (
         "Insufficient privileges.",
         "Path parameter \"user_id\" must be an integer.",
@@ -355,25 +391,18 @@ async fn keys_of_other_users_need_a_role_and_a_person() {
             404,
             "User not found.",
         ),
-        ("admin", "/users/3/keys", &key("", "root"), 400, own),
+        ("admin", "/users/1/keys", &key("", "root"), 400, own),
         (
             "admin",
-            of_1,
+            of_user,
             &key("", "root"),
             400,
-            "API key name must be longer.",
+            "API key name must have 1 to 100 characters.",
         ),
-        ("admin", of_1, &key("a", "admin"), 400, "Invalid role."),
-        ("admin", of_1, &key("a", "root"), 400, "Invalid role."),
-        ("admin", of_1, &key("a", ""), 400, "Invalid role."),
-        ("admin", of_1, &key("a", "Author"), 400, "Invalid role."),
-        (
-            "admin",
-            of_1,
-            &key("of the actor", "user"),
-            500,
-            "Internal server error.",
-        ),
+        ("admin", of_user, &key("a", "admin"), 400, "Invalid role."),
+        ("admin", of_user, &key("a", "root"), 400, "Invalid role."),
+        ("admin", of_user, &key("a", ""), 400, "Invalid role."),
+        ("admin", of_user, &key("a", "Author"), 400, "Invalid role."),
     ] {
         let request = json("POST", path, body);
         let request = if token.is_empty() {
@@ -383,4 +412,27 @@ async fn keys_of_other_users_need_a_role_and_a_person() {
         };
         send_one(request).await.assert_error(status, detail);
     }
+}
+
+#[tokio::test]
+async fn a_key_that_is_one_too_many_is_refused() {
+    let (gateway, calls) = gateway();
+    calls.fail("one too many", refusal(Reason::ApiKeyLimit));
+    let body = r#"{"name": "one too many"}"#;
+    let request = with_token(json("POST", "/profile/keys", body), "user");
+    let refused = send(&gateway, request).await;
+    refused.assert_error(400, "A user can have at most 50 API keys.");
+}
+
+/// The previous release creates every key for the actor.
+#[tokio::test]
+async fn a_key_for_somebody_else_is_an_error() {
+    let (gateway, calls) = gateway();
+    calls.edit("CreateApiKey", |created: &mut CreateApiKeyResponse| {
+        created.api_key.as_mut().expect("a key").user_id = 1;
+    });
+    let body = r#"{"name": "a", "role": "user"}"#;
+    let request = with_token(json("POST", "/users/2/keys", body), "admin");
+    let created = send(&gateway, request).await;
+    created.assert_error(500, "Internal server error.");
 }

@@ -1,26 +1,66 @@
-use super::{gateway, send_one};
-use crate::test_support::{authorized, bare, send};
+use super::{gateway, send_one, with_token};
+use crate::test_support::{authorized, bare, json, send, time};
+use axum::extract::ConnectInfo;
+use rolegate_auth_client::auth_v1::{ListAuditRequest, ListAuditResponse};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 
 #[tokio::test]
 async fn the_record_is_an_object_with_every_member() {
-    let response = send_one(authorized("GET", "/audit?limit=2", "Bearer admin")).await;
+    let (gateway, calls) = gateway();
+    calls.edit("ListAudit", |page: &mut ListAuditResponse| {
+        for entry in &mut page.entries {
+            entry.time = time(1);
+        }
+        // Other rows lack these members.
+        let oldest = page.entries.last_mut().expect("an entry");
+        oldest.username = None;
+        oldest.actor_id = None;
+        oldest.actor = None;
+        oldest.client_address = None;
+        oldest.request_id = None;
+    });
+    let register = json(
+        "POST",
+        "/register",
+        r#"{"username": "new", "password": "a"}"#,
+    );
+    let change = json("PUT", "/users/2/role", r#"{"role":"author"}"#);
+    for (request_id, mut request) in [("r0", register), ("r1", with_token(change, "rgk_admin"))] {
+        let peer: SocketAddr = "10.0.0.1:4242".parse().expect("an address");
+        request.extensions_mut().insert(ConnectInfo(peer));
+        for (name, value) in [
+            ("x-request-id", request_id),
+            ("x-forwarded-for", "203.0.113.9"),
+        ] {
+            let value = value.parse().expect("a header value");
+            request.headers_mut().insert(name, value);
+        }
+        assert_eq!(send(&gateway, request).await.status, 200);
+    }
+    let response = send(
+        &gateway,
+        authorized("GET", "/audit?limit=2", "Bearer admin"),
+    )
+    .await;
+    let page: ListAuditResponse = calls.last_response("ListAudit");
+    let revisions = [page.entries[0].revision, page.entries[1].revision];
     response.assert_ok(&json!({
         "entries": [
             {
-                "revision": 2, "time": "1970-01-01T00:00:01.000Z", "event": "role_changed",
-                "user_id": 1, "username": "user", "actor_id": 3, "actor": "admin",
-                "actor_key": 4, "actor_session": null, "client_address": "203.0.113.9",
+                "revision": revisions[0], "time": "1970-01-01T00:00:01.000Z", "event": "role_changed",
+                "user_id": 2, "username": "user", "actor_id": 1, "actor": "admin",
+                "actor_key": 7, "actor_session": null, "client_address": "203.0.113.9",
                 "request_id": "r1", "details": {"from": "user", "to": "author"},
             },
             {
-                "revision": 1, "time": "1970-01-01T00:00:01.000Z", "event": "registered",
-                "user_id": 1, "username": null, "actor_id": null, "actor": null,
+                "revision": revisions[1], "time": "1970-01-01T00:00:01.000Z", "event": "registered",
+                "user_id": 13, "username": null, "actor_id": null, "actor": null,
                 "actor_key": null, "actor_session": null, "client_address": null,
                 "request_id": null, "details": {},
             },
         ],
-        "next": 1,
+        "next": revisions[1],
     }));
 }
 
@@ -41,19 +81,22 @@ async fn filters_are_passed_on_and_ones_own_is_asked_for() {
             .status,
         200
     );
-    let calls = calls.lock().expect("no panic");
-    let calls: Vec<_> = calls
-        .iter()
-        .filter(|call| call.starts_with("list_audit"))
-        .collect();
-    let fields = [
-        "user_id: Some(1), actor_id: Some(2), event: \"role_changed\", after: Some(9)",
-        "own: true",
+    let expected = [
+        ListAuditRequest {
+            user_id: Some(1),
+            actor_id: Some(2),
+            event: "role_changed".to_owned(),
+            after: Some(9),
+            page_size: 200,
+            own: false,
+        },
+        ListAuditRequest {
+            after: Some(9),
+            own: true,
+            ..ListAuditRequest::default()
+        },
     ];
-    assert_eq!(calls.len(), 2);
-    for (call, field) in calls.iter().zip(fields) {
-        assert!(call.contains(field), "{call}");
-    }
+    assert_eq!(calls.requests::<ListAuditRequest>("ListAudit"), expected);
 }
 
 #[tokio::test]

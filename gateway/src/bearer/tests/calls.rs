@@ -1,64 +1,92 @@
 //! Tests which calls auth-service receives.
 
 use super::{gateway, with_token};
-use crate::test_support::{authorized, json, send};
+use crate::test_support::{authorized, json, send, time};
 use axum::extract::ConnectInfo;
-use serde_json::json;
+use rolegate_auth_client::auth_v1::{
+    ListUsersRequest, ListUsersResponse, SetUserRoleRequest, UserTimes,
+};
+use serde_json::{Value, json};
 use std::net::SocketAddr;
+
+/// Returns two users as they are shown, without their times.
+fn users() -> Value {
+    json!([
+        {"id": 2, "username": "user", "role": "user", "disabled": false},
+        {"id": 3, "username": "author", "role": "author", "disabled": false},
+    ])
+}
 
 #[tokio::test]
 async fn query_of_users_is_sent_to_auth_service() {
     let (gateway, calls) = gateway();
-    let users = json!([
-        {"id": 1, "username": "user", "role": "user", "disabled": false},
-        {"id": 2, "username": "author", "role": "author", "disabled": false},
-    ]);
-    let all = send(&gateway, authorized("GET", "/users", "Bearer admin")).await;
-    all.assert_ok(&json!({"users": users, "next": null}));
-    let path = "/users?limit=2&after=1&username=a%25_&role=author";
-    let some = send(&gateway, authorized("GET", path, "Bearer admin")).await;
-    some.assert_ok(&json!({"users": users, "next": 2}));
-    let calls = calls.lock().expect("no panic").clone();
-    assert_eq!(calls[1], "list_users 0 0 \"\" None from unknown");
-    assert_eq!(
-        calls[3],
-        "list_users 2 1 \"a%_\" Some(\"author\") from unknown"
-    );
+    let get = async |path| send(&gateway, authorized("GET", path, "Bearer admin")).await;
+    let all = get("/users").await;
+    assert_eq!(all.status, 200);
+    assert_eq!(all.body["users"].as_array().map(Vec::len), Some(11));
+    assert_eq!(all.body["next"], Value::Null);
+    get("/users?limit=2&after=1")
+        .await
+        .assert_ok(&json!({"users": users(), "next": 3}));
+    get("/users?limit=2&after=1&username=a%25_&role=author")
+        .await
+        .assert_ok(&json!({"users": [], "next": null}));
+    let requests: Vec<ListUsersRequest> = calls.requests("ListUsers");
+    assert_eq!(requests[0], ListUsersRequest::default());
+    let narrow = ListUsersRequest {
+        page_size: 2,
+        after: 1,
+        username_prefix: "a%_".to_owned(),
+        role_name: Some("author".to_owned()),
+        role: requests[2].role,
+        ..ListUsersRequest::default()
+    };
+    assert_eq!(requests[2], narrow);
 }
 
 #[tokio::test]
 async fn times_of_users_are_answered_only_if_they_are_asked_for() {
     let (gateway, calls) = gateway();
-    let untimed = json!([
-        {"id": 1, "username": "user", "role": "user", "disabled": false},
-        {"id": 2, "username": "author", "role": "author", "disabled": false},
-    ]);
     let get = async |path| send(&gateway, authorized("GET", path, "Bearer admin")).await;
     let found = get("/users?search=%C3%84%25&disabled=true").await;
-    found.assert_ok(&json!({"users": untimed, "next": null}));
-    let timed = json!([
-        {"id": 1, "username": "user", "role": "user", "disabled": false,
-            "created_at": "1970-01-01T00:00:01.000Z", "last_sign_in_at": "2026-01-31T00:00:00.000Z"},
-        {"id": 2, "username": "author", "role": "author", "disabled": false,
-            "created_at": null, "last_sign_in_at": null},
-    ]);
-    get("/users?include=times")
+    found.assert_ok(&json!({"users": [], "next": null}));
+    let found = get("/users?search=U&disabled=false&limit=2").await;
+    assert_eq!(found.body["users"], users());
+    calls.edit("ListUsers", |page: &mut ListUsersResponse| {
+        page.times[0].created_at = time(1);
+        page.times[0].last_login_at = time(1_769_817_600);
+        page.times[1] = UserTimes::default();
+    });
+    let mut timed = users();
+    timed[0]["created_at"] = json!("1970-01-01T00:00:01.000Z");
+    timed[0]["last_sign_in_at"] = json!("2026-01-31T00:00:00.000Z");
+    timed[1]["created_at"] = Value::Null;
+    timed[1]["last_sign_in_at"] = Value::Null;
+    get("/users?include=times&limit=2&after=1")
         .await
-        .assert_ok(&json!({"users": timed, "next": null}));
-    let calls = calls.lock().expect("no panic").clone();
-    assert_eq!(
-        calls[1],
-        "list_users 0 0 \"\" None \"Ä%\" Some(true) from unknown"
-    );
-    assert_eq!(calls[3], "list_users 0 0 \"\" None \"\" None from unknown");
+        .assert_ok(&json!({"users": timed, "next": 3}));
+    let requests: Vec<ListUsersRequest> = calls.requests("ListUsers");
+    let searches: Vec<_> = requests
+        .iter()
+        .map(|it| (it.search.as_str(), it.disabled, it.with_times))
+        .collect();
+    let expected = [
+        ("\u{c4}%", Some(true), true),
+        ("U", Some(false), true),
+        ("", None, true),
+    ];
+    assert_eq!(searches, expected);
 }
 
 #[tokio::test]
 async fn an_auth_service_that_cannot_search_is_not_believed() {
-    let (gateway, _) = gateway();
+    let (gateway, calls) = gateway();
+    calls.edit("ListUsers", |page: &mut ListUsersResponse| {
+        page.times.clear();
+    });
     let all = send(
         &gateway,
-        authorized("GET", "/users?search=old", "Bearer admin"),
+        authorized("GET", "/users?search=a", "Bearer admin"),
     )
     .await;
     assert_eq!(all.status, 500);
@@ -72,7 +100,7 @@ async fn client_address_is_sent_with_every_call_but_batched_decisions() {
         json(
             "POST",
             "/login",
-            r#"{"username": "a", "password": "right"}"#,
+            r#"{"username": "ann", "password": "right"}"#,
         ),
         json(
             "POST",
@@ -89,13 +117,21 @@ async fn client_address_is_sent_with_every_call_but_batched_decisions() {
         request.headers_mut().insert("x-forwarded-for", forwarded);
         assert_eq!(send(&gateway, request).await.status, 200);
     }
-    let calls = calls.lock().expect("no panic").clone();
+    let calls_with_addresses: Vec<_> = calls
+        .all()
+        .into_iter()
+        .map(|call| (call.method, call.client_address))
+        .collect();
+    let client = Some("198.51.100.7");
     let expected = [
-        "authorize from unknown",
-        "login from 198.51.100.7",
-        "register from 198.51.100.7",
-        "authorize from unknown",
-        "set_user_role 2 user from 198.51.100.7",
-    ];
-    assert_eq!(calls, expected);
+        ("Authorize", None),
+        ("Login", client),
+        ("Register", client),
+        ("Authorize", None),
+        ("SetUserRole", client),
+    ]
+    .map(|(method, address)| (method.to_owned(), address.map(str::to_owned)));
+    assert_eq!(calls_with_addresses, expected);
+    let requests: Vec<SetUserRoleRequest> = calls.requests("SetUserRole");
+    assert_eq!((requests[0].user_id, &*requests[0].role_name), (2, "user"));
 }

@@ -7,7 +7,15 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{authorized, bare, fake_auth, json, send},
+    test_support::{auth_service, authorized, bare, json, send},
+};
+use auth_fixture::{one_time_code, recovery_code, refusal};
+use rolegate_auth_client::{
+    Reason,
+    auth_v1::{
+        DisableSecondFactorRequest, EnableSecondFactorRequest, EnrolSecondFactorRequest,
+        EnrolSecondFactorResponse,
+    },
 };
 use serde_json::json;
 
@@ -23,10 +31,12 @@ fn login(path: &str, username: &str, otp: &str) -> http::Request<axum::body::Bod
 #[tokio::test]
 async fn success_bodies_are_those_of_the_documents() {
     let request = json("POST", PATH, r#"{"current_password": "right"}"#);
-    let made = send_one(with_token(request, "rgs_user")).await;
+    let (gateway, calls) = gateway();
+    let made = send(&gateway, with_token(request, "rgs_user")).await;
+    let enrolment: EnrolSecondFactorResponse = calls.last_response("EnrolSecondFactor");
     let shown = json!({
-        "secret": "GEZDGNBV", "otpauth_url": "otpauth://totp/a:user",
-        "recovery_codes": ["one", "two"],
+        "secret": enrolment.secret, "otpauth_url": enrolment.otpauth_url,
+        "recovery_codes": enrolment.recovery_codes,
     });
     assert_eq!((made.status.as_u16(), &made.body), (201, &shown));
     assert_eq!(made.header("cache-control"), "no-store");
@@ -36,14 +46,20 @@ async fn success_bodies_are_those_of_the_documents() {
             "PUT",
             PATH,
             "user",
-            "123456",
+            &*one_time_code("user"),
             json!({"message": "Second factor is on."}),
         ),
-        ("DELETE", PATH, "author", "123 456", off.clone()),
-        ("DELETE", "/users/2/second-factor", "rgs_admin", "", off),
+        (
+            "DELETE",
+            PATH,
+            "author",
+            recovery_code("author", 1),
+            off.clone(),
+        ),
+        ("DELETE", "/users/3/second-factor", "rgs_admin", "", off),
     ] {
         let request = json(method, path, &json!({"otp": body}).to_string());
-        send_one(with_token(request, token))
+        send(&self::gateway().0, with_token(request, token))
             .await
             .assert_ok(&answer);
     }
@@ -61,7 +77,8 @@ async fn success_bodies_are_those_of_the_documents() {
 /// Returns the issuer that auth-service gets with these settings and this `Host`. It is empty if there is none.
 async fn issuer_of(arguments: &[&str], host: &str) -> String {
     let settings = Settings::from_args(arguments).expect("settings");
-    let state = GatewayState::new(fake_auth().0, None, settings.sign_in, default_logo());
+    let (auth, calls) = auth_service();
+    let state = GatewayState::new(auth, None, settings.sign_in, default_logo());
     let memory = MemoryBudgets::new(&settings.public);
     let gateway = router(state, None, &settings.public, &memory);
     let request = json("POST", PATH, r#"{"current_password": "right"}"#);
@@ -70,10 +87,9 @@ async fn issuer_of(arguments: &[&str], host: &str) -> String {
     headers.insert("host", host.parse().expect("a value"));
     let made = send(&gateway, request).await;
     assert_eq!(made.status, 201, "{made:?}");
-    let url = made.body["otpauth_url"].as_str().expect("a URL");
-    let issuer = url.strip_prefix("otpauth://totp/");
-    let issuer = issuer.and_then(|it| it.strip_suffix(":user"));
-    issuer.expect("the form of the fake").to_owned()
+    let mut requests: Vec<EnrolSecondFactorRequest> = calls.requests("EnrolSecondFactor");
+    let request = requests.pop().expect("a call");
+    request.issuer.unwrap_or_default()
 }
 
 #[tokio::test]
@@ -106,13 +122,16 @@ async fn issuer_is_the_title_or_the_host_at_which_people_sign_in_or_that_of_the_
 #[tokio::test]
 async fn code_of_a_login_is_optional_and_may_be_null() {
     let (gateway, calls) = gateway();
-    for (path, status) in [("/login", 200), ("/sessions", 201)] {
+    for (path, status, first_code) in [("/login", 200, 0), ("/sessions", 201, 2)] {
+        let code = |index: usize| recovery_code("enrolled", first_code + index);
+        let with_spaces = format!(r#", "otp": "{}""#, code(0).replace('-', " "));
+        let with_hyphens = format!(r#", "otp": "{}""#, code(1));
         for (username, otp) in [
             ("ann", ""),
             ("ann", r#", "otp": null"#),
             ("ann", r#", "otp": "wrong""#),
-            ("enrolled", r#", "otp": "123 456""#),
-            ("enrolled", r#", "otp": "123-456""#),
+            ("enrolled", &*with_spaces),
+            ("enrolled", &with_hyphens),
         ] {
             let response = send(&gateway, login(path, username, otp)).await;
             assert_eq!(
@@ -128,7 +147,7 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
                 "OTP_REQUIRED",
                 "One-time code required.",
             ),
-            (r#", "otp": """#, "OTP_INVALID", "Invalid one-time code."),
+            (r#", "otp": """#, "OTP_REQUIRED", "One-time code required."),
             (
                 r#", "otp": "654321""#,
                 "OTP_INVALID",
@@ -136,8 +155,8 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
             ),
             (
                 r#", "otp": "\u0000""#,
-                "OTP_INVALID",
-                "Invalid one-time code.",
+                "OTP_REQUIRED",
+                "One-time code required.",
             ),
             (&long, "OTP_INVALID", "Invalid one-time code."),
         ] {
@@ -149,7 +168,7 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
         let flood = send(&gateway, login(path, "enrolled", r#", "otp": "flood""#)).await;
         flood.assert_error(429, FLOOD);
         assert_eq!(flood.header("retry-after"), "7");
-        calls.lock().expect("no panic").clear();
+        calls.clear();
         for (otp, detail) in [
             (r#", "otp": 123456"#, "Field \"otp\" must be a string."),
             (r#", "otp": ["123456"]"#, "Field \"otp\" must be a string."),
@@ -164,7 +183,7 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
                 .await
                 .assert_error(400, detail);
         }
-        assert!(calls.lock().expect("no panic").is_empty(), "{path}");
+        assert!(calls.all().is_empty(), "{path}");
     }
 }
 
@@ -215,13 +234,6 @@ async fn requests_are_checked_in_the_documented_order() {
             400,
             "Second factor is already on.",
         ),
-        (
-            "POST",
-            "admin",
-            r#"{"current_password": "none"}"#,
-            400,
-            "Second factors are not available.",
-        ),
         ("PUT", "", &too_large, 401, "Not authenticated."),
         ("PUT", "rgk_user", &too_large, 403, FORBIDDEN),
         ("PUT", "user", &too_large, 413, "Request body too large."),
@@ -268,6 +280,12 @@ async fn requests_are_checked_in_the_documented_order() {
         };
         send_one(request).await.assert_error(status, detail);
     }
+    let (gateway, calls) = gateway();
+    calls.fail("unavailable", refusal(Reason::SecondFactorUnavailable));
+    let body = r#"{"current_password": "unavailable"}"#;
+    send(&gateway, with_token(json("POST", PATH, body), "admin"))
+        .await
+        .assert_error(400, "Second factors are not available.");
     // A request without a body lacks its media type, too.
     let no_body = send_one(with_token(bare("DELETE", PATH), "author")).await;
     no_body.assert_error(415, "Content-Type must be application/json.");
@@ -284,13 +302,13 @@ async fn admins_remove_it_after_the_documented_checks() {
         ("bad", "x", 401, "Invalid or expired token."),
         ("author", "x", 403, FORBIDDEN),
         ("rgk_admin", "x", 403, FORBIDDEN),
-        ("rgk_admin", "2", 403, FORBIDDEN),
+        ("rgk_admin", "3", 403, FORBIDDEN),
         ("admin", "x", 400, not_integer),
         ("admin", "%FF", 400, not_integer),
-        ("admin", "3", 400, own),
+        ("admin", "1", 400, own),
         ("admin", "99", 404, "User not found."),
         ("admin", "99999999999999999999", 404, "User not found."),
-        ("admin", "1", 400, "Second factor is not on."),
+        ("admin", "2", 400, "Second factor is not on."),
     ] {
         let request = bare("DELETE", &format!("/users/{id}/second-factor"));
         let request = if token.is_empty() {
@@ -311,23 +329,25 @@ async fn what_a_person_typed_is_sent_as_it_is_and_by_no_key() {
     }
     send(
         &gateway,
-        with_token(bare("DELETE", "/users/2/second-factor"), "rgk_admin"),
+        with_token(bare("DELETE", "/users/3/second-factor"), "rgk_admin"),
     )
     .await;
     send(
         &gateway,
-        with_token(bare("DELETE", "/users/2/second-factor"), "admin"),
+        with_token(bare("DELETE", "/users/3/second-factor"), "admin"),
     )
     .await;
-    let calls = calls.lock().expect("no panic").clone();
-    let made: Vec<_> = calls
-        .iter()
-        .filter(|call| call.contains("second_factor"))
-        .collect();
-    let expected = [
-        "enable_second_factor \" 123-456\" from unknown",
-        "disable_second_factor None \" 123-456\" from unknown",
-        "disable_second_factor Some(2) \"\" from unknown",
-    ];
-    assert_eq!(made, expected);
+    let otp = || " 123-456".to_owned();
+    let enabled: Vec<EnableSecondFactorRequest> = calls.requests("EnableSecondFactor");
+    assert_eq!(enabled, [EnableSecondFactorRequest { otp: otp() }]);
+    let disabled: Vec<DisableSecondFactorRequest> = calls.requests("DisableSecondFactor");
+    let own = DisableSecondFactorRequest {
+        user_id: None,
+        otp: otp(),
+    };
+    let by_admin = DisableSecondFactorRequest {
+        user_id: Some(3),
+        otp: String::new(),
+    };
+    assert_eq!(disabled, [own, by_admin]);
 }

@@ -1,15 +1,44 @@
 //! Tests sessions, the list of roles, and the user of a credential.
 
 use super::{gateway, send_one, with_token};
-use crate::test_support::{authorized, bare, json, send};
+use crate::test_support::{Calls, authorized, bare, json, send, time};
+use axum::Router;
 use http::header::USER_AGENT;
+use rolegate_auth_client::auth_v1::{
+    CreateSessionRequest, CreateSessionResponse, GetCurrentUserResponse, ListSessionsResponse,
+    Session,
+};
 use serde_json::json;
+
+/// Sets the times of a session.
+fn set_times(session: &mut Session) {
+    session.created_at = time(1);
+    session.idle_expires_at = time(2);
+    session.expires_at = time(3);
+    session.last_used_at = None;
+}
+
+/// Returns a gateway to an auth-service that answers fixed times.
+fn gateway_with_times() -> (Router, Calls) {
+    let (gateway, calls) = gateway();
+    calls.edit("ListSessions", |page: &mut ListSessionsResponse| {
+        page.sessions.iter_mut().for_each(set_times);
+    });
+    calls.edit("CreateSession", |created: &mut CreateSessionResponse| {
+        created.session.iter_mut().for_each(set_times);
+    });
+    calls.edit("GetCurrentUser", |current: &mut GetCurrentUserResponse| {
+        let credential = current.credential.as_mut().expect("a credential");
+        credential.expires_at = credential.expires_at.and(time(3));
+    });
+    (gateway, calls)
+}
 
 #[tokio::test]
 async fn success_bodies_are_those_of_the_documents() {
-    let session = |current: bool| {
+    let session = |id: i64, current: bool| {
         json!({
-            "id": 1, "name": null, "created_at": "1970-01-01T00:00:01.000Z", "last_used_at": null,
+            "id": id, "name": null, "created_at": "1970-01-01T00:00:01.000Z", "last_used_at": null,
             "client_address": "203.0.113.9", "user_agent": null,
             "expires_at": "1970-01-01T00:00:03.000Z", "current": current,
         })
@@ -26,13 +55,13 @@ async fn success_bodies_are_those_of_the_documents() {
             "GET",
             "/profile/sessions",
             "rgs_user",
-            json!({"sessions": [session(true)]}),
+            json!({"sessions": [session(2, true), session(4, false)]}),
         ),
         (
             "GET",
             "/profile/sessions",
             "rgk_user",
-            json!({"sessions": [session(false)]}),
+            json!({"sessions": [session(2, false), session(4, false)]}),
         ),
         (
             "GET",
@@ -42,27 +71,27 @@ async fn success_bodies_are_those_of_the_documents() {
         ),
         (
             "GET",
-            "/users/1/sessions",
+            "/users/2/sessions",
             "rgs_admin",
-            json!({"sessions": [session(false)]}),
+            json!({"sessions": [session(2, false), session(4, false)]}),
         ),
-        ("DELETE", "/profile/sessions/1", "rgs_user", ended.clone()),
-        ("DELETE", "/users/1/sessions/1", "rgk_admin", ended),
+        ("DELETE", "/profile/sessions/2", "rgs_user", ended.clone()),
+        ("DELETE", "/users/2/sessions/2", "rgk_admin", ended),
         ("DELETE", "/profile/sessions", "user", all_ended.clone()),
-        ("DELETE", "/users/1/sessions", "admin", all_ended),
+        ("DELETE", "/users/2/sessions", "admin", all_ended),
         (
             "GET",
             "/me",
             "author",
-            me(2, "author", "access_token", Some(second)),
+            me(3, "author", "access_token", Some(third)),
         ),
         (
             "GET",
             "/me",
             "rgs_user",
-            me(1, "user", "session", Some(third)),
+            me(2, "user", "session", Some(third)),
         ),
-        ("GET", "/me", "rgk_user", me(1, "user", "api_key", None)),
+        ("GET", "/me", "rgk_user", me(2, "user", "api_key", None)),
         (
             "GET",
             "/roles",
@@ -82,7 +111,12 @@ async fn success_bodies_are_those_of_the_documents() {
             json!({"message": "Welcome user!"}),
         ),
     ] {
-        let response = send_one(authorized(method, path, &format!("Bearer {token}"))).await;
+        let (gateway, _) = gateway_with_times();
+        let response = send(
+            &gateway,
+            authorized(method, path, &format!("Bearer {token}")),
+        )
+        .await;
         response.assert_ok(&body);
         assert_eq!(
             response.header("cache-control"),
@@ -91,12 +125,18 @@ async fn success_bodies_are_those_of_the_documents() {
         );
     }
     let credentials = r#"{"username": "ann", "password": "right", "x": 1}"#;
-    let created = send_one(json("POST", "/sessions", credentials)).await;
+    let (gateway, calls) = gateway_with_times();
+    let created = send(&gateway, json("POST", "/sessions", credentials)).await;
+    let issued: CreateSessionResponse = calls.last_response("CreateSession");
+    let id = issued.session.expect("a session").id;
     let expected = json!({
-        "id": 1, "token": "rgs_user", "expires_at": third, "idle_expires_at": second,
+        "id": id, "token": issued.token, "expires_at": third, "idle_expires_at": second,
     });
     assert_eq!((created.status.as_u16(), &created.body), (201, &expected));
-    assert_eq!(created.header("location"), "/profile/sessions/1");
+    assert_eq!(
+        created.header("location"),
+        format!("/profile/sessions/{id}")
+    );
     assert_eq!(created.header("cache-control"), "no-store");
 }
 
@@ -117,14 +157,18 @@ async fn name_and_user_agent_are_sent_to_auth_service() {
             .status,
         201
     );
-    let calls = calls.lock().expect("no panic").clone();
+    let requests: Vec<CreateSessionRequest> = calls.requests("CreateSession");
+    let sent: Vec<_> = requests
+        .iter()
+        .map(|request| (request.name.as_deref(), &*request.user_agent))
+        .collect();
     let expected = [
-        r#"create_session Some("phone") "curl/8" from unknown"#,
-        "create_session None \"caf\u{fffd} \u{e9}\" from unknown",
-        r#"create_session None "a\tb" from unknown"#,
-        r#"create_session None "" from unknown"#,
+        (Some("phone"), "curl/8"),
+        (None, "caf\u{fffd} \u{e9}"),
+        (None, "a\tb"),
+        (None, ""),
     ];
-    assert_eq!(calls, expected);
+    assert_eq!(sent, expected);
 }
 
 #[tokio::test]
@@ -155,9 +199,9 @@ async fn login_is_checked_in_the_documented_order() {
             "Field \"name\" is given more than once.",
         ),
         (
-            &body("flood", r#", "name": """#),
+            &body("ann", r#", "name": """#),
             400,
-            "Session name must be longer.",
+            "Session name must have 1 to 100 characters.",
         ),
         (
             &body("flood", ""),
@@ -215,7 +259,7 @@ async fn requests_are_checked_in_the_documented_order() {
             400,
             &not_integer("session_id"),
         ),
-        ("DELETE", "user", "/profile/sessions/2", 404, no_session),
+        ("DELETE", "user", "/profile/sessions/99", 404, no_session),
         ("DELETE", "user", "/profile/sessions/-1", 404, no_session),
         (
             "DELETE",
@@ -224,7 +268,7 @@ async fn requests_are_checked_in_the_documented_order() {
             404,
             no_session,
         ),
-        ("DELETE", "rgk_user", "/profile/sessions/1", 403, forbidden),
+        ("DELETE", "rgk_user", "/profile/sessions/2", 403, forbidden),
         ("DELETE", "rgk_user", own, 403, forbidden),
         ("DELETE", "user", "/users/x/sessions/x", 403, forbidden),
         (
@@ -237,7 +281,7 @@ async fn requests_are_checked_in_the_documented_order() {
         (
             "DELETE",
             "admin",
-            "/users/1/sessions/x",
+            "/users/2/sessions/x",
             400,
             &not_integer("session_id"),
         ),
@@ -248,7 +292,7 @@ async fn requests_are_checked_in_the_documented_order() {
             404,
             "User not found.",
         ),
-        ("DELETE", "admin", "/users/2/sessions/1", 404, no_session),
+        ("DELETE", "admin", "/users/3/sessions/2", 404, no_session),
         ("GET", "admin", "/users/99/sessions", 404, "User not found."),
         (
             "DELETE",

@@ -7,7 +7,7 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{File, TestResponse, authorized, bare, fake_auth, fetch, send},
+    test_support::{File, TestResponse, authorized, bare, fetch, send, shared_auth_service},
 };
 use axum::{Router, body::Body};
 use http::{HeaderName, Request};
@@ -21,7 +21,7 @@ const FORWARDED: [(&str, &str); 4] = [
     ("x-forwarded-uri", "/reports?month=5"),
 ];
 const NAVIGATE: (&str, &str) = ("sec-fetch-mode", "navigate");
-const COOKIE: (&str, &str) = ("cookie", "a=b; __Host-rolegate=rgs_user; c=d");
+const COOKIE: (&str, &str) = ("cookie", "a=b; __Host-rolegate=rgs_app_user; c=d");
 const PAGE: &str = "/sign-in?return=%2Freports%3Fmonth%3D5";
 
 async fn send_with(
@@ -45,7 +45,10 @@ fn prepare(
             .append(name, value.parse().expect("a value"));
     }
     let settings = Settings::from_args(settings).expect("valid");
-    let state = GatewayState::for_tests(fake_auth().0, settings.sign_in.read().expect("valid"));
+    let state = GatewayState::for_tests(
+        shared_auth_service(),
+        settings.sign_in.read().expect("valid"),
+    );
     let memory = MemoryBudgets::new(&settings.public);
     (router(state, &settings.public, &memory), request)
 }
@@ -73,7 +76,7 @@ async fn a_session_in_the_cookie_passes_by_the_stored_role() {
             (response.status.as_u16(), &response.body),
             (200, &Value::Null)
         );
-        assert_eq!(identity(&response), ["1", "user", "user"]);
+        assert_eq!(identity(&response), ["2", "user", "user"]);
     }
     // Signing in again would not help a person who lacks the role.
     let denied = read("/authorize?roles=admin", &[COOKIE, NAVIGATE]).await;
@@ -201,7 +204,7 @@ async fn a_change_needs_a_page_of_the_application_and_a_method_that_is_not_said_
 #[tokio::test]
 async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
     let dead = "__Host-rolegate=rgs_dead";
-    let good = "__Host-rolegate=rgs_user";
+    let good = "__Host-rolegate=rgs_app_user";
     for cookies in [
         &[good, good][..],
         &[dead, good],
@@ -222,7 +225,7 @@ async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
             for mode in [NAVIGATE, ("sec-fetch-mode", "cors")] {
                 let headers = [sent, &[mode]].concat();
                 let response = ask("/authorize", &headers).await;
-                assert_eq!(identity(&response), ["1", "user", "user"], "{headers:?}");
+                assert_eq!(identity(&response), ["2", "user", "user"], "{headers:?}");
                 // The role of the valid session counts.
                 let denied = read("/authorize?roles=admin", &headers).await;
                 let reason = denied.header("rolegate-reason");
@@ -252,11 +255,11 @@ async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
 
 #[tokio::test]
 async fn two_good_sessions_are_no_credential_and_a_person_is_told_so() {
-    let two = "__Host-rolegate=rgs_user; a=b; __Host-rolegate=rgs_admin";
+    let two = "__Host-rolegate=rgs_app_user; a=b; __Host-rolegate=rgs_app_admin";
     let many: Vec<_> = (0..9)
         .map(|number| format!("__Host-rolegate=rgs_{number}"))
         .collect();
-    let many = format!("__Host-rolegate=rgs_user; {}", many.join("; "));
+    let many = format!("__Host-rolegate=rgs_app_user; {}", many.join("; "));
     let with_dead = format!("{two}; __Host-rolegate=rgs_dead");
     for cookies in [two, &with_dead, &many] {
         let cookie = ("cookie", cookies);
@@ -345,7 +348,7 @@ async fn without_the_page_cookies_and_navigations_are_nothing() {
     ] {
         for cookie in [
             COOKIE,
-            ("cookie", "__Host-rolegate=rgs_user; __Host-rolegate="),
+            ("cookie", "__Host-rolegate=rgs_app_user; __Host-rolegate="),
         ] {
             let headers = [cookie, NAVIGATE, ("x-forwarded-method", "POST")];
             let response = send_with(&["--sign-in", "off"], bare("GET", path), &headers).await;
@@ -369,11 +372,11 @@ async fn a_session_for_a_domain_is_good_in_its_cookie_only() {
     };
     assert_eq!(
         identity(&ask("__Secure-rolegate=rgd_user").await),
-        ["1", "user", "user"]
+        ["2", "user", "user"]
     );
     for cookie in [
-        "__Host-rolegate=rgs_user",
-        "__Secure-rolegate=rgs_user",
+        "__Host-rolegate=rgs_app_user",
+        "__Secure-rolegate=rgs_app_user",
         "rolegate=rgd_user",
     ] {
         assert_denied(&ask(cookie).await, 401, "Not authenticated.");
@@ -433,7 +436,7 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     assert_led(&send_with(&[], wrong(), &navigation).await, PAGE);
     let signed_in = [&navigation[..], &[COOKIE]].concat();
     let response = send_with(&[], wrong(), &signed_in).await;
-    assert_eq!(identity(&response), ["1", "user", "user"]);
+    assert_eq!(identity(&response), ["2", "user", "user"]);
     // A person whom the cookie does not admit either learns what is wrong with the password.
     let denied = authorized("GET", "/authorize?roles=admin", "Basic YW5uOndyb25n");
     let denied = send_with(&[], denied, &signed_in).await;
@@ -442,7 +445,7 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     // error.
     let right = authorized("GET", "/authorize", "Basic YW5uOnJpZ2h0");
     let response = send_with(&[], right, &signed_in).await;
-    assert_ne!(identity(&response), ["1", "user", "user"]);
+    assert_ne!(identity(&response), ["2", "user", "user"]);
     let detail = "Invalid username or password.";
     for (mode, challenges) in [
         (("sec-fetch-mode", "cors"), 2),
@@ -515,11 +518,11 @@ async fn where_only_the_cookie_counts_authorization_says_nothing() {
         "",
     ] {
         for (path, cookie, expected) in [
-            (COOKIE_ONLY, COOKIE, ["1", "user", "user"]),
+            (COOKIE_ONLY, COOKIE, ["2", "user", "user"]),
             (
                 "/authorize?credentials=cookie&roles=user",
                 COOKIE,
-                ["1", "user", "user"],
+                ["2", "user", "user"],
             ),
         ] {
             let request = authorized("GET", path, authorization);

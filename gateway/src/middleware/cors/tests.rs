@@ -2,7 +2,7 @@ use crate::{
     basic, bearer,
     settings::Settings,
     state::GatewayState,
-    test_support::fake_auth,
+    test_support::shared_auth_service,
     test_support::{authorized, bare, json, send},
 };
 use axum::{Router, body::Body};
@@ -15,13 +15,13 @@ fn variants(origins: &str) -> [Router; 2] {
     let settings = Settings::from_args(&arguments).expect("origins").public;
     [
         bearer::router(
-            GatewayState::for_tests(fake_auth().0, None),
+            GatewayState::for_tests(shared_auth_service(), None),
             None,
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),
         basic::router(
-            GatewayState::for_tests(fake_auth().0, None),
+            GatewayState::for_tests(shared_auth_service(), None),
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),
         ),

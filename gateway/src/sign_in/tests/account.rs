@@ -1,6 +1,6 @@
 //! Tests `/account`, and `/` for people.
 
-use super::{HTTPS, LOOPBACK, SAME_ORIGIN, bare, fetch, gateway, get, request, send};
+use super::{HTTPS, LOOPBACK, SAME_ORIGIN, bare, fetch, get, reading_gateway, request, send};
 use http::HeaderValue;
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const VARY: &str = "Sec-Fetch-Mode, Sec-Fetch-Dest";
 
 #[tokio::test]
 async fn page_has_the_policy_of_the_console_and_its_files_below_account() {
-    let router = gateway(&[]).0;
+    let router = reading_gateway(&[]);
     for at in [&[LOOPBACK][..], &[("host", "auth.example.org"), HTTPS]] {
         let page = get("/account", at).await;
         assert_eq!(
@@ -86,7 +86,7 @@ async fn exactly_what_the_page_needs_is_served_and_no_administration() {
         "%ff",
         "..%2fbase.css",
     ] {
-        let router = gateway(&[]).0;
+        let router = reading_gateway(&[]);
         send(&router, bare("GET", &format!("/account/{other}")))
             .await
             .assert_error(404, "Not Found");
@@ -105,7 +105,7 @@ async fn page_only_reads_and_needs_encryption() {
             page.text
         );
     }
-    let response = send(&gateway(&[]).0, bare("POST", "/account")).await;
+    let response = send(&reading_gateway(&[]), bare("POST", "/account")).await;
     response.assert_error(405, "Method Not Allowed");
 }
 
@@ -115,7 +115,7 @@ async fn it_is_there_where_people_sign_in_also_without_the_console() {
         (&["--console", "off"][..], 200),
         (&["--sign-in", "off"], 404),
     ] {
-        let router = gateway(arguments).0;
+        let router = reading_gateway(arguments);
         for path in ["/account", "/account/account_page.js"] {
             let file = fetch(&router, request("GET", path, &[LOOPBACK], "")).await;
             assert_eq!(file.status, status, "{path} {arguments:?}");
@@ -129,7 +129,7 @@ async fn it_is_there_where_people_sign_in_also_without_the_console() {
 async fn person_at_the_root_is_led_to_the_account() {
     let cookie = ("cookie", "rolegate-console=rgs_user");
     for arguments in [&[][..], &["--console", "off"]] {
-        let router = gateway(arguments).0;
+        let router = reading_gateway(arguments);
         for others in [&[][..], &[cookie], &[cookie, SAME_ORIGIN]] {
             for method in ["GET", "HEAD"] {
                 let headers = [&[LOOPBACK], &NAVIGATION[..], others].concat();
@@ -149,7 +149,7 @@ async fn person_at_the_root_is_led_to_the_account() {
 
 #[tokio::test]
 async fn program_at_the_root_gets_the_documented_answer() {
-    let router = gateway(&[]).0;
+    let router = reading_gateway(&[]);
     let [mode, dest] = NAVIGATION;
     for headers in [
         &[][..],
@@ -178,14 +178,14 @@ async fn program_at_the_root_gets_the_documented_answer() {
         assert_eq!(response.header("vary"), VARY);
     }
     // The header stands beside those of CORS.
-    let with_cors = gateway(&["--cors-allowed-origins", "https://app.example"]).0;
+    let with_cors = reading_gateway(&["--cors-allowed-origins", "https://app.example"]);
     let response = fetch(&with_cors, request("GET", "/", &[LOOPBACK], "")).await;
     let all: Vec<_> = response.headers.get_all("vary").iter().collect();
     assert!(
         all.len() > 1 && all.contains(&&HeaderValue::from_static(VARY)),
         "{all:?}"
     );
-    let nowhere_to_sign_in = gateway(&["--sign-in", "off"]).0;
+    let nowhere_to_sign_in = reading_gateway(&["--sign-in", "off"]);
     let headers = [&[LOOPBACK], &NAVIGATION[..]].concat();
     let response = fetch(&nowhere_to_sign_in, request("GET", "/", &headers, "")).await;
     assert_eq!((response.status, response.header("vary")), (200, ""));

@@ -1,6 +1,6 @@
 //! Tests the operator's title, logo and help text.
 
-use super::{DOMAIN, File, HTTPS, LOOPBACK, bare, fetch, gateway, request, send};
+use super::{DOMAIN, File, HTTPS, LOOPBACK, bare, fetch, reading_gateway, request, send};
 use std::fs;
 
 const SVG: &str = r#"<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h1v1z"/></svg>"#;
@@ -26,7 +26,11 @@ const PAGES: [(&str, &[(&str, &str)]); 9] = [
 ];
 
 async fn get(arguments: &[&str], path: &str, headers: &[(&str, &str)]) -> File {
-    fetch(&gateway(arguments).0, request("GET", path, headers, "")).await
+    fetch(
+        &reading_gateway(arguments),
+        request("GET", path, headers, ""),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -93,7 +97,7 @@ async fn the_logo_is_a_picture_that_can_do_nothing() {
         let ours = get(&[], path, &[LOOPBACK]).await;
         assert_eq!(ours.header("content-type"), "image/svg+xml");
         assert_ne!(ours.header("etag"), logo.header("etag"));
-        let response = send(&gateway(&[]).0, bare("POST", path)).await;
+        let response = send(&reading_gateway(&[]), bare("POST", path)).await;
         response.assert_error(405, "Method Not Allowed");
     }
     let console = get(&arguments, "/console/icon.svg", &[LOOPBACK]).await;

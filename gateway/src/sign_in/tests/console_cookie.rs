@@ -1,12 +1,15 @@
 //! Tests the console's cookie at the API.
 
-use super::{DOMAIN, HTTPS, LOOPBACK, SAME_ORIGIN, gateway, request, send};
+use super::{DOMAIN, HTTPS, LOOPBACK, SAME_ORIGIN, reading_gateway, request, send};
 
 const PLAIN: (&str, &str) = ("cookie", "rolegate-console=rgs_user");
 
 async fn status(arguments: &[&str], headers: &[(&str, &str)]) -> u16 {
     let request = request("GET", "/profile", headers, "");
-    send(&gateway(arguments).0, request).await.status.as_u16()
+    send(&reading_gateway(arguments), request)
+        .await
+        .status
+        .as_u16()
 }
 
 #[tokio::test]

@@ -4,11 +4,30 @@ use super::{
     FORM_TYPE, File, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, form, gateway, get, request,
 };
 
+use auth_fixture::recovery_code;
+use axum::Router;
+
 const FIELD: &str = r#"<input name="otp" inputmode="numeric" autocomplete="one-time-code""#;
 const PASSWORD: &str = r#"type="password""#;
 const ENDED: &str = "This sign-in has ended. Sign in again.";
-/// The token of the fake's pending sign-in at this origin, as a field of a form.
-const PENDING: &str = "pending_sign_in=rgp_at_http%3A%2F%2Flocalhost%3A8000";
+
+/// Returns the token of a pending sign-in from the page that asks for its code.
+fn pending_of(page: &File) -> String {
+    let (_, field) = page
+        .text
+        .split_once(r#"name="pending_sign_in" value=""#)
+        .expect("the field");
+    let (token, _) = field.split_once('"').expect("a closed value");
+    assert!(token.starts_with("rgp_"), "{token}");
+    token.to_owned()
+}
+
+/// Begins a sign-in with the right password, and returns its token as a field of a form.
+async fn begin(router: &Router) -> String {
+    let body = "username=enrolled&password=right&return=%2Fa";
+    let page = fetch(router, form("/sign-in", body)).await;
+    format!("pending_sign_in={}", pending_of(&page))
+}
 
 /// Asserts a page with this problem, which asks either for the password or for the code.
 #[track_caller]
@@ -48,19 +67,23 @@ async fn the_right_password_leads_to_a_page_with_the_code_alone() {
     .await;
     assert_eq!((page.status, page.header("rolegate-reason")), (200, ""));
     expect_page(&page, "", true);
-    let pending = r#"name="pending_sign_in" value="rgp_at_http://localhost:8000""#;
-    assert!(page.text.contains(pending), "{}", page.text);
     assert!(
         page.text
             .contains("You are signing in as <strong>enrolled</strong>.")
     );
     assert!(!page.text.contains("right"), "{}", page.text);
-    for (sent, expected) in [("otp=123+456", 303), ("recovery_code=123-456&otp=", 303)] {
-        let body = format!("username=enrolled&{PENDING}&{sent}&return=%2Fa");
+    let with_spaces = recovery_code("enrolled", 0).replace('-', "+");
+    let with_hyphens = recovery_code("enrolled", 1);
+    for sent in [
+        format!("otp={with_spaces}"),
+        format!("recovery_code={with_hyphens}&otp="),
+    ] {
+        let pending = begin(&router).await;
+        let body = format!("username=enrolled&{pending}&{sent}&return=%2Fa");
         let response = fetch(&router, form("/sign-in", &body)).await;
         assert_eq!(
             (response.status, response.header("location")),
-            (expected, "/a"),
+            (303, "/a"),
             "{sent}"
         );
         assert_eq!(cookies(&response).len(), 2, "{sent}");
@@ -70,10 +93,15 @@ async fn the_right_password_leads_to_a_page_with_the_code_alone() {
 #[tokio::test]
 async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_again() {
     let router = gateway(&[]).0;
-    let elsewhere = "pending_sign_in=rgp_at_https%3A%2F%2Fapp.example.org";
+    let here = &*begin(&router).await;
+    let headers = [("host", "app.example.org"), HTTPS, SAME_ORIGIN, FORM_TYPE];
+    let body = "username=enrolled&password=right";
+    let page = fetch(&router, request("POST", "/sign-in", &headers, body)).await;
+    let elsewhere = &*format!("pending_sign_in={}", pending_of(&page));
+    let right_code = &*format!("&otp={}", recovery_code("enrolled", 0));
     for (pending, code, status, reason, problem, stays) in [
         (
-            PENDING,
+            here,
             "",
             401,
             "OTP_REQUIRED",
@@ -81,7 +109,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
             true,
         ),
         (
-            PENDING,
+            here,
             "&otp=+",
             401,
             "OTP_REQUIRED",
@@ -89,7 +117,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
             true,
         ),
         (
-            PENDING,
+            here,
             "&otp=hunter3",
             401,
             "OTP_INVALID",
@@ -97,7 +125,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
             true,
         ),
         (
-            PENDING,
+            here,
             "&recovery_code=hunter3",
             401,
             "OTP_INVALID",
@@ -105,17 +133,17 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
             true,
         ),
         (
-            PENDING,
+            here,
             "&otp=flood",
             429,
             "TOO_MANY_ATTEMPTS",
             "Too many attempts, try again later. You can try again in 7 s.",
             true,
         ),
-        (elsewhere, "&otp=123456", 401, "TOKEN_INVALID", ENDED, false),
+        (elsewhere, right_code, 401, "TOKEN_INVALID", ENDED, false),
         (
             "pending_sign_in=",
-            "&otp=123456",
+            right_code,
             401,
             "TOKEN_INVALID",
             ENDED,
@@ -123,7 +151,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
         ),
         (
             "pending_sign_in=%22%3E%3Cscript%3E",
-            "&otp=123456",
+            right_code,
             401,
             "TOKEN_INVALID",
             ENDED,
@@ -131,7 +159,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
         ),
         (
             "pending_sign_in=rgs_user",
-            "&otp=123456",
+            right_code,
             401,
             "TOKEN_INVALID",
             ENDED,
@@ -170,13 +198,8 @@ async fn a_half_sign_in_is_bound_to_the_origin_of_its_page() {
     };
     let page = send("auth.example.org", "username=enrolled&password=right").await;
     assert_eq!(page.status, 200);
-    let token = "rgp_at_https://auth.example.org";
-    assert!(
-        page.text.contains(&format!(r#"value="{token}""#)),
-        "{}",
-        page.text
-    );
-    let body = format!("username=enrolled&pending_sign_in={token}&otp=123456");
+    let (token, code) = (pending_of(&page), recovery_code("enrolled", 0));
+    let body = format!("username=enrolled&pending_sign_in={token}&otp={code}");
     for (host, status) in [("app.example.org", 401), ("auth.example.org", 303)] {
         assert_eq!(send(host, &body).await.status, status, "{host}");
     }
@@ -199,15 +222,16 @@ async fn fields_that_are_given_twice_ask_nobody() {
             "{twice}"
         );
     }
-    assert!(calls.lock().expect("no panic").is_empty());
+    assert!(calls.all().is_empty());
 }
 
 /// A replica of the previous release may have sent the form that is submitted here.
 #[tokio::test]
 async fn a_form_with_password_and_code_together_signs_in_too() {
     let router = gateway(&[]).0;
+    let code = recovery_code("enrolled", 0);
     for body in [
-        "username=enrolled&password=right&otp=123+456&return=%2Fa",
+        &*format!("username=enrolled&password=right&otp={code}&return=%2Fa"),
         "username=ann&password=right&otp=hunter3&return=%2Fa",
         "username=ann&password=right&otp=&return=%2Fa",
     ] {

@@ -1,7 +1,7 @@
 //! Tests interstitials. They are for a person who may not open a page, for a frame without a session, for an address
 //! that does not pass, and for a return address that is not allowed.
 
-use super::{DOMAIN, File, HTTPS, LOOPBACK, cookies, fetch, gateway, get, request};
+use super::{DOMAIN, File, HTTPS, LOOPBACK, cookies, fetch, get, reading_gateway, request};
 
 const NAVIGATION: [(&str, &str); 4] = [
     ("sec-fetch-mode", "navigate"),
@@ -13,7 +13,7 @@ const APPLICATION: [(&str, &str); 2] = [("host", "app.example.org"), HTTPS];
 
 async fn refused(arguments: &[&str], headers: &[(&str, &str)]) -> File {
     fetch(
-        &gateway(arguments).0,
+        &reading_gateway(arguments),
         request("GET", "/sign-in/refused", headers, ""),
     )
     .await
@@ -24,7 +24,7 @@ async fn a_refused_person_is_named_and_led_to_the_pages() {
     let back = "%2Freports%3Fmonth%3D5";
     let elsewhere = "https%3A%2F%2Fapp.example.org%2Freports%3Fmonth%3D5";
     for (arguments, cookie, host, back) in [
-        (&[][..], "__Host-rolegate=rgs_user", "", back),
+        (&[][..], "__Host-rolegate=rgs_app_user", "", back),
         (
             &DOMAIN,
             "__Secure-rolegate=rgd_user",
@@ -66,8 +66,8 @@ async fn nobody_is_named_by_what_is_no_session() {
         "__Host-rolegate=rgs_down",
         "__Host-rolegate=rgk_user",
         "__Host-rolegate-console=rgs_user",
-        "rolegate=rgs_user",
-        "__Host-rolegate=rgs_user; __Host-rolegate=rgs_admin",
+        "rolegate=rgs_app_user",
+        "__Host-rolegate=rgs_app_user; __Host-rolegate=rgs_app_admin",
     ] {
         let page = refused(&[], &[&APPLICATION[..], &[("cookie", cookie)]].concat()).await;
         assert_eq!(page.status, 403, "{cookie}");
@@ -121,7 +121,7 @@ async fn a_forged_address_is_text_in_a_link_to_our_page() {
 async fn a_frame_gets_a_link_that_opens_the_whole_page_and_never_the_form() {
     let origins = ["--return-origins", "https://app.example.org"];
     let path = "/sign-in?return=https://app.example.org/a%3Fb";
-    let router = gateway(&origins).0;
+    let router = reading_gateway(&origins);
     for dest in ["iframe", "frame", "embed", "object", "fencedframe"] {
         let headers = [LOOPBACK, ("sec-fetch-dest", dest)];
         let page = fetch(&router, request("GET", path, &headers, "")).await;
@@ -169,7 +169,7 @@ async fn an_address_that_does_not_pass_is_told_why_also_without_the_page() {
         (&DOMAIN, "https://auth.example.org"),
         (&["--sign-in", "off"], ""),
     ] {
-        let router = gateway(arguments).0;
+        let router = reading_gateway(arguments);
         for method in ["GET", "HEAD", "POST", "OPTIONS", "PURGE"] {
             let path = "/sign-in/ambiguous-address";
             let page = fetch(&router, request(method, path, &APPLICATION, "")).await;
@@ -202,7 +202,7 @@ async fn an_address_that_does_not_pass_is_told_why_also_without_the_page() {
 #[tokio::test]
 async fn a_return_address_that_is_not_allowed_is_said_on_the_page() {
     const SAID: &str = "After signing in, you will not return to the page that you came from, because its address is not allowed here.";
-    let router = gateway(&["--return-origins", "https://app.example.org"]).0;
+    let router = reading_gateway(&["--return-origins", "https://app.example.org"]);
     for (back, is_said) in [
         ("https://evil.example/", true),
         ("//evil.example", true),

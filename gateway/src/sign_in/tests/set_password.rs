@@ -1,6 +1,6 @@
 //! Tests `/set-password`.
 
-use super::{HTTPS, LOOPBACK, bare, gateway, get, send};
+use super::{HTTPS, LOOPBACK, bare, get, reading_gateway, send};
 use crate::sign_in::account::SET_PASSWORD_SCRIPTS;
 use std::collections::BTreeSet;
 
@@ -69,6 +69,6 @@ async fn page_only_reads_and_asks_for_no_password_without_encryption() {
             page.text
         );
     }
-    let response = send(&gateway(&[]).0, bare("POST", "/set-password")).await;
+    let response = send(&reading_gateway(&[]), bare("POST", "/set-password")).await;
     response.assert_error(405, "Method Not Allowed");
 }

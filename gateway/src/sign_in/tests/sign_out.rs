@@ -1,8 +1,11 @@
 //! Tests `/sign-out`.
 
 use super::{
-    DOMAIN, FORM_TYPE, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, gateway, get, request,
+    DOMAIN, FORM_TYPE, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, ended_sessions, fetch, gateway, get,
+    request,
 };
+use auth_fixture::refusal;
+use rolegate_auth_client::{Reason, auth_v1::RevokeTokensResponse};
 
 fn removed(name: &str, attributes: &str) -> String {
     format!("{name}=; Path=/; {attributes}SameSite=Lax")
@@ -91,9 +94,9 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
         );
         assert_eq!(cookies(&response), removed, "{cookie}");
         assert_eq!(response.header("clear-site-data"), "\"cache\"", "{cookie}");
-        let calls = calls.lock().expect("no panic").clone();
         // All sessions end by one call.
-        assert_eq!(calls, [format!("revoke_tokens None {ended} from unknown")]);
+        assert_eq!(calls.methods(), ["RevokeTokens"]);
+        assert_eq!(ended_sessions(&calls), [ended]);
     }
 }
 
@@ -116,10 +119,8 @@ async fn every_session_ends_however_many_cookies_other_hosts_have_set() {
         let headers = [&secure[..], &[SAME_ORIGIN, FORM_TYPE, ("cookie", &cookie)]].concat();
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
         assert_eq!((response.status, cookies(&response).len()), (303, 3));
-        let calls = calls.lock().expect("no panic").clone();
-        let [call] = &calls[..] else {
-            panic!("one call: {calls:?}");
-        };
+        assert_eq!(calls.methods(), ["RevokeTokens"]);
+        let call = ended_sessions(&calls).concat();
         let ended: Vec<_> = call
             .split(' ')
             .filter(|word| word.starts_with("rgd_"))
@@ -132,6 +133,7 @@ async fn every_session_ends_however_many_cookies_other_hosts_have_set() {
 #[tokio::test]
 async fn page_says_that_a_session_could_not_be_ended_and_keeps_the_cookies() {
     let (router, calls) = gateway(&[]);
+    calls.fail("rgs_down", refusal(Reason::StoreUnavailable));
     let cookie = ("cookie", "rolegate=rgs_user; rolegate=rgs_down");
     let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, cookie];
     let response = fetch(&router, request("POST", "/sign-out", &headers, "return=/a")).await;
@@ -144,7 +146,7 @@ async fn page_says_that_a_session_could_not_be_ended_and_keeps_the_cookies() {
     );
     assert!(response.text.contains("Service temporarily unavailable."));
     assert!(response.text.contains(r#"action="/sign-out""#));
-    assert_eq!(calls.lock().expect("no panic").len(), 1);
+    assert_eq!(calls.all().len(), 1);
 }
 
 #[tokio::test]
@@ -162,15 +164,13 @@ async fn an_auth_service_of_the_version_before_ends_one_session_after_another() 
         ),
     ] {
         let (router, calls) = gateway(&[]);
+        calls.edit("RevokeTokens", |revoked: &mut RevokeTokensResponse| {
+            revoked.cookie_sessions_ended = false;
+        });
         let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)];
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
         assert_eq!((response.status, cookies(&response).len()), (303, 3));
-        let calls = calls.lock().expect("no panic").clone();
-        let call = |sessions: &&str| match *sessions {
-            "" => "revoke_tokens None from unknown".to_owned(),
-            sessions => format!("revoke_tokens None {sessions} from unknown"),
-        };
-        assert_eq!(calls, called.iter().map(call).collect::<Vec<_>>());
+        assert_eq!(ended_sessions(&calls), called);
     }
 }
 
@@ -203,7 +203,7 @@ async fn opening_the_page_ends_nothing_and_sessions_that_are_none_are_no_error()
         assert_eq!(response.status, 200);
         assert!(cookies(&response).is_empty());
     }
-    assert!(calls.lock().expect("no panic").is_empty());
+    assert!(calls.all().is_empty());
     for cookie in [
         "",
         "rolegate=rgs_ended",

@@ -1,6 +1,8 @@
 //! Tests the language of the pages, and that no text is missing or unused.
 
-use super::{DOMAIN, FORM_TYPE, File, HTTPS, LOOPBACK, SAME_ORIGIN, fetch, gateway, request};
+use super::{
+    DOMAIN, FORM_TYPE, File, HTTPS, LOOPBACK, SAME_ORIGIN, fetch, reading_gateway, request,
+};
 use rolegate_proto::{Reason, http::HttpReason};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +26,11 @@ const LOCALIZED: [&str; 11] = [
 ];
 
 async fn get(arguments: &[&str], path: &str, headers: &[(&str, &str)]) -> File {
-    fetch(&gateway(arguments).0, request("GET", path, headers, "")).await
+    fetch(
+        &reading_gateway(arguments),
+        request("GET", path, headers, ""),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -75,7 +81,7 @@ async fn no_page_has_a_placeholder_or_the_key_of_a_text_in_any_language() {
     let problems = "?unsaved&two_sessions&username=ann";
     let long = format!("?too_long&return=/{}", "a".repeat(3000));
     let frame = ("sec-fetch-dest", "iframe");
-    let signed_in = ("cookie", "__Host-rolegate=rgs_user");
+    let signed_in = ("cookie", "__Host-rolegate=rgs_app_user");
     let pages = [
         ("/sign-in", &[LOOPBACK][..]),
         (&format!("/sign-in{problems}"), &[LOOPBACK]),
@@ -136,7 +142,11 @@ async fn a_german_browser_gets_german_pages_and_a_german_reason() {
     }
     let headers = [LOOPBACK, german, SAME_ORIGIN, FORM_TYPE];
     let form = "username=ann&password=wrong";
-    let refused = fetch(&gateway(&[]).0, request("POST", "/sign-in", &headers, form)).await;
+    let refused = fetch(
+        &reading_gateway(&[]),
+        request("POST", "/sign-in", &headers, form),
+    )
+    .await;
     assert_eq!(refused.status, 401, "{}", refused.text);
     assert!(
         refused
