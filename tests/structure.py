@@ -43,8 +43,8 @@ NOT_PRODUCT = {"auth-fixture", "bench", "e2e", "postgres-cluster", "simulation",
 TOPIC_FLOORS = {
     "auth-service": [
         ["user"],
-        ["opaque_token"],
-        ["store", "password", "second_factor", "token"],
+        ["tokens"],
+        ["store", "password", "second_factor"],
         ["accounts"],
         ["grpc"],
         ["host", "commands"],

@@ -1,6 +1,6 @@
 //! The actor of a request: the user who makes it, and the credential that the user presented.
 
-use crate::{opaque_token::TokenKind, user::User};
+use crate::{tokens::TokenKind, user::User};
 use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@
 
 use crate::{
     former_username::FormerUsername,
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
+    tokens::{NewToken, TokenKind},
 };
 use rolegate_proto::Role;
 use secrecy::SecretString;

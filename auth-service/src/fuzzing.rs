@@ -5,7 +5,7 @@ use crate::{
     commands::user::user_line::{LineReader, UserLine},
     grpc::ext_authz::request::{AuthorizationHeader, RequestAttributes},
     password::{BlocklistFile, HashExceptions, HashRules, Peppers, foreign_hash::ForeignHash},
-    token::Tokens,
+    tokens::AccessTokens,
     user::{Credentials, User},
 };
 use rolegate_proto::{Authorization, envoy_auth_v3::AttributeContext};
@@ -26,7 +26,7 @@ pub struct TokenContent {
 
 /// Verifies the signature of a token, and reads its content. Returns `None` if the token is malformed or
 /// forged. `now` is the time, in Unix seconds, for `is_valid`.
-pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
+pub fn verify(tokens: &AccessTokens, token: &str, now: u64) -> Option<TokenContent> {
     let verified = tokens.verify(token)?;
     Some(TokenContent {
         user_id: verified.user_id,

@@ -13,7 +13,7 @@ use crate::{
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
     store::{self, UserStore},
-    token::{self, KeySource, Tokens},
+    tokens::{self, AccessTokens, KeySource},
 };
 use rolegate_grpc_server::{
     GrpcServer,
@@ -68,7 +68,7 @@ pub struct AuthService {
     /// Serves the calls, and closes the store when it stops.
     pub server: GrpcServer,
     keys: KeySource,
-    tokens: Tokens,
+    tokens: AccessTokens,
     blocklist: Option<Arc<BlocklistFile>>,
 }
 
@@ -95,7 +95,7 @@ impl AuthService {
         };
         let mut policy = config.policy;
         policy.passwords.blocklist.clone_from(&blocklist);
-        if !token::self_test() {
+        if !tokens::self_test() {
             return Err("the HS256 self-test of RFC 7515 failed".into());
         }
         let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
@@ -109,7 +109,7 @@ impl AuthService {
             "loaded the keys of access tokens"
         );
         check_second_factors(&policy.second_factor, &*store).await?;
-        let tokens = Tokens::new(keyring);
+        let tokens = AccessTokens::new(keyring);
         let accounts = Accounts::new(
             Arc::clone(&store),
             hasher,

@@ -9,8 +9,8 @@
 //!
 //! - `password` hashes and verifies passwords; `second_factor` handles one-time codes and recovery
 //!   codes.
-//! - [`token`] issues and verifies access tokens; [`opaque_token`] defines the API keys of programs
-//!   and the sessions of people; [`secret_generation`] makes random secrets; `secret_list` parses
+//! - [`tokens`] issues and verifies access tokens, and defines the API keys of programs, the sessions
+//!   of people and the other tokens; [`secret_generation`] makes random secrets; `secret_list` parses
 //!   settings that hold several secrets.
 //! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline
 //!   of a call; [`user`] defines the types of users; `roles` lists the roles that exist.
@@ -42,7 +42,6 @@ pub mod fuzzing;
 mod grpc;
 pub mod host;
 mod metrics;
-pub mod opaque_token;
 mod password;
 mod principal;
 mod roles;
@@ -51,7 +50,7 @@ pub mod secret_generation;
 mod secret_list;
 pub mod settings;
 pub mod store;
-pub mod token;
+pub mod tokens;
 pub mod user;
 
 pub use host::AuthService;

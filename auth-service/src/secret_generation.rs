@@ -40,7 +40,7 @@ pub fn generate_password(min_length: usize) -> io::Result<SecretString> {
 #[cfg(test)]
 mod tests {
     use super::{generate_password, generate_signing_secret};
-    use crate::{password::Password, token::Keyring};
+    use crate::{password::Password, tokens::Keyring};
     use secrecy::ExposeSecret;
 
     #[test]

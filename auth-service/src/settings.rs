@@ -19,7 +19,7 @@ use crate::{
     password::{BlocklistFile, PasswordRules},
     roles::Roles,
     second_factor::Mode,
-    token::KeySource,
+    tokens::KeySource,
 };
 use clap::{ArgAction, Args, Parser};
 use rolegate_grpc_server::{HostSettings, certificate_name};

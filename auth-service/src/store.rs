@@ -9,7 +9,7 @@
 //! rows, and record the change in the same transaction (`sql/audit`).
 //!
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
-//!   `TokenStore` in `opaque_tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
+//!   `TokenStore` in `tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
 //!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
 //! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
 //!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
@@ -29,12 +29,12 @@ mod checked_row;
 mod inspection;
 mod list_query;
 mod locked_rows;
-mod opaque_tokens;
 mod operator_database;
 pub(crate) mod seal;
 mod second_factor;
 mod sql;
 mod tables;
+mod tokens;
 mod usage_pause;
 mod user_change;
 mod user_store;
@@ -45,7 +45,6 @@ pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
-pub(crate) use opaque_tokens::{TokenStore, UsageKind};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
@@ -60,6 +59,7 @@ pub(crate) use second_factor::{
     StoredSecondFactor, WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
+pub(crate) use tokens::{TokenStore, UsageKind};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{NAME, UserStore};

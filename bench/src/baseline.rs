@@ -56,7 +56,7 @@ struct Profile {
 /// Serves until it is killed. Prints its address on stdout.
 pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
     // The provider may be installed already. Installing it twice is harmless.
-    let _ = rolegate_auth_service::token::PROVIDER.install_default();
+    let _ = rolegate_auth_service::tokens::PROVIDER.install_default();
     let mut validation = Validation::new(Algorithm::HS256);
     validation.leeway = 0;
     let monolith = Monolith {

@@ -10,7 +10,7 @@ use crate::{
     users::{self, LoadUser},
     wrk::{Wrk, WrkResult},
 };
-use rolegate_auth_service::opaque_token::{NewToken, TokenKind};
+use rolegate_auth_service::tokens::{NewToken, TokenKind};
 use rolegate_proto::limits::{API_KEY_PREFIX, SESSION_PREFIX};
 use secrecy::ExposeSecret as _;
 use sqlx::{Connection as _, PgConnection};

@@ -3,7 +3,7 @@
 use crate::Failure;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rolegate_auth_service::{
-    token::{Keyring, TOKEN_TTL_SECONDS, Tokens},
+    tokens::{AccessTokens, Keyring, TOKEN_TTL_SECONDS},
     user::User,
 };
 use rolegate_proto::Role;
@@ -62,12 +62,12 @@ pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
 /// Returns `count` of the first `all` users, at even distances.
 pub(crate) fn with_tokens_among(all: usize, count: usize) -> Result<Vec<LoadUser>, Failure> {
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
-    let tokens = Tokens::new(keyring);
+    let tokens = AccessTokens::new(keyring);
     let ids = (FIRST_ID..).step_by(all / count).take(count);
     ids.map(|id| with_token(id, &tokens)).collect()
 }
 
-fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
+fn with_token(id: i64, tokens: &AccessTokens) -> Result<LoadUser, Failure> {
     // The SQL below chooses roles and usernames in the same way.
     let role = if id % 10 == 0 {
         Role::AUTHOR

@@ -17,7 +17,7 @@ use ring::{
 };
 use rolegate_auth_service::{
     fuzzing::{TokenContent, verify},
-    token::{Keyring, Tokens},
+    tokens::{AccessTokens, Keyring},
     user::User,
 };
 use rolegate_fuzz::members::Members;
@@ -32,8 +32,8 @@ const SECRETS: [&str; 2] = [
     "fedcba9876543210fedcba9876543210",
 ];
 
-static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
-    Tokens::new(Keyring::new(&SECRETS[0].into(), &[SECRETS[1].into()]).expect("long secrets"))
+static TOKENS: LazyLock<AccessTokens> = LazyLock::new(|| {
+    AccessTokens::new(Keyring::new(&SECRETS[0].into(), &[SECRETS[1].into()]).expect("long secrets"))
 });
 
 fuzz_target!(|data: &[u8]| {

@@ -13,10 +13,9 @@ use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
     change::Change,
-    opaque_token::{self, TokenBearer, TokenKind},
     principal::Principal,
     store::WriteError,
-    token::VerifiedToken,
+    tokens::{self, TokenBearer, TokenKind, VerifiedToken},
     user::User,
 };
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
@@ -190,7 +189,7 @@ impl Accounts {
             TokenSource::Cookie => kind == TokenKind::Session,
         };
         let digest = if is_allowed {
-            opaque_token::digest(credential)
+            tokens::digest(credential)
         } else {
             None
         };

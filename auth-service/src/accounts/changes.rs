@@ -10,10 +10,10 @@ use crate::{
     audit::{RecoveryCodeUse, Requested},
     change::{Change, TokenChange},
     metrics,
-    opaque_token::{OpaqueToken, TokenKind},
     principal::Principal,
     store::{CodePurpose, StoreError, UserStore, WriteError},
-    user::{MAX_CLOCK_SETBACK_SECONDS, User},
+    tokens::{MAX_CLOCK_SETBACK_SECONDS, OpaqueToken, TokenKind},
+    user::User,
 };
 use rolegate_telemetry::request_context::RequestContext;
 use std::{

@@ -9,7 +9,7 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     store::UsageKind,
-    token::Tokens,
+    tokens::AccessTokens,
     user::{Credentials, User},
 };
 use rolegate_proto::Reason;
@@ -128,7 +128,7 @@ impl Accounts {
         loop {
             let user = self.reload_user(checked).await?;
             let retry_after =
-                Duration::from_secs(Tokens::seconds_until_issue(&user.value, user.at));
+                Duration::from_secs(AccessTokens::seconds_until_issue(&user.value, user.at));
             if retry_after.is_zero() {
                 return Ok(user);
             }

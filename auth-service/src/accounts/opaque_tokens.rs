@@ -6,9 +6,9 @@ use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
     actor::Actor,
     change::{TokenChange, TokenSelection},
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::WriteError,
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{

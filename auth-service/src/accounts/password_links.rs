@@ -9,10 +9,10 @@ use crate::{
     call_origin::CallOrigin,
     change::{Change, NewPasswordLink, NewUser},
     metrics,
-    opaque_token::{self, GeneratedToken, password_link_digest},
     password::NO_PASSWORD,
     principal::Principal,
     store::{PASSWORD_LINK_SECONDS, StoredPasswordLink, WriteError},
+    tokens::{self, GeneratedToken, password_link_digest},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -52,7 +52,7 @@ impl GeneratedLink {
     /// Generates a link that is valid from `now`, in Unix seconds. Fails only if the system
     /// provides no random bytes.
     pub(crate) fn generate(now: u64) -> io::Result<Self> {
-        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
+        let GeneratedToken { token, digest } = tokens::generate_password_link()?;
         let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
         Ok(Self {
             link: PasswordLink { token, expires_at },

@@ -10,7 +10,7 @@ use crate::{
     roles::Roles,
     second_factor::SecondFactorPolicy,
     store::{BatchedReads, UserStore},
-    token::Tokens,
+    tokens::AccessTokens,
 };
 use rolegate_http_server::clients::ClientSlots;
 use std::{sync::Arc, time::Duration};
@@ -62,7 +62,7 @@ pub(crate) struct Accounts {
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: AccessTokens,
     pub(super) policy: Policy,
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
@@ -85,7 +85,7 @@ impl Accounts {
     pub(crate) fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,
-        tokens: Tokens,
+        tokens: AccessTokens,
         policy: Policy,
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {

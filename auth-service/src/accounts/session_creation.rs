@@ -14,11 +14,11 @@ use super::{
 use crate::{
     call_origin::CallOrigin,
     change::TokenChange,
-    opaque_token::{
+    principal::Principal,
+    tokens::{
         self, GeneratedToken, NewToken, OpaqueToken, TokenKind, generate_pair_id,
         pending_sign_in_digest,
     },
-    principal::Principal,
     user::User,
 };
 use rolegate_proto::{
@@ -212,8 +212,7 @@ impl Accounts {
         request: &SessionRequest,
     ) -> Result<SessionOutcome, AccountError> {
         let GeneratedToken { token, digest } =
-            opaque_token::generate_pending_sign_in(&request.binding())
-                .map_err(AccountError::internal)?;
+            tokens::generate_pending_sign_in(&request.binding()).map_err(AccountError::internal)?;
         self.store.insert_pending_sign_in(user, digest).await?;
         Ok(SessionOutcome::CodeRequired {
             pending_sign_in: token,

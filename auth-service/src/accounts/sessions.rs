@@ -7,8 +7,8 @@ pub(super) mod idle;
 
 use super::{error::AccountError, opaque_tokens::ListedTokens, service::Accounts};
 use crate::{
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, UsageKind},
+    tokens::{OpaqueToken, TokenBearer, TokenKind},
 };
 use rolegate_telemetry::{
     log_limiter::LogLimiter, logs::error_chain, request_context::RequestContext,

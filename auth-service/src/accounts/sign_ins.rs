@@ -7,8 +7,8 @@
 use super::service::Accounts;
 use crate::{
     audit::{self, Entry, SignInRows, UnrecordedRefusal},
-    opaque_token::TokenBearer,
     store::UserStore,
+    tokens::TokenBearer,
     user::User,
 };
 use std::{sync::Arc, time::Duration};

@@ -6,8 +6,8 @@ use super::{
 use crate::{
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
-    opaque_token::{self, TokenKind},
     principal::Principal,
+    tokens::{self, TokenKind},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -38,7 +38,7 @@ impl Accounts {
         let digests: Vec<String> = tokens
             .iter()
             .filter(|token| TokenKind::detect(token) == Some(TokenKind::Session))
-            .filter_map(|token| opaque_token::digest(token))
+            .filter_map(|token| tokens::digest(token))
             .collect();
         let found = self.reads.tokens.get_all(digests.clone()).await?;
         let mut users = Vec::new();

@@ -12,7 +12,7 @@ use crate::{
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
     store::tests::TestStore,
-    token::{self, Keyring, Tokens},
+    tokens::{self, AccessTokens, Keyring},
     user::User,
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
@@ -74,7 +74,7 @@ impl App {
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
         let store = Arc::new(TestStore::open_at(NOW));
-        assert!(token::self_test());
+        assert!(tokens::self_test());
         let engine = rolegate_bcrypt_lanes::Settings {
             threads: 1,
             ..Default::default()
@@ -82,7 +82,7 @@ impl App {
         let hasher =
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
-        let tokens = Tokens::new(keyring.expect("long enough"));
+        let tokens = AccessTokens::new(keyring.expect("long enough"));
         let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
         Self {
             accounts: accounts.expect("randomness"),

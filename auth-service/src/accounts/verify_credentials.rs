@@ -12,9 +12,9 @@ use crate::{
     audit,
     call_origin::CallOrigin,
     metrics,
-    opaque_token::{self, TokenBearer},
     password::CacheKey,
     store::UsageKind,
+    tokens::{self, TokenBearer},
     user::{Credentials, User},
 };
 use rolegate_proto::{Reason, Role, authorization::is_api_key};
@@ -55,7 +55,7 @@ impl BasicCredentials {
         if !self.accept_api_keys || !is_api_key(password) {
             return None;
         }
-        opaque_token::digest(password)
+        tokens::digest(password)
     }
 }
 

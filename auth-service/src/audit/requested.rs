@@ -7,8 +7,8 @@ use super::{
 use crate::{
     change::{Change, TokenChange},
     former_username::FORMER_DIGEST,
-    opaque_token::{OpaqueToken, TokenKind},
     principal::Principal,
+    tokens::{OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;

@@ -4,7 +4,7 @@
 //! and `sign_in_rows` has the limits on rows of the record.
 
 use super::{AuditRow, Entry};
-use crate::{opaque_token::TokenBearer, user::User};
+use crate::{tokens::TokenBearer, user::User};
 use rolegate_http_server::clients::client_key;
 use rolegate_proto::{Reason, http::HttpReason};
 use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};

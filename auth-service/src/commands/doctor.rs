@@ -7,7 +7,7 @@ use crate::{
     second_factor::Mode,
     settings::ServiceSettings,
     store::{self, UnsealedRows},
-    token::KeySource,
+    tokens::KeySource,
 };
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};

@@ -11,7 +11,7 @@ mod secret_folder;
 
 use crate::{
     password::Password, second_factor::SecondFactorKeys, secret_generation, settings::Settings,
-    token::Keyring,
+    tokens::Keyring,
 };
 use database_secrets::DatabaseSecrets;
 use rolegate_program::{failure::Failure, settings::SettingError};

@@ -3,7 +3,7 @@
 use crate::{
     accounts::{AccountError, AuthenticatedUser, PasswordLink, UserPage},
     actor::Actor,
-    opaque_token::{OpaqueToken, TokenKind},
+    tokens::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
 };
 use prost_types::Timestamp;

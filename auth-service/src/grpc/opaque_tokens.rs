@@ -8,7 +8,7 @@ use super::{
 use crate::{
     accounts::{AccountError, ApiKeyRequest},
     change::{SessionEnd, TokenSelection},
-    opaque_token::{OpaqueToken, TokenKind},
+    tokens::{OpaqueToken, TokenKind},
 };
 use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,

@@ -5,7 +5,7 @@ use crate::{
     accounts::AdminPassword,
     password::{Password, Peppers},
     second_factor::{Mode, SecondFactorKeys, SecondFactorPolicy},
-    token::KeySource,
+    tokens::KeySource,
 };
 use rolegate_program::{
     secret::{self, SecretSource},

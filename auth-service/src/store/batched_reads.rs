@@ -3,7 +3,7 @@
 
 use super::{NAME, UserStore};
 use crate::{
-    opaque_token::TokenBearer,
+    tokens::TokenBearer,
     user::{Credentials, User},
 };
 use rolegate_sql_store::{BatchLabels, BatchedReads as Reads};

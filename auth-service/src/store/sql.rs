@@ -4,10 +4,9 @@
 //! first, so that their conditions see what other transactions have committed (`locked_writes`), and record the change
 //! in the same transaction (`audit`).
 //!
-//! - `users`, `opaque_tokens`, `second_factor` and `audit` each implement one trait. `password_links` and
-//!   `pending_sign_ins` contain statements that several of these files use.
+//! - `users`, `tokens`, `second_factor` and `audit` each implement one trait.
 //! - `user_rows` decodes users from rows, and `encoding` converts the numbers in columns.
-//! - `revocation` changes `tokens_not_before`, and `additions` limits how much is added to a user.
+//! - `additions` limits how much is added to a user.
 //! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
 //!   stores the times during which that was impossible.
 
@@ -16,12 +15,9 @@ pub(super) mod audit;
 mod changes;
 pub(super) mod encoding;
 mod locked_writes;
-mod opaque_tokens;
-mod password_links;
-mod pending_sign_ins;
-pub(super) mod revocation;
 mod second_factor;
 mod sql_store;
+pub(super) mod tokens;
 mod usage_pauses;
 mod usage_writer;
 pub(super) mod user_rows;

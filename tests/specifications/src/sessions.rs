@@ -2,8 +2,8 @@
 //! use stays valid.
 //!
 //! Describes, of `auth-service/src`: `accounts/authorize.rs` and `accounts/sessions/idle.rs` (a
-//! decision, and the end of idle sessions), `opaque_token.rs` (`is_active_at`), and
-//! `store/sql/{opaque_tokens,usage_writer}.rs` (uses are written once a minute).
+//! decision, and the end of idle sessions), `tokens/opaque_token.rs` (`is_active_at`), and
+//! `store/sql/{tokens,usage_writer}.rs` (uses are written once a minute).
 //!
 //! The clock counts minutes, fewer than those of the product. Once, either the clock steps back or
 //! the store cannot write for a while. Both replicas notice a failing store, because each writes

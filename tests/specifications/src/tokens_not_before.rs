@@ -1,8 +1,8 @@
 //! `tokens_not_before` and clocks that step: what is revoked stays refused, and a login works right
 //! after a revocation.
 //!
-//! Describes, of `auth-service/src`: `store/sql/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
-//! `token.rs` (`issue`, `is_revoked`, `is_valid_at`), `user.rs` (the seconds), and
+//! Describes, of `auth-service/src`: `store/sql/tokens/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
+//! `tokens/access_token.rs` (`issue`, `is_revoked`, `is_valid_at`), `tokens/revocation.rs` (the seconds), and
 //! `accounts/login.rs` (a login waits).
 //!
 //! The model has fewer seconds than the product, in the same order of size. Failovers switch

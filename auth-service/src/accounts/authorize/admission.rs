@@ -8,9 +8,8 @@ use crate::{
     },
     actor::{Actor, ActorToken},
     audit, metrics,
-    opaque_token::{TokenBearer, TokenKind},
     store::{StoreError, UsageKind},
-    token::VerifiedToken,
+    tokens::{TokenBearer, TokenKind, VerifiedToken},
     user::User,
 };
 use rolegate_proto::Reason;

@@ -7,7 +7,7 @@ use crate::{
         sessions::idle::IdleSessions,
     },
     actor::Actor,
-    opaque_token::TokenBearer,
+    tokens::TokenBearer,
     user::User,
 };
 use rolegate_sql_store::RowsByKey;

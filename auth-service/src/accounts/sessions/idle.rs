@@ -3,8 +3,8 @@
 use super::wait_briefly;
 use crate::{
     accounts::service::Accounts,
-    opaque_token::{TokenBearer, TokenKind},
     store::{StoreError, UsageKind, UsagePause, active_last_use_range},
+    tokens::{TokenBearer, TokenKind},
 };
 use std::ops::Range;
 

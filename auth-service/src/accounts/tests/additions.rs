@@ -4,9 +4,9 @@ use super::{App, NOW, origin, second_factor::policy};
 use crate::{
     accounts::{AccountError, ApiKeyRequest, SessionRequest},
     change::TokenSelection,
-    opaque_token::TokenKind,
     second_factor::Mode,
     store::additions::MAX_ADDITIONS,
+    tokens::TokenKind,
 };
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;

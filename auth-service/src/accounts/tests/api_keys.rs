@@ -5,7 +5,7 @@ use crate::{
     accounts::{
         Accounts, ApiKeyRequest, Requirement, UserUpdateRequest, check_key_expiry, check_name,
     },
-    opaque_token::{OpaqueToken, TokenKind},
+    tokens::{OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};

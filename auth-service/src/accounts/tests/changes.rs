@@ -5,9 +5,9 @@ use crate::{
     actor::{Actor, ActorToken},
     audit::Requested,
     change::{Change, NewUser, TokenChange, TokenSelection},
-    opaque_token::TokenKind,
     principal::Principal,
     store::{TokenStore as _, UserStore as _, WriteError},
+    tokens::TokenKind,
     user::User,
 };
 use rolegate_proto::Role;

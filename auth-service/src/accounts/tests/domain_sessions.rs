@@ -10,8 +10,8 @@ use crate::{
         session_creation::CreatedSession,
     },
     change::SessionEnd,
-    opaque_token::TokenKind,
     store::{AuditFilter, AuditStore as _, TokenStore as _, UsageKind},
+    tokens::TokenKind,
 };
 use secrecy::ExposeSecret as _;
 use std::time::Duration;

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     accounts::{AccountError, BasicCredentials, InitialPassword},
-    opaque_token::TokenKind,
     second_factor::Mode,
     store::TokenStore as _,
+    tokens::TokenKind,
     user::User,
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;

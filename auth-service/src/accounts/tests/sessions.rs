@@ -7,8 +7,8 @@ use crate::{
         SessionRequest, TokenSource, session_creation::CreatedSession,
     },
     change::TokenSelection,
-    opaque_token::{OpaqueToken, TokenKind},
     principal::Principal,
+    tokens::{OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};

@@ -4,8 +4,8 @@ use super::{AuthenticatedUser, BasicCredentials};
 use crate::{
     accounts::{error::AccountError, service::Accounts, username::check_username},
     metrics,
-    opaque_token::TokenBearer,
     password::Recall,
+    tokens::TokenBearer,
     user::{Credentials, User},
 };
 use rolegate_sql_store::RowsByKey;

@@ -9,7 +9,7 @@
 use super::secret_folder::{SecretFile, SecretFolder};
 use crate::{
     secret_generation,
-    token::{Keyring, TOKEN_TTL_SECONDS},
+    tokens::{Keyring, TOKEN_TTL_SECONDS},
 };
 use rolegate_program::settings::SettingError;
 use secrecy::{ExposeSecret, SecretString};

@@ -13,7 +13,7 @@ use crate::{
     password::{HashExceptions, HashRules},
     settings::ServiceSettings,
     store::{Import, StoreError},
-    user::REVOCATION_AHEAD_SECONDS,
+    tokens::REVOCATION_AHEAD_SECONDS,
 };
 use clap::Args;
 use reader::{Batch, Reader, UserWithLine};

@@ -8,9 +8,9 @@ use crate::{
         terminal_text::{quote, quote_unless_word},
         timestamp::rfc3339_or_dash,
     },
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{StoreError, WriteError},
+    tokens::{NewToken, OpaqueToken, TokenKind},
 };
 use clap::Args;
 use rolegate_program::{

@@ -14,7 +14,7 @@ use crate::{
                 pending_rows::insert_pending,
                 sealed_batch::{SealedBatch, push_returning_taken},
             },
-            revocation::{REVOKE, push_revocation_times},
+            tokens::revocation::{REVOKE, push_revocation_times},
         },
     },
 };

@@ -15,7 +15,6 @@ use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::{
     audit::{AuditRow, Entry, Requested},
     change::TokenChange,
-    opaque_token::OpaqueToken,
     store::{
         audit_store::{AuditFilter, AuditStore, Snapshot},
         checked_row::CheckedRow,
@@ -23,6 +22,7 @@ use crate::{
         seal::{SELECT_SEALS, Seal, SealRange, SealReference},
         user_change::CheckedChange,
     },
+    tokens::OpaqueToken,
     user::User,
 };
 use async_trait::async_trait;

@@ -9,7 +9,7 @@ mod plan;
 mod second_factor;
 mod users;
 
-use super::{additions::recent_additions, revocation::GROW, sql_store::SqlStore};
+use super::{additions::recent_additions, sql_store::SqlStore, tokens::revocation::GROW};
 use crate::{audit::Requested, change::Change, store::WriteError, user::User};
 use plan::Plan;
 use rolegate_sql_store::FollowUp;

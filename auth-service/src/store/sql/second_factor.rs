@@ -5,8 +5,8 @@ mod code_limits;
 mod rows;
 
 use super::{
-    encoding::encode_seconds, locked_writes::Guard, pending_sign_ins::push_from_pending_sign_in,
-    sql_store::SqlStore, user_rows::USER_COLUMNS,
+    encoding::encode_seconds, locked_writes::Guard, sql_store::SqlStore,
+    tokens::pending_sign_ins::push_from_pending_sign_in, user_rows::USER_COLUMNS,
 };
 use crate::{
     audit::{RecoveryCodeUse, Requested},

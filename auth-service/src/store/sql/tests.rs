@@ -12,8 +12,8 @@ mod usage_pauses;
 
 use super::{TABLES, open, open_beside};
 use crate::{
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{BatchedReads, UsageKind, UserFilter, UserStore, list_query::list_query},
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::Credentials,
 };
 use changes::{insert, insert_token, revoke_tokens};

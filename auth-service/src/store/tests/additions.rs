@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     change::TokenSelection,
-    opaque_token::{OpaqueToken, TokenKind},
     store::{AuditFilter, CodePurpose, UserStore, WriteError, additions::MAX_ADDITIONS},
+    tokens::{OpaqueToken, TokenKind},
     user::User,
 };
 use futures_util::future::join_all;

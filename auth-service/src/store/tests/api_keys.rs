@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     change::TokenSelection,
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{UserFilter, UserStore, WriteError},
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};

@@ -12,9 +12,9 @@ use super::{
 use crate::{
     audit::{AuditRow, Entry},
     change::TokenSelection,
-    opaque_token::TokenKind,
     principal::Principal,
     store::{AuditFilter, UserChange, UserStore},
+    tokens::TokenKind,
     user::User,
 };
 use futures_util::TryStreamExt as _;

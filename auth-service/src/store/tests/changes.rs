@@ -5,9 +5,9 @@ use crate::{
     audit::{RecoveryCodeUse, Requested},
     change::{Change, NewPasswordLink, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
     former_username::FormerUsername,
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{CodePurpose, PASSWORD_LINK_SECONDS, UserStore, WriteError},
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;

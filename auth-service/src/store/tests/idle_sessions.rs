@@ -6,9 +6,9 @@ use super::{
     sessions::{END, add, find, ids, new, session, sessions},
 };
 use crate::{
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::{UsageKind, UserStore, open},
+    tokens::{NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;

@@ -11,9 +11,9 @@ use super::{
     second_factor::enrolled,
 };
 use crate::{
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{UserStore, WriteError, additions::MAX_ADDITIONS, second_factor::MAX_PENDING_SIGN_INS},
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};

@@ -7,9 +7,9 @@ use super::{
     sessions::{add, find, new, session},
 };
 use crate::{
-    opaque_token::TokenKind,
     principal::Principal,
     store::{UserStore, WriteError},
+    tokens::TokenKind,
     user::User,
 };
 use rolegate_proto::Role;

@@ -8,7 +8,8 @@ use super::{
 use crate::{
     principal::Principal,
     store::{UserStore, WriteError},
-    user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS, User},
+    tokens::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS},
+    user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;

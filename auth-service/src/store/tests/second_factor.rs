@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     change::{Change, NewPasswordLink, NewUser},
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::{CodeLimit, CodePurpose, OneTimeCodeUse, PASSWORD_LINK_SECONDS, UserStore, WriteError},
+    tokens::{NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     change::{SessionEnd, TokenSelection},
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     principal::Principal,
     store::{UserStore, WriteError, additions::MAX_ADDITIONS},
+    tokens::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     user::User,
 };
 use rolegate_proto::{

@@ -9,8 +9,8 @@ use crate::{
         sql::{
             encoding::encode_seconds,
             locked_writes::Guard,
-            revocation::{GROW, LOWER, REVOKE, push_revocation_times},
             sql_store::SqlStore,
+            tokens::revocation::{GROW, LOWER, REVOKE, push_revocation_times},
             users::{HASH_PREFIX, SET_PASSWORD},
         },
     },

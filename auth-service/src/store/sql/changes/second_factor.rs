@@ -10,8 +10,8 @@ use crate::{
             additions::push_has_room,
             encoding::encode_seconds,
             locked_writes::Guard,
-            revocation::{GROW, push_revocation_times},
             sql_store::SqlStore,
+            tokens::revocation::{GROW, push_revocation_times},
         },
     },
 };

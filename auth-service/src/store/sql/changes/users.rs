@@ -12,8 +12,8 @@ use crate::{
             audit::pending_rows::record_written,
             encoding::encode_seconds,
             locked_writes::Guard,
-            revocation::{REVOKE, push_revocation_times},
             sql_store::SqlStore,
+            tokens::revocation::{REVOKE, push_revocation_times},
         },
     },
 };

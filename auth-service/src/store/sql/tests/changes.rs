@@ -4,9 +4,9 @@ use crate::{
     actor::Actor,
     audit::Requested,
     change::{Change, NewUser, TokenChange},
-    opaque_token::{NewToken, OpaqueToken},
     principal::Principal,
     store::{UserStore, WriteError},
+    tokens::{NewToken, OpaqueToken},
     user::User,
 };
 use rolegate_proto::Role;

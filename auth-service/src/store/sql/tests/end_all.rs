@@ -6,12 +6,12 @@ use super::changes::{
 use crate::{
     audit::{AuditRow, BulkChange, EndedCredentials, Requested},
     change::{Change, NewPasswordLink},
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::{
         ApiKeys, AuditFilter, FileClock, HighWaterMarks, OperatorDatabase, Seal, StoreError,
         UserStore, open_beside, seal::REVISION_GAP,
     },
+    tokens::{NewToken, TokenKind},
     user::{User, UserRecord},
 };
 use async_trait::async_trait;

@@ -8,9 +8,9 @@ use crate::{
     audit::{AuditRow, BulkChange, Entry, Requested},
     change::{Change, Rename},
     former_username::FormerUsername,
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::operator_database::Erasure,
+    tokens::{NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;

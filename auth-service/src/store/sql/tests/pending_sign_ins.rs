@@ -5,9 +5,9 @@ use super::{
     end_all::{Opened, open},
 };
 use crate::{
-    opaque_token::{NewToken, TokenKind},
     principal::Principal,
     store::WriteError,
+    tokens::{NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::limits::SESSION_PREFIX;

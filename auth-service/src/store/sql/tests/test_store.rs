@@ -7,7 +7,7 @@
 mod calls;
 
 use super::super::{SqlStore, TABLES, usage_writer::Process};
-use crate::{opaque_token::NewToken, store::UsageKind};
+use crate::{store::UsageKind, tokens::NewToken};
 use parking_lot::Mutex;
 use rolegate_sql_store::{DatabaseUrl, FileClock, Statement};
 use std::{

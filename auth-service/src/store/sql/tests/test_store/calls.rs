@@ -4,13 +4,13 @@ use super::TestStore;
 use crate::{
     audit::{Entry, RecoveryCodeUse, Requested},
     change::{Change, TokenChange},
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
     store::{
         AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, OneTimeCodeUse,
         RoleUsage, Seal, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor, TokenStore,
         UsageKind, UsagePause, UserFilter, UserStore, WriteError, seal::SealRange,
         second_factor::SecondFactorStore,
     },
+    tokens::{OpaqueToken, TokenBearer, TokenKind},
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;

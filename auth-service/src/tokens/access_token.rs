@@ -4,9 +4,10 @@
 //! role at the login, and grants nothing. `username` must be the user's name, because an id may have belonged
 //! to another user before a restore.
 //!
-//! A presented token is verified in two steps. `Tokens::verify` checks the signature and parses the content,
+//! A presented token is verified in two steps. `AccessTokens::verify` checks the signature and parses the content,
 //! without the database. The caller then reads the user, and asks `VerifiedToken` whether the token is valid at
-//! the time of the database, and whether it was revoked. Sessions and API keys are in `opaque_token`.
+//! the time of the database, and whether it was revoked. Sessions and API keys are in
+//! `opaque_token`.
 //!
 //! - `keyring` has the keys, and reads them from the settings.
 //! - `claims` parses the content of a token.
@@ -23,7 +24,8 @@ pub use hs256::PROVIDER;
 pub(crate) use keyring::self_test;
 pub use keyring::{KeySource, Keyring, SecretTooShort};
 
-use crate::user::{MAX_ISSUE_AHEAD_SECONDS, User};
+use super::revocation::MAX_ISSUE_AHEAD_SECONDS;
+use crate::user::User;
 use claims::{Claims, IssuedClaims, UsernameClaim, decode_object, parse_user_id};
 use keyring::Key;
 use parking_lot::RwLock;
@@ -41,7 +43,7 @@ const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
 #[derive(Clone)]
-pub struct Tokens {
+pub struct AccessTokens {
     keyring: Arc<RwLock<Keyring>>,
 }
 
@@ -88,7 +90,7 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
     serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
-impl Tokens {
+impl AccessTokens {
     /// Creates a signer and verifier. It signs with the first key of the ring, and accepts tokens of every key in
     /// the ring.
     pub fn new(keyring: Keyring) -> Self {

@@ -2,10 +2,10 @@ mod keys;
 mod same_id;
 
 use super::{
-    Keyring, MAX_EXTRA_SECONDS, TOKEN_TTL_SECONDS, Tokens, claims::NO_USER, parse_user_id,
+    AccessTokens, Keyring, MAX_EXTRA_SECONDS, TOKEN_TTL_SECONDS, claims::NO_USER, parse_user_id,
     self_test,
 };
-use crate::user::{REVOCATION_AHEAD_SECONDS, User};
+use crate::{tokens::REVOCATION_AHEAD_SECONDS, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -18,14 +18,14 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
 const NOW: u64 = 1_800_000_000;
 
-fn tokens(signing: &str, accepted: &[&str]) -> Tokens {
+fn tokens(signing: &str, accepted: &[&str]) -> AccessTokens {
     assert!(self_test());
     let accepted: Vec<_> = accepted
         .iter()
         .map(|&secret| SecretString::from(secret))
         .collect();
     let keyring = Keyring::new(&SecretString::from(signing), &accepted).expect("long enough");
-    Tokens::new(keyring)
+    AccessTokens::new(keyring)
 }
 
 fn ada() -> User {
@@ -41,11 +41,11 @@ fn ada() -> User {
     }
 }
 
-fn verified(tokens: &Tokens, token: &str) -> Option<i64> {
+fn verified(tokens: &AccessTokens, token: &str) -> Option<i64> {
     verified_at(tokens, token, NOW)
 }
 
-fn verified_at(tokens: &Tokens, token: &str, now: u64) -> Option<i64> {
+fn verified_at(tokens: &AccessTokens, token: &str, now: u64) -> Option<i64> {
     let verified = tokens.verify(token)?;
     verified.is_valid_at(now).then_some(verified.user_id)
 }

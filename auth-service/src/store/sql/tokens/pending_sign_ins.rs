@@ -4,7 +4,10 @@
 use rolegate_sql_store::Statement;
 
 /// Continues a `SELECT` with the user of the pending sign-in that has this digest, if a code can still complete it.
-pub(super) fn push_from_pending_sign_in(select: Statement, digest: &str) -> Statement {
+pub(in crate::store::sql) fn push_from_pending_sign_in(
+    select: Statement,
+    digest: &str,
+) -> Statement {
     select
         .push(
             r#" FROM "user" JOIN pending_sign_in ON user_id = id AND not_before = tokens_not_before

@@ -1,6 +1,6 @@
 //! Tests that a token is refused for another user with the same id: a restored database assigns ids again.
 
-use super::{NOW, SECRET, TOKEN_TTL_SECONDS, Tokens, ada, hs256, minted, tokens};
+use super::{AccessTokens, NOW, SECRET, TOKEN_TTL_SECONDS, ada, hs256, minted, tokens};
 use crate::user::User;
 use jsonwebtoken::{Algorithm::HS256, Header};
 use secrecy::ExposeSecret as _;
@@ -14,13 +14,13 @@ fn made_at(created_at: u64) -> User {
     }
 }
 
-fn is_refused(tokens: &Tokens, token: &str, user: &User) -> bool {
+fn is_refused(tokens: &AccessTokens, token: &str, user: &User) -> bool {
     tokens.verify(token).expect("signed").is_revoked(user)
 }
 
 /// Signs a token with these claims. Its header names the key, like the headers of the tokens that the service
 /// issues.
-fn with_kid(tokens: &Tokens, claims: &Value) -> String {
+fn with_kid(tokens: &AccessTokens, claims: &Value) -> String {
     let kid = tokens.keyring.read().signing_kid().to_owned();
     let header = Header {
         kid: Some(kid),

@@ -4,7 +4,7 @@ use super::{StoreError, UsagePause, WriteError};
 use crate::{
     audit::Requested,
     change::TokenChange,
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    tokens::{OpaqueToken, TokenBearer, TokenKind},
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};

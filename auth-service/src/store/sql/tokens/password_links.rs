@@ -1,13 +1,13 @@
 //! Statements that insert, replace and delete password links.
 
-use super::{encoding::encode_seconds, sql_store::SqlStore};
 use crate::change::NewPasswordLink;
+use crate::store::sql::{encoding::encode_seconds, sql_store::SqlStore};
 use rolegate_sql_store::Statement;
 
 impl SqlStore {
     /// Returns the statement that inserts the link of a new user. The same transaction inserts the user, so the
     /// statement looks up the id by the name.
-    pub(super) fn insert_link_of_new_user(
+    pub(in crate::store::sql) fn insert_link_of_new_user(
         &self,
         username: &str,
         link: NewPasswordLink,
@@ -23,7 +23,11 @@ impl SqlStore {
     }
 
     /// Returns the statement that inserts a link of a user, or replaces the user's earlier link.
-    pub(super) fn replace_link(&self, user_id: i64, link: NewPasswordLink) -> Statement {
+    pub(in crate::store::sql) fn replace_link(
+        &self,
+        user_id: i64,
+        link: NewPasswordLink,
+    ) -> Statement {
         self.database
             .statement(
                 "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
@@ -35,7 +39,7 @@ impl SqlStore {
             .bind(encode_seconds(link.expires_at))
     }
 
-    pub(super) fn end_link(&self, user_id: i64) -> Statement {
+    pub(in crate::store::sql) fn end_link(&self, user_id: i64) -> Statement {
         self.database
             .statement("DELETE FROM password_link WHERE user_id = $1")
             .bind(user_id)

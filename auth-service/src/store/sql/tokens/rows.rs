@@ -1,7 +1,7 @@
 //! Defines the columns of an opaque token for statements, and decodes tokens from rows.
 
 use crate::{
-    opaque_token::{OpaqueToken, TokenBearer},
+    tokens::{OpaqueToken, TokenBearer},
     user::User,
 };
 use rolegate_proto::Role;

@@ -4,7 +4,6 @@ use super::rows::{RETURNING_TOKEN, last_use};
 use crate::{
     audit::Requested,
     change::TokenChange,
-    opaque_token::{NewToken, OpaqueToken, TokenKind},
     principal::Principal,
     store::{
         WriteError,
@@ -12,11 +11,12 @@ use crate::{
         sql::{
             additions::{push_has_room, recent_additions},
             encoding::{encode_count, encode_seconds},
-            pending_sign_ins::push_from_pending_sign_in,
             sql_store::SqlStore,
+            tokens::pending_sign_ins::push_from_pending_sign_in,
             user_rows::SELECT_CREDENTIALS,
         },
     },
+    tokens::{NewToken, OpaqueToken, TokenKind},
     user::Credentials,
 };
 use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};

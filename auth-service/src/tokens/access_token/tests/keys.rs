@@ -1,7 +1,7 @@
 //! Tests which keys sign and which are accepted.
 
 use super::{NOW, OTHER, SECRET, ada, hs256, tokens, verified};
-use crate::token::{Keyring, SecretTooShort};
+use crate::tokens::{Keyring, SecretTooShort};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 

@@ -1,12 +1,12 @@
 //! The ways in which a revocation moves `tokens_not_before`, the time before which tokens are not valid.
 
-use super::encoding::encode_seconds;
-use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
+use crate::store::sql::encoding::encode_seconds;
+use crate::tokens::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
 /// Sets a `tokens_not_before` that is always greater than the old one. [`push_revocation_times`] appends the times
 /// `soon` and `latest`.
-pub(super) const GROW: &str = "tokens_not_before =
+pub(in crate::store::sql) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
 /// Sets a new `tokens_not_before` as [`GROW`] does, but keeps an old value that is later than the issue time of every
 /// possible token.
@@ -19,7 +19,7 @@ pub(in crate::store) const REVOKE: &str =
 /// When it lowers the value, it also raises `tokens_marked_until`. So tokens from a clock that was ahead stay revoked,
 /// because they carry no mark or an earlier one. The new mark is at least a day after the old value, because that clock
 /// dates logins at the old value or later.
-pub(super) const LOWER: &str =
+pub(in crate::store::sql) const LOWER: &str =
     "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
         THEN tokens_not_before + 1 ELSE soon END,
     tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until

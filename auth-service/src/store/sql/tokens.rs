@@ -1,14 +1,18 @@
 //! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
-//! `insertion` inserts tokens, `rows` decodes them, and `user_changes` ends or keeps the sessions of a user who is
-//! changed.
+//! `insertion` inserts tokens, `rows` decodes them, and `ending` ends or keeps the sessions of a user who is changed.
+//! `password_links` and `pending_sign_ins` have the statements of the other tokens, and `revocation` moves the time
+//! before which tokens are not valid.
 //!
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
 //! that replicas of the previous release do not mistake it for a key.
 
+mod ending;
 mod insertion;
+mod password_links;
+pub(super) mod pending_sign_ins;
+pub(in crate::store) mod revocation;
 mod rows;
-mod user_changes;
 
 use super::{
     encoding::encode_seconds,
@@ -20,8 +24,8 @@ use super::{
 use crate::{
     audit::Requested,
     change::{SessionEnd, TokenChange, TokenSelection},
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, TokenStore, UsageKind, UsagePause, WriteError, locked_rows::AdminCount},
+    tokens::{OpaqueToken, TokenBearer, TokenKind},
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{FollowUp, Timed};
