@@ -21,50 +21,47 @@
 //! - `seed` creates the first admin; `initial_password` reads and removes the file with the
 //!   generated password.
 
-mod authorize;
+mod authenticator;
+mod authorizer;
 mod changes;
-mod credentials;
+mod credential_manager;
 mod error;
 mod initial_password;
-mod login;
-mod opaque_tokens;
 mod paging;
-mod password_links;
-mod passwords;
 mod rate_limit;
 mod record;
 mod requirement;
 mod roles;
-mod second_factor;
-mod seed;
+mod seeder;
 mod service;
-mod session_creation;
-mod sessions;
-mod sign_ins;
-mod sign_out;
+mod sign_in_recorder;
 #[cfg(test)]
 mod tests;
-mod user_changes;
-mod user_update;
 mod username;
 mod users;
-mod verify_credentials;
-mod watch;
 
-pub(crate) use authorize::{AuthorizationRequest, TokenSource};
+pub(crate) use authenticator::{
+    basic::{AuthenticatedUser, BasicCredentials},
+    session_creation::{SessionOutcome, SessionRequest, SessionUse},
+};
+pub(crate) use authorizer::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
+pub(crate) use credential_manager::{
+    opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name},
+    password_links::{GeneratedLink, PasswordLink, UserWithLink},
+};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
-pub(crate) use opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
-pub(crate) use password_links::{GeneratedLink, PasswordLink, UserWithLink};
-pub(crate) use record::AuditRequest;
+pub(crate) use record::{
+    AuditRequest,
+    watch::{WatchItem, WatchItems, WatchStart, Watcher},
+};
 pub(crate) use requirement::Requirement;
-pub use seed::AdminPassword;
-pub(crate) use seed::SeedError;
+pub use seeder::AdminPassword;
+pub(crate) use seeder::SeedError;
 pub(crate) use service::{Accounts, Policy, SessionLimits};
-pub(crate) use session_creation::{SessionOutcome, SessionRequest, SessionUse};
-pub(crate) use user_update::{UserUpdateRequest, rename};
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
-pub(crate) use users::{UserPage, UserPageRequest};
-pub(crate) use verify_credentials::{AuthenticatedUser, BasicCredentials};
-pub(crate) use watch::{WatchItem, WatchItems, WatchStart, Watcher};
+pub(crate) use users::{
+    UserPage, UserPageRequest,
+    update::{UserUpdateRequest, rename},
+};

@@ -7,6 +7,7 @@
 //! rows in the background.
 
 mod maintenance;
+pub(super) mod watch;
 
 use super::{error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts};
 use crate::{

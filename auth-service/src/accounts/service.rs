@@ -2,7 +2,7 @@
 
 use super::{
     changes::Changes, initial_password::InitialPassword, rate_limit::RateLimiter,
-    watch::streams::Watches,
+    record::watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,

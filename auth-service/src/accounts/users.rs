@@ -1,5 +1,8 @@
 //! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
 
+pub(super) mod changes;
+pub(super) mod update;
+
 use super::{
     error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts, username,
 };

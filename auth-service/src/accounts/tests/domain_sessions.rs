@@ -7,7 +7,7 @@ use super::{
 use crate::{
     accounts::{
         ApiKeyRequest, AuthorizationRequest, Requirement, SessionRequest, SessionUse, TokenSource,
-        session_creation::CreatedSession,
+        authenticator::session_creation::CreatedSession,
     },
     change::SessionEnd,
     store::{AuditFilter, AuditStore as _, TokenStore as _, UsageKind},

@@ -3,7 +3,8 @@
 use super::{NOW, origin, second_factor::EnrolledUser, sessions::created};
 use crate::{
     accounts::{
-        Requirement, SessionOutcome, SessionRequest, SessionUse, session_creation::CreatedSession,
+        Requirement, SessionOutcome, SessionRequest, SessionUse,
+        authenticator::session_creation::CreatedSession,
     },
     principal::Principal,
     second_factor::Mode,

@@ -4,7 +4,7 @@ use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
     accounts::{
         AccountError, PasswordLink, Policy, Requirement, SessionRequest,
-        second_factor::SecondFactorStatus,
+        credential_manager::second_factor::SecondFactorStatus,
     },
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
 };

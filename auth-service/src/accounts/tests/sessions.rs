@@ -4,7 +4,7 @@ use super::{App, NOW, POLICY, SESSIONS, changes::owner, origin};
 use crate::{
     accounts::{
         AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
-        SessionRequest, TokenSource, session_creation::CreatedSession,
+        SessionRequest, TokenSource, authenticator::session_creation::CreatedSession,
     },
     change::TokenSelection,
     principal::Principal,

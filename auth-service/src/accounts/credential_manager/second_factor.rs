@@ -4,10 +4,13 @@
 //! code; only after that do logins require a code. `codes` checks codes at sign-ins and before
 //! changes, and limits wrong ones.
 
-mod codes;
-
-use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
+    accounts::{
+        authenticator::codes::{CHANGE_METHOD, match_one_time_code},
+        error::AccountError,
+        requirement::Requirement,
+        service::Accounts,
+    },
     call_origin::CallOrigin,
     change::Change,
     principal::Principal,
@@ -15,7 +18,6 @@ use crate::{
     store::{CodeLimit, CodePurpose, OneTimeCodeUse},
     user::User,
 };
-use codes::{CHANGE_METHOD, match_one_time_code};
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;

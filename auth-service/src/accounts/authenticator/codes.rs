@@ -13,7 +13,7 @@ use rolegate_sql_store::Timed;
 use std::{io, time::Duration};
 
 /// The purpose, in the log and the record, of a check that confirms a change of the second factor.
-pub(super) const CHANGE_METHOD: &str = "second_factor";
+pub(crate) const CHANGE_METHOD: &str = "second_factor";
 
 impl Accounts {
     /// Checks the code of a user with a second factor after the password. Records the sign-in, or
@@ -39,7 +39,7 @@ impl Accounts {
     }
 
     /// Checks and uses up the code with which a user confirms turning off the second factor.
-    pub(super) async fn confirm_by_code(
+    pub(crate) async fn confirm_by_code(
         &self,
         user: &User,
         code: &str,
@@ -98,7 +98,7 @@ impl Accounts {
 
     /// Counts a wrong code. Fails if the limit was already reached, because concurrent requests
     /// have counted other wrong codes.
-    pub(super) async fn count_wrong_code(
+    pub(crate) async fn count_wrong_code(
         &self,
         user: &User,
         limit: CodeLimit,
@@ -115,7 +115,7 @@ impl Accounts {
     }
 
     /// Fails if this limit of wrong codes is reached. Counts and records the refusal.
-    pub(super) fn check_wrong_codes(
+    pub(crate) fn check_wrong_codes(
         &self,
         user: &User,
         factor: &StoredSecondFactor,
@@ -133,7 +133,7 @@ impl Accounts {
         )))
     }
 
-    pub(super) fn refuse_wrong_code(
+    pub(crate) fn refuse_wrong_code(
         &self,
         user: &User,
         method: &'static str,
@@ -146,7 +146,7 @@ impl Accounts {
 
 /// Compares a one-time code with the user's secret. Returns the use to store, or `None` if the code
 /// is wrong or was used before.
-pub(super) fn match_one_time_code(
+pub(crate) fn match_one_time_code(
     keys: &SecondFactorKeys,
     factor: &StoredSecondFactor,
     user_id: i64,

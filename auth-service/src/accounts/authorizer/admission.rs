@@ -1,11 +1,8 @@
 //! Checks a credential against its stored user or token, and the role against the requirement.
 
-use super::{PresentedToken, TokenSource};
+use super::{PresentedToken, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{
-        error::AccountError, requirement::Requirement, service::Accounts,
-        sessions::idle::IdleSessions,
-    },
+    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
     actor::{Actor, ActorToken},
     audit, metrics,
     store::{StoreError, UsageKind},

@@ -1,11 +1,8 @@
 //! Authorizes many bearers with one statement for users and another for opaque tokens.
 
-use super::{Credential, NOTHING_FOUND, TokenSource};
+use super::{Credential, NOTHING_FOUND, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{
-        error::AccountError, requirement::Requirement, service::Accounts,
-        sessions::idle::IdleSessions,
-    },
+    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
     actor::Actor,
     tokens::TokenBearer,
     user::User,

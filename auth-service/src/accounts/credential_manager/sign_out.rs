@@ -1,9 +1,9 @@
 //! Ends sessions and revokes access tokens, for users themselves and for admins.
 
-use super::{
-    authorize::TokenSource, error::AccountError, requirement::Requirement, service::Accounts,
-};
 use crate::{
+    accounts::{
+        authorizer::TokenSource, error::AccountError, requirement::Requirement, service::Accounts,
+    },
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
     principal::Principal,

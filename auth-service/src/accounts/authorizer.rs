@@ -6,6 +6,8 @@
 
 mod admission;
 mod batch;
+mod cookies;
+mod idle;
 
 pub(crate) use batch::AuthorizationRequest;
 
@@ -14,12 +16,18 @@ use crate::{
     actor::Actor,
     change::Change,
     principal::Principal,
-    store::WriteError,
+    store::{StoreError, WriteError},
     tokens::{self, TokenBearer, TokenKind, VerifiedToken},
     user::User,
 };
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The maximum time that a decision waits for each access to the store that ends idle sessions or
+/// restricts sessions to cookies.
+const DECISION_WRITE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// How a client presented a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -202,4 +210,13 @@ impl Accounts {
             digest,
         })
     }
+}
+
+/// Waits for the response of the store, and fails after [`DECISION_WRITE_TIMEOUT`].
+async fn wait_briefly<T>(
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(DECISION_WRITE_TIMEOUT, answer)
+        .await
+        .unwrap_or(Err(StoreError::TimedOut))
 }

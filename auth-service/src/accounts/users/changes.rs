@@ -3,13 +3,13 @@
 //! When the store writes, it checks the role of the admin again. If two admins demote or delete
 //! each other at the same time, the second is refused.
 
-use super::{
-    error::AccountError,
-    password_links::{PasswordLink, UserWithLink},
-    service::Accounts,
-    username::{ADMIN_USERNAME, check_new_username},
-};
 use crate::{
+    accounts::{
+        credential_manager::password_links::{PasswordLink, UserWithLink},
+        error::AccountError,
+        service::Accounts,
+        username::{ADMIN_USERNAME, check_new_username},
+    },
     actor::Actor,
     call_origin::CallOrigin,
     change::{Change, NewUser},

@@ -1,13 +1,13 @@
 //! Renames, disables and enables users for admins. The command `user rename` of operators uses the
 //! same renaming.
 
-use super::{
-    changes::Changes,
-    error::AccountError,
-    service::Accounts,
-    username::{ADMIN_USERNAME, check_new_username},
-};
 use crate::{
+    accounts::{
+        changes::Changes,
+        error::AccountError,
+        service::Accounts,
+        username::{ADMIN_USERNAME, check_new_username},
+    },
     actor::Actor,
     change::{Change, Rename},
     former_username::FormerUsername,

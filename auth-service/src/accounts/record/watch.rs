@@ -12,14 +12,16 @@
 mod access;
 mod items;
 mod stream;
-pub(super) mod streams;
+pub(crate) mod streams;
 
 pub(crate) use access::Watcher;
 pub(crate) use items::{WatchItem, WatchItems};
 pub(crate) use stream::WatchStart;
 
-use super::{error::AccountError, service::Accounts};
-use crate::store::SealReference;
+use crate::{
+    accounts::{error::AccountError, service::Accounts},
+    store::SealReference,
+};
 use access::WatchAccess;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;

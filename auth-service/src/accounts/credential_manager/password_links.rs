@@ -4,8 +4,8 @@
 //! of the link calls `find_password_link` to show whose link it is, and `redeem_password_link` to
 //! set the password, which uses the link up.
 
-use super::{error::AccountError, service::Accounts};
 use crate::{
+    accounts::{error::AccountError, service::Accounts},
     call_origin::CallOrigin,
     change::{Change, NewPasswordLink, NewUser},
     metrics,

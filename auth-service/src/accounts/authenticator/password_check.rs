@@ -4,10 +4,10 @@
 //! then reads the stored hash, and `check_hash_and_record` hashes the password, counts the attempt
 //! and records the outcome. `rehash` replaces an outdated hash later.
 
-use super::{
-    error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
-};
 use crate::{
+    accounts::{
+        error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
+    },
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
@@ -19,20 +19,20 @@ use std::time::Instant;
 
 /// A username and a password to check. If one of them is malformed, they never match, but the check
 /// takes as long as any other, so that its time reveals nothing.
-pub(super) struct PresentedCredentials<'a> {
-    pub(super) username: &'a str,
+pub(crate) struct PresentedCredentials<'a> {
+    pub(crate) username: &'a str,
     has_valid_username: bool,
     /// The password; `None` if it is malformed.
-    pub(super) password: Option<PresentedPassword>,
-    pub(super) origin: CallOrigin,
+    pub(crate) password: Option<PresentedPassword>,
+    pub(crate) origin: CallOrigin,
     /// The purpose of the check, as the audit log names it, such as `login`.
-    pub(super) method: &'static str,
+    pub(crate) method: &'static str,
     /// True if a signed-in user re-enters the password to confirm a change.
-    pub(super) confirms_change: bool,
+    pub(crate) confirms_change: bool,
 }
 
 impl<'a> PresentedCredentials<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         username: &'a str,
         password: SecretString,
         origin: CallOrigin,
@@ -51,7 +51,7 @@ impl<'a> PresentedCredentials<'a> {
 
 impl Accounts {
     /// Reads the stored credentials of the username; `None` if the name is unknown or malformed.
-    pub(super) async fn load_credentials(
+    pub(crate) async fn load_credentials(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
@@ -68,7 +68,7 @@ impl Accounts {
     /// It comes before all other work, so that refusals cost little in a flood. Over the limit,
     /// even the correct password is refused, whether it is cached or not, so a guesser learns
     /// nothing.
-    pub(super) async fn check_limit(
+    pub(crate) async fn check_limit(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<(), AccountError> {
@@ -111,7 +111,7 @@ impl Accounts {
     /// The check counts as an attempt, unless the password is correct or could not be checked. For
     /// an unknown user, a password is hashed all the same, so that the response time does not
     /// reveal which names exist.
-    pub(super) async fn check_hash_and_record(
+    pub(crate) async fn check_hash_and_record(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
@@ -170,7 +170,7 @@ impl Accounts {
     ///
     /// This runs in the background, because the caller has already waited for one hash. A failure
     /// is only logged.
-    pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
+    pub(crate) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {
             return;

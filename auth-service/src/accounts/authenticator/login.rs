@@ -4,8 +4,9 @@
 //! reads the user again; `session_creation` also calls it. `login` then checks the code of a second
 //! factor, and issues the token.
 
-use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
+use super::password_check::PresentedCredentials;
 use crate::{
+    accounts::{error::AccountError, service::Accounts},
     call_origin::CallOrigin,
     metrics,
     store::UsageKind,

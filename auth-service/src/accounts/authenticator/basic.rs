@@ -6,8 +6,9 @@
 
 mod recall;
 
-use super::{credentials::PresentedCredentials, error::AccountError, service::Accounts};
+use super::password_check::PresentedCredentials;
 use crate::{
+    accounts::{error::AccountError, service::Accounts},
     actor::Actor,
     audit,
     call_origin::CallOrigin,

@@ -2,8 +2,8 @@
 //!
 //! `session_creation` creates sessions, because that needs a password instead of a credential.
 
-use super::{error::AccountError, requirement::Requirement, service::Accounts};
 use crate::{
+    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
     actor::Actor,
     change::{TokenChange, TokenSelection},
     principal::Principal,

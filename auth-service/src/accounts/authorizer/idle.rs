@@ -94,7 +94,7 @@ impl Accounts {
 
     /// Returns the range in which the last use of an active session lies, in Unix seconds. A
     /// session with a last use outside of this range is idle.
-    pub(super) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
+    pub(crate) async fn active_last_use_range(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         if let Some(began) = self.store.unwritten_since() {
             pauses.push(UsagePause { began, ended: at });

@@ -1,11 +1,15 @@
 //! Replaces passwords: users change their own, and admins set the passwords of other users.
 
-use super::{
-    credentials::PresentedCredentials, error::AccountError, requirement::Requirement,
-    service::Accounts,
-};
 use crate::{
-    actor::Actor, call_origin::CallOrigin, change::Change, principal::Principal, user::User,
+    accounts::{
+        authenticator::password_check::PresentedCredentials, error::AccountError,
+        requirement::Requirement, service::Accounts,
+    },
+    actor::Actor,
+    call_origin::CallOrigin,
+    change::Change,
+    principal::Principal,
+    user::User,
 };
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
@@ -137,7 +141,7 @@ impl Accounts {
     }
 
     /// Fails if the settings allow admins only to create password links, not to set passwords.
-    pub(super) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
+    pub(crate) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
         if self.policy.admins_set_passwords {
             return Ok(());
         }

@@ -7,11 +7,11 @@
 //! pending sign-in. The next request presents the token of that sign-in with the code, and
 //! `finish_sign_in` creates the sessions.
 
-use super::{
-    credentials::PresentedCredentials, error::AccountError, login::PasswordLogin,
-    opaque_tokens::check_name, service::Accounts,
-};
+use super::{login::PasswordLogin, password_check::PresentedCredentials};
 use crate::{
+    accounts::{
+        credential_manager::opaque_tokens::check_name, error::AccountError, service::Accounts,
+    },
     call_origin::CallOrigin,
     change::TokenChange,
     principal::Principal,
