@@ -28,10 +28,10 @@ mod credential_manager;
 mod error;
 mod initial_password;
 mod paging;
+mod policy;
 mod rate_limit;
 mod record;
 mod requirement;
-mod roles;
 mod seeder;
 mod service;
 mod sign_in_recorder;
@@ -52,6 +52,7 @@ pub(crate) use credential_manager::{
 };
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
+pub(crate) use policy::{Policy, SessionLimits};
 pub(crate) use record::{
     AuditRequest,
     watch::{WatchItem, WatchItems, WatchStart, Watcher},
@@ -59,7 +60,7 @@ pub(crate) use record::{
 pub(crate) use requirement::Requirement;
 pub use seeder::AdminPassword;
 pub(crate) use seeder::SeedError;
-pub(crate) use service::{Accounts, Policy, SessionLimits};
+pub(crate) use service::Accounts;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub(crate) use users::{
     UserPage, UserPageRequest,

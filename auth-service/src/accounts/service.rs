@@ -1,19 +1,17 @@
-//! `Accounts`: the state and the settings that the use cases share.
+//! `Accounts`: the state that the use cases share.
 
 use super::{
-    changes::Changes, initial_password::InitialPassword, rate_limit::RateLimiter,
+    changes::Changes, initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter,
     record::watch::streams::Watches,
 };
 use crate::{
     audit::SignInRows,
-    password::{CredentialCache, Hasher, PasswordRules},
-    roles::Roles,
-    second_factor::SecondFactorPolicy,
+    password::{CredentialCache, Hasher},
     store::{BatchedReads, UserStore},
     tokens::AccessTokens,
 };
 use rolegate_http_server::clients::ClientSlots;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// The maximum number of pages of the record that are read at the same time. While the record is
@@ -22,36 +20,6 @@ const MAX_PAGE_READS: usize = 2;
 /// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
 /// all users.
 const MAX_SEARCHES: u32 = 1;
-
-/// The operator's settings for the use cases.
-#[derive(Clone)]
-pub(crate) struct Policy {
-    pub(crate) passwords: PasswordRules,
-    /// The maximum number of failed logins per minute for a username at an address; 0 means no
-    /// limit. The limits for an address and for a username over all addresses are 15 times as high.
-    /// Refused password links have a limit of the same number for each address.
-    pub(crate) login_failure_limit: u32,
-    /// The time for which a verified password of HTTP Basic is cached; zero turns the cache off.
-    pub(crate) basic_cache_ttl: Duration,
-    pub(crate) registration_open: bool,
-    /// The maximum number of attempts per minute to register a user from one address; 0 means no
-    /// limit.
-    pub(crate) registration_limit: u32,
-    pub(crate) roles: Roles,
-    pub(crate) sessions: SessionLimits,
-    /// True if admins may set passwords of other users; otherwise they only create links.
-    pub(crate) admins_set_passwords: bool,
-    pub(crate) second_factor: SecondFactorPolicy,
-}
-
-/// The times after which sessions expire, in seconds.
-#[derive(Clone, Copy)]
-pub(crate) struct SessionLimits {
-    /// The time without use after which a session expires; at most `max`.
-    pub(crate) idle: u64,
-    /// The age at which a session expires, even if it is in use.
-    pub(crate) max: u64,
-}
 
 /// The use cases. Clones share all state.
 #[derive(Clone)]
@@ -63,7 +31,7 @@ pub(crate) struct Accounts {
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
     pub(super) tokens: AccessTokens,
-    pub(super) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
     pub(super) registration_limiter: Arc<RateLimiter>,
@@ -101,7 +69,7 @@ impl Accounts {
             hasher,
             cache,
             tokens,
-            policy,
+            policy: Arc::new(policy),
             initial_password,
             login_limiter,
             registration_limiter,

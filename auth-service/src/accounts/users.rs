@@ -141,7 +141,7 @@ impl Accounts {
         }
         let role = request
             .role
-            .map(|role| self.require_known_role(role))
+            .map(|role| self.policy.require_known_role(role))
             .transpose()?;
         Ok(UserFilter {
             after: request.after,

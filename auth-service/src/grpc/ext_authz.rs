@@ -164,7 +164,7 @@ impl AuthGrpc {
     fn known_requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
         let requirement = parse_requirement(roles)?;
         if let Requirement::Roles(required) = &requirement {
-            self.accounts.require_known_roles(required)?;
+            self.accounts.policy.require_known_roles(required)?;
         }
         Ok(requirement)
     }

@@ -54,6 +54,7 @@ impl AuthGrpc {
         };
         let user = self.accounts.verify_credentials(check).await?;
         self.accounts
+            .policy
             .require_known_roles(&parse_roles(&message.role_names)?)?;
         Ok(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
@@ -106,7 +107,7 @@ impl AuthGrpc {
         origin: CallOrigin,
     ) -> Option<BasicCredentials> {
         let roles = parse_roles(&item.role_names).ok()?;
-        self.accounts.require_known_roles(&roles).ok()?;
+        self.accounts.policy.require_known_roles(&roles).ok()?;
         let reported = item.client_address.and_then(|address| address.parse().ok());
         Some(BasicCredentials {
             username: item.username,

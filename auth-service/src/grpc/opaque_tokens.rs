@@ -23,7 +23,7 @@ impl AuthGrpc {
         session: OpaqueToken,
         current_id: Option<i64>,
     ) -> wire::Session {
-        let idle_expires_at = self.accounts.idle_expires_at(&session);
+        let idle_expires_at = session.idle_expires_at(self.accounts.policy.sessions.idle);
         wire::Session {
             id: session.id,
             user_id: session.user_id,

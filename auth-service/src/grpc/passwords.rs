@@ -75,7 +75,7 @@ impl AuthGrpc {
         _: &Call,
         _: wire::GetPasswordPolicyRequest,
     ) -> RpcResult<wire::GetPasswordPolicyResponse> {
-        let lengths = self.accounts.password_lengths();
+        let lengths = self.accounts.policy.passwords.lengths();
         let bytes = |length: usize| length.try_into().unwrap_or(u32::MAX);
         Ok(wire::GetPasswordPolicyResponse {
             min_length: bytes(*lengths.start()),

@@ -176,7 +176,7 @@ impl Accounts {
 
     /// Replaces a role that has no effect at this service by `user`, and returns it separately.
     fn with_effective_role(&self, mut user: User) -> AuthenticatedUser {
-        let ineffective_role = self.take_ineffective_role(&mut user);
+        let ineffective_role = self.policy.take_ineffective_role(&mut user);
         AuthenticatedUser {
             user,
             ineffective_role,

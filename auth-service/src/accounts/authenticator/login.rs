@@ -64,7 +64,7 @@ impl Accounts {
         } = self.check_password(&presented).await?;
         self.check_second_factor(&user.value, code, presented.method)
             .await?;
-        self.take_ineffective_role(&mut user.value);
+        self.policy.take_ineffective_role(&mut user.value);
         self.update_last_login(&user);
         if needs_rehash {
             self.rehash(&presented, stored);

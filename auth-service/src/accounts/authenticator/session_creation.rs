@@ -258,7 +258,7 @@ impl Accounts {
         by: Principal,
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
-        self.take_ineffective_role(&mut user.value);
+        self.policy.take_ineffective_role(&mut user.value);
         self.update_last_login(&user);
         let new = self
             .generate_sessions(&user, request, origin)

@@ -103,9 +103,9 @@ impl Accounts {
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         if let Requirement::Roles(required) = requirement {
-            self.require_known_roles(required)?;
+            self.policy.require_known_roles(required)?;
         }
-        actor.ineffective_role = self.take_ineffective_role(&mut actor.user);
+        actor.ineffective_role = self.policy.take_ineffective_role(&mut actor.user);
         if requirement.admits(actor.user.role) {
             return Ok(actor);
         }

@@ -99,7 +99,7 @@ impl Accounts {
         let is_for_other = request.user_id.is_some();
         let role = request
             .role
-            .map(|role| self.require_known_role(role))
+            .map(|role| self.policy.require_known_role(role))
             .transpose()?;
         if is_for_other && matches!(role, None | Some(Role::ADMIN)) {
             return Err(Reason::RoleInvalid.into());

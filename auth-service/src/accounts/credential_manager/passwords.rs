@@ -14,7 +14,6 @@ use crate::{
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
 use secrecy::SecretString;
-use std::ops::RangeInclusive;
 
 /// The proof that a user has confirmed a change by entering the current password.
 pub(super) struct ConfirmedPassword {
@@ -25,11 +24,6 @@ pub(super) struct ConfirmedPassword {
 }
 
 impl Accounts {
-    /// Returns the lengths, in bytes, that a new password may have.
-    pub(crate) fn password_lengths(&self) -> RangeInclusive<usize> {
-        self.policy.passwords.lengths()
-    }
-
     /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
     /// access tokens and sessions, except for the session that was presented. Returns the user.
     ///
@@ -109,7 +103,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_password_for(user_id, credential).await?;
-        self.require_admins_set_passwords()?;
+        self.policy.require_admins_set_passwords()?;
         self.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
         let hash = self.hasher.hash(&password, origin).await?;
@@ -138,13 +132,5 @@ impl Accounts {
             return Err(Reason::OwnPassword.into());
         }
         Ok(actor)
-    }
-
-    /// Fails if the settings allow admins only to create password links, not to set passwords.
-    pub(crate) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
-        if self.policy.admins_set_passwords {
-            return Ok(());
-        }
-        Err(Reason::PasswordLinkRequired.into())
     }
 }

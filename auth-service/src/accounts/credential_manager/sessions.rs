@@ -47,11 +47,6 @@ impl Accounts {
             sessions: merge_pairs(sessions),
         })
     }
-
-    /// Returns the time at which the session expires if it is not used again, in Unix seconds.
-    pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
-        session.idle_expires_at(self.policy.sessions.idle)
-    }
 }
 
 /// Merges the two sessions of a sign-in into the first one, which gets the later of their last

@@ -196,7 +196,10 @@ async fn a_session_ends_when_it_is_idle_or_old_and_never_lives_again() {
     let (app, _) = app().await;
     let ((idle, _), (used, session)) = (app.session().await, app.session().await);
     assert_eq!(session.expires_at, Some(NOW + MAX));
-    assert_eq!(app.accounts.idle_expires_at(&session), NOW + IDLE);
+    assert_eq!(
+        session.idle_expires_at(app.accounts.policy.sessions.idle),
+        NOW + IDLE
+    );
     app.store.set_time(NOW + IDLE - 1);
     assert!(app.is_accepted(&used).await);
     app.store.set_time(NOW + IDLE);

@@ -76,12 +76,12 @@ impl Accounts {
         let actor = self.authorize_admin(credential).await?;
         check_new_username(username)?;
         let Some(password) = password else {
-            let role = self.require_known_role(role)?;
+            let role = self.policy.require_known_role(role)?;
             return self.create_user_with_link(actor, username, role).await;
         };
-        self.require_admins_set_passwords()?;
+        self.policy.require_admins_set_passwords()?;
         let password = self.policy.passwords.check(password)?;
-        let role = self.require_known_role(role)?;
+        let role = self.policy.require_known_role(role)?;
         let new = NewUser {
             username: username.to_owned(),
             password_hash: self.hasher.hash(&password, origin).await?,
@@ -136,7 +136,7 @@ impl Accounts {
         let actor = self.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let from = self.find_user(user_id).await?.role;
-        let to = self.require_known_role(role)?;
+        let to = self.policy.require_known_role(role)?;
         let change = Change::SetRole { user_id, from, to };
         Ok(self.changes.apply(Principal::Admin(actor), change).await?)
     }

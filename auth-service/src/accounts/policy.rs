@@ -1,0 +1,79 @@
+//! The operator's settings for the use cases: which passwords are allowed, which limits hold, and
+//! which roles have an effect.
+
+use super::error::AccountError;
+use crate::{password::PasswordRules, roles::Roles, second_factor::SecondFactorPolicy, user::User};
+use rolegate_proto::{Reason, Role, UnknownRole};
+use std::{mem, time::Duration};
+
+/// The operator's settings for the use cases.
+#[derive(Clone)]
+pub(crate) struct Policy {
+    pub(crate) passwords: PasswordRules,
+    /// The maximum number of failed logins per minute for a username at an address; 0 means no
+    /// limit. The limits for an address and for a username over all addresses are 15 times as high.
+    /// Refused password links have a limit of the same number for each address.
+    pub(crate) login_failure_limit: u32,
+    /// The time for which a verified password of HTTP Basic is cached; zero turns the cache off.
+    pub(crate) basic_cache_ttl: Duration,
+    pub(crate) registration_open: bool,
+    /// The maximum number of attempts per minute to register a user from one address; 0 means no
+    /// limit.
+    pub(crate) registration_limit: u32,
+    pub(crate) roles: Roles,
+    pub(crate) sessions: SessionLimits,
+    /// True if admins may set passwords of other users; otherwise they only create links.
+    pub(crate) admins_set_passwords: bool,
+    pub(crate) second_factor: SecondFactorPolicy,
+}
+
+/// The times after which sessions expire, in seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct SessionLimits {
+    /// The time without use after which a session expires; at most `max`.
+    pub(crate) idle: u64,
+    /// The age at which a session expires, even if it is in use.
+    pub(crate) max: u64,
+}
+
+impl Policy {
+    /// Rejects a requirement that names an unknown role, because no user can act with that role.
+    pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
+        if required.iter().all(|role| self.roles.contains(role)) {
+            return Ok(());
+        }
+        Err(AccountError::invalid_request(
+            "the requirement names an unknown role",
+        ))
+    }
+
+    /// Rejects the role in a request if its name is malformed or the settings do not contain it.
+    pub(crate) fn require_known_role(
+        &self,
+        role: Result<Role, UnknownRole>,
+    ) -> Result<Role, AccountError> {
+        match role {
+            Ok(role) if self.roles.contains(&role) => Ok(role),
+            _ => Err(Reason::RoleInvalid.into()),
+        }
+    }
+
+    /// Replaces a role that has no effect by `user`, and returns the replaced role. A role has no
+    /// effect if the settings do not name it, or if it needs a second factor that the user does not
+    /// have.
+    pub(crate) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
+        let is_known = self.roles.contains(&user.role);
+        if is_known && !self.second_factor.is_required_but_missing(user) {
+            return None;
+        }
+        Some(mem::replace(&mut user.role, Role::USER))
+    }
+
+    /// Fails if the settings allow admins only to create password links, not to set passwords.
+    pub(crate) fn require_admins_set_passwords(&self) -> Result<(), AccountError> {
+        if self.admins_set_passwords {
+            return Ok(());
+        }
+        Err(Reason::PasswordLinkRequired.into())
+    }
+}
