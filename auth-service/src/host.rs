@@ -121,13 +121,13 @@ impl AuthService {
         accounts.maintain_record(config.audit_retention_days);
         let trusted = config.trusted_gateways;
         let end_of_watches = accounts.end_of_watches();
-        let before_close = accounts.clone();
+        let recorder = accounts.recorder.clone();
         let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
         let routes = routes(&calls);
         let mut server =
             GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
         server.end_of_streams = end_of_watches;
-        server.before_close = Box::new(move || before_close.record_refusal_count());
+        server.before_close = Box::new(move || recorder.record_refusal_count());
         Ok(Self {
             server,
             keys: config.keys,

@@ -2,10 +2,9 @@
 
 use super::{
     changes::Changes, initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter,
-    record::watch::streams::Watches,
+    record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
 };
 use crate::{
-    audit::SignInRows,
     password::{CredentialCache, Hasher},
     store::{BatchedReads, UserStore},
     tokens::AccessTokens,
@@ -37,7 +36,7 @@ pub(crate) struct Accounts {
     pub(super) registration_limiter: Arc<RateLimiter>,
     /// Limits how often a client may present a token that belongs to no valid password link.
     pub(super) link_limiter: Arc<RateLimiter>,
-    pub(super) sign_in_rows: Arc<SignInRows>,
+    pub(crate) recorder: SignInRecorder,
     /// The running searches of each admin, by the admin's id.
     pub(super) searches: ClientSlots<i64>,
     pub(super) watches: Arc<Watches>,
@@ -64,6 +63,7 @@ impl Accounts {
         let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
         Ok(Self {
             changes: Changes::new(Arc::clone(&store), initial_password.clone()),
+            recorder: SignInRecorder::new(Arc::clone(&store)),
             store,
             reads,
             hasher,
@@ -74,7 +74,6 @@ impl Accounts {
             login_limiter,
             registration_limiter,
             link_limiter,
-            sign_in_rows: Arc::new(SignInRows::new()),
             searches: ClientSlots::new(MAX_SEARCHES),
             watches: Arc::new(Watches::new()),
             page_reads: Arc::new(Semaphore::new(MAX_PAGE_READS)),

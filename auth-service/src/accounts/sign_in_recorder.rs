@@ -4,7 +4,6 @@
 //! not every event gets a row in the record. Refusals without a row are counted, and their number
 //! is recorded a minute after the first of them.
 
-use super::service::Accounts;
 use crate::{
     audit::{self, Entry, SignInRows, UnrecordedRefusal},
     store::UserStore,
@@ -17,19 +16,33 @@ use tokio::time::{Instant, sleep_until};
 /// The time for which refusals without a row are counted before their number is recorded.
 const COUNTING_TIME: Duration = Duration::from_mins(1);
 
-impl Accounts {
+/// Records sign-ins and refusals. Clones share the limits for floods and the counts of refusals.
+#[derive(Clone)]
+pub(crate) struct SignInRecorder {
+    store: Arc<dyn UserStore>,
+    rows: Arc<SignInRows>,
+}
+
+impl SignInRecorder {
+    pub(crate) fn new(store: Arc<dyn UserStore>) -> Self {
+        Self {
+            store,
+            rows: Arc::new(SignInRows::new()),
+        }
+    }
+
     /// Logs a sign-in with a correct password, and records it unless a flood has used up the rows.
     /// `method` is the purpose of the password check.
-    pub(super) fn record_login(&self, user: &User, method: &'static str) {
+    pub(crate) fn record_login(&self, user: &User, method: &'static str) {
         let entry = audit::log_login(user, method);
-        if self.sign_in_rows.admit_sign_in(&entry) {
+        if self.rows.admit_sign_in(&entry) {
             self.store.enqueue_event(entry);
         }
     }
 
     /// Logs and records that a password or a code was wrong or not checked. `user` is `None` if the
     /// name is unknown or its user was not read.
-    pub(super) fn record_login_failure(
+    pub(crate) fn record_login_failure(
         &self,
         user: Option<&User>,
         method: &'static str,
@@ -40,10 +53,10 @@ impl Accounts {
 
     /// Records the refusal of an API key; `key` is `None` if no such key is stored. A refusal with
     /// a row also has a line in the log, even if a flood has used up the lines of this minute.
-    pub(super) fn record_api_key_refusal(&self, key: Option<&TokenBearer>) {
+    pub(crate) fn record_api_key_refusal(&self, key: Option<&TokenBearer>) {
         let refusal = audit::api_key_refusal(key);
         let is_line_due = audit::is_key_refusal_due(&refusal);
-        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        let admission = self.rows.admit_refusal(&refusal);
         if is_line_due || admission.is_ok() {
             refusal.log();
         }
@@ -51,13 +64,13 @@ impl Accounts {
     }
 
     /// Logs and records the refusal of a password link. `user` is `None` if no link was found.
-    pub(super) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
+    pub(crate) fn record_link_refusal(&self, user: Option<&User>, reason: &'static str) {
         self.record_refusal(audit::log_password_link_refusal(user, reason));
     }
 
     /// Records a refusal, or counts it if it gets no row because of a flood.
     fn record_refusal(&self, refusal: Entry) {
-        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        let admission = self.rows.admit_refusal(&refusal);
         self.record_if_admitted(refusal, admission);
     }
 
@@ -69,8 +82,8 @@ impl Accounts {
     }
 
     /// Counts a refusal that gets no row, because it is part of a flood.
-    pub(super) fn count_refusal(&self) {
-        self.record_count_later(self.sign_in_rows.count_refusal());
+    pub(crate) fn count_refusal(&self) {
+        self.record_count_later(self.rows.count_refusal());
     }
 
     /// Makes sure that the number of refusals without a row is recorded a minute after the first,
@@ -80,7 +93,7 @@ impl Accounts {
             return;
         }
         let store = Arc::downgrade(&self.store);
-        let rows = Arc::clone(&self.sign_in_rows);
+        let rows = Arc::clone(&self.rows);
         let end = Instant::now() + COUNTING_TIME;
         tokio::spawn(async move {
             sleep_until(end).await;
@@ -93,7 +106,7 @@ impl Accounts {
     /// Records at once how many refusals got no row. The server calls this before it closes the
     /// store.
     pub(crate) fn record_refusal_count(&self) {
-        record_refusal_count(&self.sign_in_rows, &*self.store);
+        record_refusal_count(&self.rows, &*self.store);
     }
 }
 

@@ -29,12 +29,13 @@ impl Accounts {
             return Ok(());
         }
         let Some(code) = code.and_then(Code::parse) else {
-            self.record_login_failure(Some(user), method, "otp_required");
+            self.recorder
+                .record_login_failure(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
         self.accept_code(user, code, CodePurpose::SignIn, method)
             .await?;
-        self.record_login(user, method);
+        self.recorder.record_login(user, method);
         Ok(())
     }
 
@@ -127,7 +128,8 @@ impl Accounts {
             return Ok(());
         };
         metrics::count_limit_refusal("one_time_code");
-        self.record_login_failure(Some(user), method, "too_many_codes");
+        self.recorder
+            .record_login_failure(Some(user), method, "too_many_codes");
         Err(AccountError::too_many_attempts(Duration::from_secs(
             seconds,
         )))
@@ -139,7 +141,8 @@ impl Accounts {
         method: &'static str,
         reason: Reason,
     ) -> AccountError {
-        self.record_login_failure(Some(user), method, "wrong_otp");
+        self.recorder
+            .record_login_failure(Some(user), method, "wrong_otp");
         reason.into()
     }
 }

@@ -97,9 +97,10 @@ impl Accounts {
         metrics::count_limit_refusal("login");
         if exceeded.first_in_window {
             let user = stored.map(|stored| &stored.user);
-            self.record_login_failure(user, presented.method, "too_many_attempts");
+            self.recorder
+                .record_login_failure(user, presented.method, "too_many_attempts");
         } else {
-            self.count_refusal();
+            self.recorder.count_refusal();
         }
         exceeded.into()
     }
@@ -147,13 +148,15 @@ impl Accounts {
     ) {
         let method = presented.method;
         let Some(user) = stored.map(|stored| &stored.user) else {
-            return self.record_login_failure(None, method, "unknown_user");
+            return self
+                .recorder
+                .record_login_failure(None, method, "unknown_user");
         };
         if is_match {
             // The sign-in of a user with a second factor is not complete yet: the check of the code
             // records the sign-in later.
             if !user.second_factor || presented.confirms_change {
-                self.record_login(user, method);
+                self.recorder.record_login(user, method);
             }
             return;
         }
@@ -162,7 +165,8 @@ impl Accounts {
         } else {
             "wrong_password"
         };
-        self.record_login_failure(Some(user), method, reason);
+        self.recorder
+            .record_login_failure(Some(user), method, reason);
     }
 
     /// Replaces an outdated hash by one with the algorithm, cost and pepper of new hashes. If

@@ -72,7 +72,7 @@ impl Accounts {
             Some(stored) if is_valid => stored,
             refused => {
                 if is_key {
-                    self.record_api_key_refusal(refused.as_ref());
+                    self.recorder.record_api_key_refusal(refused.as_ref());
                 }
                 return Err(Reason::TokenInvalid.into());
             }

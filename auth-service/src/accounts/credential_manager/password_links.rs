@@ -118,9 +118,9 @@ impl Accounts {
                 // Further refusals in the window are only counted, because a flood of them must not
                 // fill the log.
                 if exceeded.first_in_window {
-                    self.record_link_refusal(None, "too_many_attempts");
+                    self.recorder.record_link_refusal(None, "too_many_attempts");
                 } else {
-                    self.count_refusal();
+                    self.recorder.count_refusal();
                 }
             })?;
         let unknown = || self.refuse_link(None, UNKNOWN);
@@ -168,7 +168,7 @@ impl Accounts {
     /// Records why a link is refused, and returns an error that does not reveal the reason to the
     /// client.
     fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
-        self.record_link_refusal(user, reason);
+        self.recorder.record_link_refusal(user, reason);
         Reason::LinkInvalid.into()
     }
 }
