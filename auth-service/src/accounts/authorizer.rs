@@ -11,19 +11,19 @@ mod idle;
 
 pub(crate) use batch::AuthorizationRequest;
 
-use super::{error::AccountError, requirement::Requirement, service::Accounts};
+use super::{
+    error::AccountError, policy::Policy, requirement::Requirement, sign_in_recorder::SignInRecorder,
+};
 use crate::{
     actor::Actor,
-    change::Change,
-    principal::Principal,
-    store::{StoreError, WriteError},
-    tokens::{self, TokenBearer, TokenKind, VerifiedToken},
+    store::{BatchedReads, StoreError, UserStore, WriteError},
+    tokens::{self, AccessTokens, TokenBearer, TokenKind, VerifiedToken},
     user::User,
 };
 use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
-use std::time::Duration;
-use tokio::time::timeout;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::timeout};
 
 /// The maximum time that a decision waits for each access to the store that ends idle sessions or
 /// restricts sessions to cookies.
@@ -64,7 +64,18 @@ struct PresentedToken {
     may_be_unrestricted: bool,
 }
 
-impl Accounts {
+/// Decides who may make a request.
+pub(crate) struct Authorizer {
+    pub(super) store: Arc<dyn UserStore>,
+    pub(super) reads: Arc<BatchedReads>,
+    pub(super) tokens: AccessTokens,
+    pub(super) policy: Arc<Policy>,
+    pub(super) recorder: SignInRecorder,
+    /// The permit for the background write that restricts sessions to cookies.
+    pub(super) background_restriction: Arc<Semaphore>,
+}
+
+impl Authorizer {
     /// Decides whether the bearer of this credential meets the requirement, and returns the bearer.
     ///
     /// For an access token, it checks in this order that the token is valid at the time of the
@@ -135,20 +146,10 @@ impl Accounts {
         self.authorize(credential, &Requirement::admin()).await
     }
 
-    /// Makes a change of one user, and returns the user as the change has left it. If the user has
-    /// changed since the credential was authorized, the credential is authorized again, and the error
-    /// is `otherwise` if it is still valid: see [`Self::reauthorize_if_changed`].
-    pub(super) async fn change_or_reauthorize(
-        &self,
-        credential: &str,
-        by: Principal,
-        change: Change,
-        otherwise: Reason,
-    ) -> Result<User, AccountError> {
-        let requirement = Requirement::to_act_on(by.admin_id());
-        let changed = self.changes.apply(by, change).await;
-        self.reauthorize_if_changed(changed, credential, &requirement, otherwise)
-            .await
+    /// Reads the user on whom an actor acts.
+    pub(super) async fn find_user(&self, user_id: i64) -> Result<User, AccountError> {
+        let found = self.reads.users.get(user_id).await?;
+        Ok(found.value.ok_or(Reason::UserNotFound)?)
     }
 
     /// Converts the outcome of a write whose user may have changed since the credential was

@@ -86,7 +86,12 @@ impl Accounts {
         } else {
             Requirement::admin()
         };
-        let actor_id = self.authorize(credential, &requirement).await?.user.id;
+        let actor_id = self
+            .authorizer
+            .authorize(credential, &requirement)
+            .await?
+            .user
+            .id;
         let size = request.checked_size()?;
         if own && request.user_id.is_some_and(|id| id != actor_id) {
             return Err(Reason::RoleInsufficient.into());

@@ -1,8 +1,8 @@
 //! `Accounts`: the state that the use cases share.
 
 use super::{
-    changes::Changes, initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter,
-    record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
+    authorizer::Authorizer, changes::Changes, initial_password::InitialPassword, policy::Policy,
+    rate_limit::RateLimiter, record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
 };
 use crate::{
     password::{CredentialCache, Hasher},
@@ -30,6 +30,7 @@ pub(crate) struct Accounts {
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
     pub(super) tokens: AccessTokens,
+    pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) policy: Arc<Policy>,
     pub(super) initial_password: InitialPassword,
     pub(super) login_limiter: Arc<RateLimiter>,
@@ -42,8 +43,6 @@ pub(crate) struct Accounts {
     pub(super) watches: Arc<Watches>,
     /// The permits for reading pages of the record.
     pub(super) page_reads: Arc<Semaphore>,
-    /// The permit for the background write that restricts sessions to cookies.
-    pub(super) background_restriction: Arc<Semaphore>,
 }
 
 impl Accounts {
@@ -61,15 +60,26 @@ impl Accounts {
         let login_limiter = RateLimiter::per_address_and_name(policy.login_failure_limit);
         let registration_limiter = RateLimiter::per_address(policy.registration_limit);
         let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
+        let policy = Arc::new(policy);
+        let recorder = SignInRecorder::new(Arc::clone(&store));
+        let authorizer = Arc::new(Authorizer {
+            store: Arc::clone(&store),
+            reads: Arc::clone(&reads),
+            tokens: tokens.clone(),
+            policy: Arc::clone(&policy),
+            recorder: recorder.clone(),
+            background_restriction: Arc::new(Semaphore::new(1)),
+        });
         Ok(Self {
+            authorizer,
+            recorder,
             changes: Changes::new(Arc::clone(&store), initial_password.clone()),
-            recorder: SignInRecorder::new(Arc::clone(&store)),
             store,
             reads,
             hasher,
             cache,
             tokens,
-            policy: Arc::new(policy),
+            policy,
             initial_password,
             login_limiter,
             registration_limiter,
@@ -77,7 +87,6 @@ impl Accounts {
             searches: ClientSlots::new(MAX_SEARCHES),
             watches: Arc::new(Watches::new()),
             page_reads: Arc::new(Semaphore::new(MAX_PAGE_READS)),
-            background_restriction: Arc::new(Semaphore::new(1)),
         })
     }
 }

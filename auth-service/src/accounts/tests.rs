@@ -114,6 +114,7 @@ impl App {
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
         let requirement = Requirement::Roles(roles.to_vec());
         self.accounts
+            .authorizer
             .authorize(token, &requirement)
             .await
             .map(|actor| actor.user)
@@ -411,7 +412,7 @@ async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
     let bearer =
         |token: &str, roles: &[Role]| Ok(bearer(token, Requirement::Roles(roles.to_vec())));
-    let outcomes = app.accounts.authorize_batch(vec![
+    let outcomes = app.accounts.authorizer.authorize_batch(vec![
         bearer("x", &[Role::ADMIN]),
         bearer(&app.admin, &[Role::ADMIN]),
         Err(AccountError::invalid_request("no requirement")),

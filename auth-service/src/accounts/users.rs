@@ -11,7 +11,7 @@ use crate::{
     user::{ListedUser, User},
 };
 use rolegate_proto::{
-    Reason, Role, UnknownRole,
+    Role, UnknownRole,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(crate) struct UserPage {
 impl Accounts {
     /// Lists the roles of this service; the actor must be an admin.
     pub(crate) async fn list_roles(&self, credential: &str) -> Result<Vec<Role>, AccountError> {
-        self.authorize_admin(credential).await?;
+        self.authorizer.authorize_admin(credential).await?;
         Ok(self.policy.roles.iter().collect())
     }
 
@@ -56,13 +56,8 @@ impl Accounts {
         credential: &str,
         user_id: i64,
     ) -> Result<User, AccountError> {
-        self.authorize_admin(credential).await?;
-        self.find_user(user_id).await
-    }
-
-    pub(super) async fn find_user(&self, user_id: i64) -> Result<User, AccountError> {
-        let found = self.reads.users.get(user_id).await?;
-        Ok(found.value.ok_or(Reason::UserNotFound)?)
+        self.authorizer.authorize_admin(credential).await?;
+        self.authorizer.find_user(user_id).await
     }
 
     /// Lists users by ascending id; the actor must be an admin. A request with a search fails while
@@ -72,7 +67,7 @@ impl Accounts {
         credential: &str,
         request: UserPageRequest,
     ) -> Result<UserPage, AccountError> {
-        let admin_id = self.authorize_admin(credential).await?.user.id;
+        let admin_id = self.authorizer.authorize_admin(credential).await?.user.id;
         let mut filter = self.user_filter(request)?;
         let _running_search = if filter.search.is_empty() {
             None
@@ -103,7 +98,8 @@ impl Accounts {
         mut ids: Vec<i64>,
     ) -> Result<Vec<User>, AccountError> {
         if let Some(credential) = credential {
-            self.authorize(credential, &Requirement::AnyAuthenticated)
+            self.authorizer
+                .authorize(credential, &Requirement::AnyAuthenticated)
                 .await?;
         }
         if ids.len() > MAX_USERNAME_BATCH {

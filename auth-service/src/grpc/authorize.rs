@@ -90,8 +90,11 @@ impl AuthGrpc {
     ) -> RpcResult<wire::AuthorizeResponse> {
         let asked = self.authorization_request(message, call)?;
         let authorize = || {
-            self.accounts
-                .authorize_from(asked.source, &asked.credential, &asked.requirement)
+            self.accounts.authorizer.authorize_from(
+                asked.source,
+                &asked.credential,
+                &asked.requirement,
+            )
         };
         let outcome = match asked.client_address {
             // This future is boxed, so that the future of a decision without a reported address stays small.
@@ -121,7 +124,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| self.authorization_request(item, call))
             .collect();
-        let outcomes = self.accounts.authorize_batch(requests).await?;
+        let outcomes = self.accounts.authorizer.authorize_batch(requests).await?;
         Ok(wire::BatchAuthorizeResponse {
             outcomes: outcomes.into_iter().map(count_outcome).collect(),
         })
@@ -133,7 +136,7 @@ impl AuthGrpc {
         _: wire::GetCurrentUserRequest,
     ) -> RpcResult<Actor> {
         let any = Requirement::AnyAuthenticated;
-        self.accounts.authorize(call.actor(), &any).await
+        self.accounts.authorizer.authorize(call.actor(), &any).await
     }
 }
 

@@ -176,7 +176,7 @@ impl AuthGrpc {
     ) -> Result<AuthenticatedUser, AccountError> {
         // Any user is accepted at first, so that the audit log can name the one who lacks the required role.
         let any = Requirement::AnyAuthenticated;
-        let bearer = self.accounts.authorize(token, &any).await;
+        let bearer = self.accounts.authorizer.authorize(token, &any).await;
         count_bearer(bearer, route.requirement)
     }
 

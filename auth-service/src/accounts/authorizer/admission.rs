@@ -1,8 +1,8 @@
 //! Checks a credential against its stored user or token, and the role against the requirement.
 
-use super::{PresentedToken, TokenSource, idle::IdleSessions};
+use super::{Authorizer, PresentedToken, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
+    accounts::{error::AccountError, requirement::Requirement},
     actor::{Actor, ActorToken},
     audit, metrics,
     store::{StoreError, UsageKind},
@@ -12,7 +12,7 @@ use crate::{
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 
-impl Accounts {
+impl Authorizer {
     /// Checks an access token with a verified signature against its stored user, and the user's
     /// role against the requirement. Returns the bearer.
     pub(super) fn admit_access_token(

@@ -1,8 +1,8 @@
 //! Authorizes many bearers with one statement for users and another for opaque tokens.
 
-use super::{Credential, NOTHING_FOUND, TokenSource, idle::IdleSessions};
+use super::{Authorizer, Credential, NOTHING_FOUND, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
+    accounts::{error::AccountError, requirement::Requirement},
     actor::Actor,
     tokens::TokenBearer,
     user::User,
@@ -45,7 +45,7 @@ struct BatchRows {
     idle: IdleSessions,
 }
 
-impl Accounts {
+impl Authorizer {
     /// Does the same as [`Self::authorize`] for many requests, and returns their outcomes in the
     /// order of the requests. It runs one query for users and one for opaque tokens, at the same
     /// time.

@@ -1,8 +1,8 @@
 //! Restricts sessions to cookies after a client has presented them in a cookie.
 
-use super::wait_briefly;
+use super::{Authorizer, wait_briefly};
 use crate::{
-    accounts::service::Accounts,
+    store::UserStore,
     tokens::{TokenBearer, TokenKind},
 };
 use rolegate_telemetry::{
@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 static RESTRICTION_WARNING: LogLimiter<()> =
     LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
-impl Accounts {
+impl Authorizer {
     /// Returns the ids of those tokens that are active sessions and also valid as bearer tokens.
     /// The caller passes tokens from cookies. A process of the previous release created such a
     /// session, or it was created for the API.
@@ -40,22 +40,9 @@ impl Accounts {
         ids
     }
 
-    /// Restricts sessions to cookies after a client has presented them in a cookie for
-    /// applications. Each application can read this cookie, and must not be able to act as its
-    /// visitor by sending the token to the API.
-    ///
-    /// A decision does not depend on this write and waits only briefly for it, because the next
-    /// decision tries again. A failure is only logged.
-    pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
-        let restricted = wait_briefly(self.store.restrict_to_cookies(ids)).await;
-        if let Err(error) = restricted
-            && RESTRICTION_WARNING.claim(())
-        {
-            tracing::warn!(
-                error = error_chain(&error),
-                "cannot stop sessions in cookies from working as bearer tokens"
-            );
-        }
+    /// Restricts sessions to cookies, and waits briefly for it: see [`restrict_to_cookies`].
+    pub(super) fn restrict_to_cookies(&self, ids: &[i64]) -> impl Future<Output = ()> {
+        restrict_to_cookies(&*self.store, ids)
     }
 
     /// Restricts sessions in the background, so that the other decisions of a batch do not wait.
@@ -66,10 +53,28 @@ impl Accounts {
         let Ok(permit) = Arc::clone(&self.background_restriction).try_acquire_owned() else {
             return;
         };
-        let accounts = self.clone();
+        let store = Arc::clone(&self.store);
         tokio::spawn(RequestContext::propagate(async move {
-            accounts.restrict_to_cookies(&ids).await;
+            restrict_to_cookies(&*store, &ids).await;
             drop(permit);
         }));
+    }
+}
+
+/// Restricts sessions to cookies after a client has presented them in a cookie for
+/// applications. Each application can read this cookie, and must not be able to act as its
+/// visitor by sending the token to the API.
+///
+/// A decision does not depend on this write and waits only briefly for it, because the next
+/// decision tries again. A failure is only logged.
+async fn restrict_to_cookies(store: &dyn UserStore, ids: &[i64]) {
+    let restricted = wait_briefly(store.restrict_to_cookies(ids)).await;
+    if let Err(error) = restricted
+        && RESTRICTION_WARNING.claim(())
+    {
+        tracing::warn!(
+            error = error_chain(&error),
+            "cannot stop sessions in cookies from working as bearer tokens"
+        );
     }
 }

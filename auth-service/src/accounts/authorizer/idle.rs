@@ -1,8 +1,7 @@
 //! Deletes sessions that were not used for too long.
 
-use super::wait_briefly;
+use super::{Authorizer, wait_briefly};
 use crate::{
-    accounts::service::Accounts,
     store::{StoreError, UsageKind, UsagePause, active_last_use_range},
     tokens::{TokenBearer, TokenKind},
 };
@@ -23,7 +22,7 @@ struct LastUse {
     at: u64,
 }
 
-impl Accounts {
+impl Authorizer {
     /// Deletes those of these sessions that have been idle for longer than the limit, and returns
     /// them. Other kinds of tokens are ignored. The sessions are deleted so that a clock that is set
     /// back later does not make them valid again.

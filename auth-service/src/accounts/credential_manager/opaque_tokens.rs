@@ -60,7 +60,10 @@ impl Accounts {
     ) -> Result<CreatedApiKey, AccountError> {
         let user_id = request.user_id;
         let requirement = Requirement::to_act_on(user_id);
-        let actor = self.authorize_person(credential, &requirement).await?;
+        let actor = self
+            .authorizer
+            .authorize_person(credential, &requirement)
+            .await?;
         let user = self.find_user_or_actor(user_id, &actor).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
@@ -78,6 +81,7 @@ impl Accounts {
             None => Reason::TokenInvalid,
         };
         let stored = self
+            .authorizer
             .reauthorize_if_changed(inserted, credential, &requirement, otherwise)
             .await?;
         Ok(CreatedApiKey { key, stored })
@@ -121,7 +125,7 @@ impl Accounts {
         actor: &Actor,
     ) -> Result<User, AccountError> {
         match user_id {
-            Some(id) => self.find_user(id).await,
+            Some(id) => self.authorizer.find_user(id).await,
             None => Ok(actor.user.clone()),
         }
     }
@@ -135,6 +139,7 @@ impl Accounts {
         user_id: Option<i64>,
     ) -> Result<ListedTokens, AccountError> {
         let actor = self
+            .authorizer
             .authorize(credential, &Requirement::to_act_on(user_id))
             .await?;
         let user = self.find_user_or_actor(user_id, &actor).await?;
@@ -161,6 +166,7 @@ impl Accounts {
         selection: TokenSelection,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
         let actor = self
+            .authorizer
             .authorize(credential, &Requirement::to_act_on(user_id))
             .await?;
         let deletes_itself = kind == TokenKind::ApiKey

@@ -91,7 +91,7 @@ impl Accounts {
         user_id: i64,
     ) -> Result<PasswordLink, AccountError> {
         let actor = self.authorize_password_for(user_id, credential).await?;
-        self.find_user(user_id).await?;
+        self.authorizer.find_user(user_id).await?;
         let GeneratedLink { link, stored } =
             GeneratedLink::generate(actor.at).map_err(AccountError::internal)?;
         let change = Change::CreatePasswordLink {

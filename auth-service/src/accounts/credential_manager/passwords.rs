@@ -39,6 +39,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let actor = self
+            .authorizer
             .authorize_person(credential, &Requirement::AnyAuthenticated)
             .await?;
         let new = self.policy.passwords.check(new)?;
@@ -104,7 +105,7 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let actor = self.authorize_password_for(user_id, credential).await?;
         self.policy.require_admins_set_passwords()?;
-        self.find_user(user_id).await?;
+        self.authorizer.find_user(user_id).await?;
         let password = self.policy.passwords.check(password)?;
         let hash = self.hasher.hash(&password, origin).await?;
         // Hashing can take seconds under load, so the write checks again that the actor is an
@@ -124,6 +125,7 @@ impl Accounts {
     ) -> Result<Actor, AccountError> {
         // An API key is refused, because a stolen one could otherwise get a password and log in.
         let actor = self
+            .authorizer
             .authorize_person(credential, &Requirement::admin())
             .await?;
         if user_id == actor.user.id {

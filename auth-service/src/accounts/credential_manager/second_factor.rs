@@ -50,6 +50,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<(Enrolment, User), AccountError> {
         let actor = self
+            .authorizer
             .authorize_person(credential, &Requirement::AnyAuthenticated)
             .await?;
         let keys = self.enrolment_keys(&actor.user)?;
@@ -84,6 +85,7 @@ impl Accounts {
         code: &str,
     ) -> Result<User, AccountError> {
         let actor = self
+            .authorizer
             .authorize_person(credential, &Requirement::AnyAuthenticated)
             .await?;
         let keys = self.enrolment_keys(&actor.user)?;
@@ -118,13 +120,14 @@ impl Accounts {
         code: &str,
     ) -> Result<User, AccountError> {
         let actor = self
+            .authorizer
             .authorize_person(credential, &Requirement::to_act_on(user_id))
             .await?;
         match user_id {
             None => self.confirm_by_code(&actor.user, code).await?,
             Some(own_id) if own_id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
             Some(other_id) => {
-                self.find_user(other_id).await?;
+                self.authorizer.find_user(other_id).await?;
             }
         }
         let change = Change::TurnOffSecondFactor {
@@ -140,6 +143,7 @@ impl Accounts {
         credential: &str,
     ) -> Result<SecondFactorStatus, AccountError> {
         let user = self
+            .authorizer
             .authorize(credential, &Requirement::AnyAuthenticated)
             .await?
             .user;

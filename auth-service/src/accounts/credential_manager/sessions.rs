@@ -36,7 +36,7 @@ impl Accounts {
             let noted = self.store.unwritten_use(UsageKind::Token, session.id);
             session.last_used_at = session.last_used_at.max(noted);
         }
-        let active_range = self.active_last_use_range(read_at).await?;
+        let active_range = self.authorizer.active_last_use_range(read_at).await?;
         sessions.retain(|session| {
             session.last_used_at.unwrap_or(session.created_at) >= active_range.start
                 && session.expires_at.is_none_or(|end| read_at < end)

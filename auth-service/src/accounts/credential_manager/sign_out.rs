@@ -16,6 +16,7 @@ impl Accounts {
     /// Ends the session in a cookie of the sign-in page, and returns its user.
     pub(crate) async fn end_cookie_session(&self, credential: &str) -> Result<User, AccountError> {
         let actor = self
+            .authorizer
             .authorize_from(
                 TokenSource::Cookie,
                 credential,
@@ -81,6 +82,7 @@ impl Accounts {
         user_id: Option<i64>,
     ) -> Result<User, AccountError> {
         let actor = self
+            .authorizer
             .authorize(credential, &Requirement::to_act_on(user_id))
             .await?;
         let id = user_id.unwrap_or(actor.user.id);

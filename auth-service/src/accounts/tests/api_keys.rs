@@ -57,6 +57,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
             let user = app
                 .accounts
+                .authorizer
                 .authorize(key, &any())
                 .await
                 .expect("valid")
@@ -89,10 +90,11 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
     app.delete_user(bob.id).await;
     let check = async |key: &str| {
-        let alone = app.accounts.authorize(key, &any()).await;
+        let alone = app.accounts.authorizer.authorize(key, &any()).await;
         let bearer = bearer(key, any());
         let batch = app
             .accounts
+            .authorizer
             .authorize_batch(vec![Ok(bearer)])
             .await
             .expect("read")
@@ -106,7 +108,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
                 "{reason:?}"
             );
         }
-        app.accounts.authorize(key, &any()).await.is_ok()
+        app.accounts.authorizer.authorize(key, &any()).await.is_ok()
     };
     assert!(check(&valid).await && check(&short).await);
     let unknown = format!("rgk_{}", "A".repeat(43));
@@ -178,7 +180,10 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
         .await
         .expect("itself");
     assert_eq!(own.len(), 1);
-    assert_err!(accounts.authorize(&key, &any()).await, TokenInvalid);
+    assert_err!(
+        accounts.authorizer.authorize(&key, &any()).await,
+        TokenInvalid
+    );
 }
 
 #[tokio::test]
@@ -288,6 +293,7 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
     let outcomes = app
         .accounts
+        .authorizer
         .authorize_batch(batch.into())
         .await
         .expect("read");
@@ -324,7 +330,10 @@ async fn an_outage_is_never_a_decision_about_a_key() {
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, StoreUnavailable);
     let bearer = bearer(&key, any());
     assert_err!(
-        app.accounts.authorize_batch(vec![Ok(bearer)]).await,
+        app.accounts
+            .authorizer
+            .authorize_batch(vec![Ok(bearer)])
+            .await,
         StoreUnavailable
     );
 }
@@ -339,7 +348,11 @@ async fn the_last_use_of_a_key_is_kept() {
     };
     assert_eq!(last_used().await, None);
     app.store.set_time(NOW + 7);
-    app.accounts.authorize(&key, &any()).await.expect("valid");
+    app.accounts
+        .authorizer
+        .authorize(&key, &any())
+        .await
+        .expect("valid");
     assert_eq!(last_used().await, Some(NOW + 7));
     app.store.set_time(NOW + 9);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, RoleInsufficient);

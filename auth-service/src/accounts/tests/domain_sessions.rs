@@ -70,6 +70,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
     // No other call accepts the token. Its user sees and ends the session like any other session.
     assert_err!(
         app.accounts
+            .authorizer
             .authorize(&domain, &Requirement::AnyAuthenticated)
             .await,
         TokenInvalid
@@ -269,6 +270,7 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     }
     let any = Requirement::AnyAuthenticated;
     app.accounts
+        .authorizer
         .authorize_from(TokenSource::Cookie, &alone, &any)
         .await
         .expect("valid");
@@ -284,7 +286,12 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
         bearer(&in_batch, TokenSource::Cookie),
         bearer(&of_api, TokenSource::Bearer),
     ];
-    let outcomes = app.accounts.authorize_batch(batch).await.expect("read");
+    let outcomes = app
+        .accounts
+        .authorizer
+        .authorize_batch(batch)
+        .await
+        .expect("read");
     assert!(outcomes.iter().all(Result::is_ok));
     // The batch does not wait until the session is restricted.
     let is_restricted = async {
@@ -317,11 +324,16 @@ async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
             source: TokenSource::Cookie,
             ..bearer(token, any)
         };
-        let outcomes = app.accounts.authorize_batch(vec![Ok(of_cookie)]).await;
+        let outcomes = app
+            .accounts
+            .authorizer
+            .authorize_batch(vec![Ok(of_cookie)])
+            .await;
         assert!(outcomes.expect("read")[0].is_ok());
     } else {
         let admitted = app
             .accounts
+            .authorizer
             .authorize_from(TokenSource::Cookie, token, &any)
             .await;
         admitted.expect("valid");

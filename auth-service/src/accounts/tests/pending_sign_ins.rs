@@ -55,7 +55,12 @@ impl EnrolledUser {
 
     async fn is_accepted(&self, token: &str) -> bool {
         let any = Requirement::AnyAuthenticated;
-        self.app.accounts.authorize(token, &any).await.is_ok()
+        self.app
+            .accounts
+            .authorizer
+            .authorize(token, &any)
+            .await
+            .is_ok()
     }
 
     async fn last_login(&self) -> Option<u64> {

@@ -22,10 +22,14 @@ async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_ar
             .await
             .expect("logged out");
         for token in &old {
-            assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
+            assert_err!(
+                app.accounts.authorizer.authorize(token, &any()).await,
+                TokenInvalid
+            );
         }
         let new = app.login("ann", "sesame").await.expect("logged in");
         app.accounts
+            .authorizer
             .authorize(&new, &any())
             .await
             .expect("valid at once");
@@ -43,6 +47,7 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         let old = app.login("admin", "sesame").await.expect("logged in");
         app.store.set_time(NOW - step);
         app.accounts
+            .authorizer
             .authorize(&old, &any())
             .await
             .expect("still valid");
@@ -50,15 +55,25 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
             .revoke_tokens(&old, None)
             .await
             .expect("logged out");
-        assert_err!(app.accounts.authorize(&old, &any()).await, TokenInvalid);
+        assert_err!(
+            app.accounts.authorizer.authorize(&old, &any()).await,
+            TokenInvalid
+        );
         let new = app
             .login("admin", "sesame")
             .await
             .expect("logged in at once");
         for now in [NOW - step, NOW, NOW + 29 * 60] {
             app.store.set_time(now);
-            assert_err!(app.accounts.authorize(&old, &any()).await, TokenInvalid);
-            app.accounts.authorize(&new, &any()).await.expect("valid");
+            assert_err!(
+                app.accounts.authorizer.authorize(&old, &any()).await,
+                TokenInvalid
+            );
+            app.accounts
+                .authorizer
+                .authorize(&new, &any())
+                .await
+                .expect("valid");
         }
     }
 }
@@ -70,14 +85,18 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.delete_user(ann.id).await;
     assert_err!(
-        app.accounts.authorize(&token, &any()).await,
+        app.accounts.authorizer.authorize(&token, &any()).await,
         TokenUserNotFound
     );
     app.store.set_time(NOW + 30 * 60);
-    assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
+    assert_err!(
+        app.accounts.authorizer.authorize(&token, &any()).await,
+        TokenInvalid
+    );
     let bearer = bearer(&token, any());
     let batch = app
         .accounts
+        .authorizer
         .authorize_batch(vec![Ok(bearer)])
         .await
         .expect("read")
@@ -116,9 +135,16 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
-            app.accounts.authorize(&new, &any()).await.expect("valid");
+            app.accounts
+                .authorizer
+                .authorize(&new, &any())
+                .await
+                .expect("valid");
             for token in &ended {
-                assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
+                assert_err!(
+                    app.accounts.authorizer.authorize(token, &any()).await,
+                    TokenInvalid
+                );
             }
         }
         // This token carries the mark for the time that was lowered. The next lowering gives the
@@ -128,6 +154,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         ended.push(new);
     }
     app.accounts
+        .authorizer
         .authorize(&of_other, &any())
         .await
         .expect("valid");
@@ -178,14 +205,19 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
     app.store.set_time(NOW + 3);
     let new = login.await.expect("logged in");
     app.accounts
+        .authorizer
         .authorize(&new, &any())
         .await
         .expect("valid at once");
     for token in &old {
-        assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
+        assert_err!(
+            app.accounts.authorizer.authorize(token, &any()).await,
+            TokenInvalid
+        );
     }
     app.store.set_time(NOW + 1);
     app.accounts
+        .authorizer
         .authorize(&new, &any())
         .await
         .expect("valid where the clock is two seconds behind");
@@ -193,7 +225,10 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
-    assert_err!(app.accounts.authorize(&new, &any()).await, TokenInvalid);
+    assert_err!(
+        app.accounts.authorizer.authorize(&new, &any()).await,
+        TokenInvalid
+    );
 }
 
 #[tokio::test]
@@ -224,6 +259,7 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     assert_eq!(ended, 1);
     let token = app.login("admin", "sesame").await.expect("logged in");
     app.accounts
+        .authorizer
         .authorize(&token, &any())
         .await
         .expect("valid at once");
@@ -238,7 +274,10 @@ async fn admins_end_the_tokens_of_others() {
     assert_err!(revoke(&token, Some(1)).await, RoleInsufficient);
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");
-    assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
+    assert_err!(
+        app.accounts.authorizer.authorize(&token, &any()).await,
+        TokenInvalid
+    );
     app.authorize(&app.admin, &[Role::ADMIN])
         .await
         .expect("its own stays");

@@ -72,10 +72,16 @@ async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
         let required = Requirement::Roles(required);
         assert_err!(
-            app.accounts.authorize(&app.admin, &required).await,
+            app.accounts
+                .authorizer
+                .authorize(&app.admin, &required)
+                .await,
             RequestInvalid
         );
-        assert_err!(app.accounts.authorize("x", &required).await, TokenInvalid);
+        assert_err!(
+            app.accounts.authorizer.authorize("x", &required).await,
+            TokenInvalid
+        );
     }
 }
 
@@ -90,6 +96,7 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
     app.set_role(ann.id, removed).await;
     let actor = app
         .accounts
+        .authorizer
         .authorize(&token, &Requirement::AnyAuthenticated)
         .await;
     let actor = actor.expect("any user");
@@ -140,6 +147,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         app.set_role(ann.id, role(stored)).await;
         let actor = app
             .accounts
+            .authorizer
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)
             .await
             .expect("valid");

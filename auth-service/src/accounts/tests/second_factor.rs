@@ -142,6 +142,7 @@ async fn tokens_from_before_end_and_later_ones_are_valid() {
         reason(
             ann.app
                 .accounts
+                .authorizer
                 .authorize(token, &Requirement::AnyAuthenticated)
                 .await,
         )
@@ -479,6 +480,7 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     );
     let any = app
         .accounts
+        .authorizer
         .authorize(&admin, &Requirement::AnyAuthenticated)
         .await;
     let actor = any.expect("may enrol");

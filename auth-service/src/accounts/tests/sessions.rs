@@ -67,6 +67,7 @@ impl App {
         let requirement = Requirement::AnyAuthenticated;
         let alone = self
             .accounts
+            .authorizer
             .authorize_from(source, token, &requirement)
             .await;
         let bearer = AuthorizationRequest {
@@ -77,6 +78,7 @@ impl App {
         };
         let batch = self
             .accounts
+            .authorizer
             .authorize_batch(vec![Ok(bearer)])
             .await
             .expect("read")
@@ -120,6 +122,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         app.set_role(ann.id, role).await;
         let actor = app
             .accounts
+            .authorizer
             .authorize(&token, &Requirement::AnyAuthenticated)
             .await;
         assert_eq!(
@@ -495,6 +498,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     );
     assert_eq!(
         app.accounts
+            .authorizer
             .authorize(&key, &Requirement::AnyAuthenticated)
             .await
             .expect("valid")

@@ -39,7 +39,7 @@ impl App {
 
     async fn name_of(&self, token: &str) -> Result<String, AccountError> {
         let any = Requirement::AnyAuthenticated;
-        let actor = self.accounts.authorize(token, &any).await;
+        let actor = self.accounts.authorizer.authorize(token, &any).await;
         actor.map(|actor| actor.user.username)
     }
 

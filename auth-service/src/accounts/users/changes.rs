@@ -73,7 +73,7 @@ impl Accounts {
         role: Result<Role, UnknownRole>,
         origin: CallOrigin,
     ) -> Result<CreatedUser, AccountError> {
-        let actor = self.authorize_admin(credential).await?;
+        let actor = self.authorizer.authorize_admin(credential).await?;
         check_new_username(username)?;
         let Some(password) = password else {
             let role = self.policy.require_known_role(role)?;
@@ -133,9 +133,9 @@ impl Accounts {
         user_id: i64,
         role: Result<Role, UnknownRole>,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(credential).await?;
+        let actor = self.authorizer.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
-        let from = self.find_user(user_id).await?.role;
+        let from = self.authorizer.find_user(user_id).await?.role;
         let to = self.policy.require_known_role(role)?;
         let change = Change::SetRole { user_id, from, to };
         Ok(self.changes.apply(Principal::Admin(actor), change).await?)
@@ -150,9 +150,9 @@ impl Accounts {
         credential: &str,
         user_id: i64,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(credential).await?;
+        let actor = self.authorizer.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
-        let user = self.find_user(user_id).await?;
+        let user = self.authorizer.find_user(user_id).await?;
         // Neither the id of the actor nor the name `admin` can change, so the store need not check
         // them again.
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {

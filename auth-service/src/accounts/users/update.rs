@@ -41,7 +41,7 @@ impl Accounts {
         user_id: i64,
         request: UserUpdateRequest<'_>,
     ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(credential).await?;
+        let actor = self.authorizer.authorize_admin(credential).await?;
         actor.refuse_own_key(user_id)?;
         let UserUpdateRequest { username, disabled } = request;
         let Some(username) = username else {
@@ -51,7 +51,7 @@ impl Accounts {
                 .await;
         };
         for _ in 0..MAX_RENAME_ATTEMPTS {
-            let user = self.find_user(user_id).await?;
+            let user = self.authorizer.find_user(user_id).await?;
             if user.username == username {
                 return match disabled {
                     Some(disabled) => self.set_disabled(actor, user_id, disabled).await,

@@ -41,6 +41,7 @@ impl AuthGrpc {
             let any = Requirement::AnyAuthenticated;
             let bearer = self
                 .accounts
+                .authorizer
                 .authorize_from(TokenSource::Cookie, session.expose_secret(), &any)
                 .await;
             count_bearer(bearer, route.requirement)

@@ -24,7 +24,10 @@ impl Accounts {
     pub(super) async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
         match watcher {
             Watcher::Bearer(token) => {
-                let admin = self.authorize_admin(token.expose_secret()).await?;
+                let admin = self
+                    .authorizer
+                    .authorize_admin(token.expose_secret())
+                    .await?;
                 Ok(format!("user {}", admin.user.id))
             }
             Watcher::Service(name) => Ok(format!("service {name}")),
