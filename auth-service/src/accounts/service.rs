@@ -1,8 +1,9 @@
 //! `Accounts`: the state that the use cases share.
 
 use super::{
-    authorizer::Authorizer, changes::Changes, initial_password::InitialPassword, policy::Policy,
-    rate_limit::RateLimiter, record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
+    authenticator::Authenticator, authorizer::Authorizer, changes::Changes,
+    initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter,
+    record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
 };
 use crate::{
     password::{CredentialCache, Hasher},
@@ -28,12 +29,10 @@ pub(crate) struct Accounts {
     /// Reads users, credentials and tokens by their keys; concurrent reads share a statement.
     pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
-    pub(super) cache: CredentialCache,
-    pub(super) tokens: AccessTokens,
     pub(crate) authorizer: Arc<Authorizer>,
+    pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) policy: Arc<Policy>,
     pub(super) initial_password: InitialPassword,
-    pub(super) login_limiter: Arc<RateLimiter>,
     pub(super) registration_limiter: Arc<RateLimiter>,
     /// Limits how often a client may present a token that belongs to no valid password link.
     pub(super) link_limiter: Arc<RateLimiter>,
@@ -56,8 +55,6 @@ impl Accounts {
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
         let reads = Arc::new(BatchedReads::new(&store));
-        let cache = CredentialCache::new(policy.basic_cache_ttl)?;
-        let login_limiter = RateLimiter::per_address_and_name(policy.login_failure_limit);
         let registration_limiter = RateLimiter::per_address(policy.registration_limit);
         let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
         let policy = Arc::new(policy);
@@ -70,18 +67,28 @@ impl Accounts {
             recorder: recorder.clone(),
             background_restriction: Arc::new(Semaphore::new(1)),
         });
+        let changes = Changes::new(Arc::clone(&store), initial_password.clone());
+        let authenticator = Arc::new(Authenticator {
+            store: Arc::clone(&store),
+            reads: Arc::clone(&reads),
+            changes: changes.clone(),
+            hasher: hasher.clone(),
+            cache: CredentialCache::new(policy.basic_cache_ttl)?,
+            tokens,
+            policy: Arc::clone(&policy),
+            login_limiter: RateLimiter::per_address_and_name(policy.login_failure_limit),
+            recorder: recorder.clone(),
+        });
         Ok(Self {
             authorizer,
+            authenticator,
             recorder,
-            changes: Changes::new(Arc::clone(&store), initial_password.clone()),
+            changes,
             store,
             reads,
             hasher,
-            cache,
-            tokens,
             policy,
             initial_password,
-            login_limiter,
             registration_limiter,
             link_limiter,
             searches: ClientSlots::new(MAX_SEARCHES),

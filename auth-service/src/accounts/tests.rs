@@ -100,6 +100,7 @@ impl App {
     async fn login(&self, username: &str, password: &str) -> Result<String, AccountError> {
         let login = self
             .accounts
+            .authenticator
             .login(username, password.into(), None, origin(1))
             .await;
         login.map(|issued| issued.access_token.expose_secret().to_owned())
@@ -107,7 +108,7 @@ impl App {
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = basic_check(username, password, 1);
-        let verified = self.accounts.verify_credentials(check).await;
+        let verified = self.accounts.authenticator.verify_credentials(check).await;
         verified.map(|verified| verified.user)
     }
 
@@ -269,6 +270,7 @@ async fn failed_logins_are_limited_per_username_and_address() {
     assert_err!(app.login("ann", "sesame").await, TooManyAttempts);
     assert_err!(app.verify("ann", "sesame").await, TooManyAttempts);
     app.accounts
+        .authenticator
         .login("ann", "sesame".into(), None, origin(2))
         .await
         .expect("other address");
@@ -289,9 +291,10 @@ async fn successes_are_cached_and_no_attempt_but_failures_are_not() {
     assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, TooManyAttempts);
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
-    let elsewhere = app
-        .accounts
-        .verify_credentials(basic_check(ADMIN_USERNAME, "sesame", 2));
+    let elsewhere =
+        app.accounts
+            .authenticator
+            .verify_credentials(basic_check(ADMIN_USERNAME, "sesame", 2));
     elsewhere.await.expect("another client");
 }
 

@@ -192,12 +192,15 @@ impl AuthGrpc {
             route.log_cross_site_denial();
             return Err(Refusal::CrossSite);
         }
-        let verify = self.accounts.verify_credentials(BasicCredentials {
-            username,
-            password,
-            accept_api_keys: true,
-            origin: route.origin,
-        });
+        let verify = self
+            .accounts
+            .authenticator
+            .verify_credentials(BasicCredentials {
+                username,
+                password,
+                accept_api_keys: true,
+                origin: route.origin,
+            });
         let error = match verify.await {
             Ok(user) => return Ok(user),
             Err(error) => error,

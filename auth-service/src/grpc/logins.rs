@@ -31,6 +31,7 @@ impl AuthGrpc {
         let otp = message.otp.as_deref();
         let outcome = self
             .accounts
+            .authenticator
             .login(&message.username, password, otp, call.origin())
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
@@ -52,7 +53,11 @@ impl AuthGrpc {
             accept_api_keys: message.accept_api_keys,
             origin: call.origin(),
         };
-        let user = self.accounts.verify_credentials(check).await?;
+        let user = self
+            .accounts
+            .authenticator
+            .verify_credentials(check)
+            .await?;
         self.accounts
             .policy
             .require_known_roles(&parse_roles(&message.role_names)?)?;
@@ -89,7 +94,7 @@ impl AuthGrpc {
                 }
             })
             .collect();
-        let recalled = self.accounts.recall(checks).await?;
+        let recalled = self.accounts.authenticator.recall(checks).await?;
         let outcomes = recalled
             .into_iter()
             .map(|user| wire::VerifyCredentialsResponse {
@@ -170,6 +175,7 @@ impl AuthGrpc {
         let otp = message.otp.as_deref();
         let outcome = self
             .accounts
+            .authenticator
             .create_session(&message.username, password, new, otp, origin)
             .await?;
         let exposed = |token: SecretString| token.expose_secret().to_owned();

@@ -6,9 +6,9 @@
 
 mod recall;
 
-use super::password_check::PresentedCredentials;
+use super::{Authenticator, password_check::PresentedCredentials};
 use crate::{
-    accounts::{error::AccountError, service::Accounts},
+    accounts::error::AccountError,
     actor::Actor,
     audit,
     call_origin::CallOrigin,
@@ -60,7 +60,7 @@ impl BasicCredentials {
     }
 }
 
-impl Accounts {
+impl Authenticator {
     /// Returns the user with this name, if the password matches or is a valid API key of that user.
     ///
     /// An API key is looked up before the limit is checked. A password that has the form of a key,

@@ -1,8 +1,9 @@
 //! Checks one-time codes and recovery codes, and limits wrong ones. A user presents a code after
 //! the password at a sign-in, or to confirm a change.
 
+use super::Authenticator;
 use crate::{
-    accounts::{error::AccountError, service::Accounts},
+    accounts::error::AccountError,
     metrics,
     second_factor::{Code, SecondFactorKeys, matching_step},
     store::{CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WriteError},
@@ -15,7 +16,7 @@ use std::{io, time::Duration};
 /// The purpose, in the log and the record, of a check that confirms a change of the second factor.
 pub(crate) const CHANGE_METHOD: &str = "second_factor";
 
-impl Accounts {
+impl Authenticator {
     /// Checks the code of a user with a second factor after the password. Records the sign-in, or
     /// the failure if the code is missing or wrong. Other users need no code; their sign-in was
     /// recorded with the password.

@@ -4,9 +4,9 @@
 //! reads the user again; `session_creation` also calls it. `login` then checks the code of a second
 //! factor, and issues the token.
 
-use super::password_check::PresentedCredentials;
+use super::{Authenticator, password_check::PresentedCredentials};
 use crate::{
-    accounts::{error::AccountError, service::Accounts},
+    accounts::error::AccountError,
     call_origin::CallOrigin,
     metrics,
     store::UsageKind,
@@ -42,7 +42,7 @@ pub(super) struct PasswordLogin {
     pub(super) user: Timed<User>,
 }
 
-impl Accounts {
+impl Authenticator {
     /// Issues an access token to the user with this name. The password must be correct and, if the
     /// user has a second factor, the code as well.
     ///

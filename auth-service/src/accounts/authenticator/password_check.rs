@@ -4,35 +4,38 @@
 //! then reads the stored hash, and `check_hash_and_record` hashes the password, counts the attempt
 //! and records the outcome. `rehash` replaces an outdated hash later.
 
+use super::Authenticator;
 use crate::{
-    accounts::{
-        error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
-    },
+    accounts::{error::AccountError, rate_limit::LimitExceeded, username::check_username},
+    actor::Actor,
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
+    principal::Principal,
     user::Credentials,
 };
+use rolegate_http_server::clients::ClientSlot;
+use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 /// A username and a password to check. If one of them is malformed, they never match, but the check
 /// takes as long as any other, so that its time reveals nothing.
-pub(crate) struct PresentedCredentials<'a> {
-    pub(crate) username: &'a str,
+pub(super) struct PresentedCredentials<'a> {
+    pub(super) username: &'a str,
     has_valid_username: bool,
     /// The password; `None` if it is malformed.
-    pub(crate) password: Option<PresentedPassword>,
-    pub(crate) origin: CallOrigin,
+    pub(super) password: Option<PresentedPassword>,
+    pub(super) origin: CallOrigin,
     /// The purpose of the check, as the audit log names it, such as `login`.
-    pub(crate) method: &'static str,
+    pub(super) method: &'static str,
     /// True if a signed-in user re-enters the password to confirm a change.
-    pub(crate) confirms_change: bool,
+    pub(super) confirms_change: bool,
 }
 
 impl<'a> PresentedCredentials<'a> {
-    pub(crate) fn new(
+    pub(super) fn new(
         username: &'a str,
         password: SecretString,
         origin: CallOrigin,
@@ -49,9 +52,17 @@ impl<'a> PresentedCredentials<'a> {
     }
 }
 
-impl Accounts {
+/// The proof that a user has confirmed a change by entering the current password.
+pub(crate) struct ConfirmedPassword {
+    /// The owner who makes the change. The write fails if the password has changed since it was confirmed.
+    pub(crate) by: Principal,
+    /// The client's slot in the password engine, which is kept for hashing the new password.
+    _slot: ClientSlot,
+}
+
+impl Authenticator {
     /// Reads the stored credentials of the username; `None` if the name is unknown or malformed.
-    pub(crate) async fn load_credentials(
+    pub(super) async fn load_credentials(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<Option<Credentials>, AccountError> {
@@ -68,7 +79,7 @@ impl Accounts {
     /// It comes before all other work, so that refusals cost little in a flood. Over the limit,
     /// even the correct password is refused, whether it is cached or not, so a guesser learns
     /// nothing.
-    pub(crate) async fn check_limit(
+    pub(super) async fn check_limit(
         &self,
         presented: &PresentedCredentials<'_>,
     ) -> Result<(), AccountError> {
@@ -112,7 +123,7 @@ impl Accounts {
     /// The check counts as an attempt, unless the password is correct or could not be checked. For
     /// an unknown user, a password is hashed all the same, so that the response time does not
     /// reveal which names exist.
-    pub(crate) async fn check_hash_and_record(
+    pub(super) async fn check_hash_and_record(
         &self,
         presented: &PresentedCredentials<'_>,
         stored: Option<&Credentials>,
@@ -169,24 +180,62 @@ impl Accounts {
             .record_login_failure(Some(user), method, reason);
     }
 
+    /// Checks the current password that a user enters to confirm a change. The check is limited and
+    /// recorded like a login. Fails with [`Reason::CurrentPasswordWrong`] if the password is wrong.
+    pub(crate) async fn confirm_password(
+        &self,
+        actor: Actor,
+        current: SecretString,
+        method: &'static str,
+        origin: CallOrigin,
+    ) -> Result<ConfirmedPassword, AccountError> {
+        let username = &actor.user.username;
+        let mut presented = PresentedCredentials::new(username, current, origin, method);
+        presented.confirms_change = true;
+        self.check_limit(&presented).await?;
+        let slot = self.hasher.admit(origin).await?;
+        // Since the credential was authorized, the user may have been deleted, and another user may
+        // have taken the name.
+        let stored = self
+            .load_credentials(&presented)
+            .await?
+            .filter(|stored| stored.user.id == actor.user.id)
+            .ok_or(Reason::TokenUserNotFound)?;
+        if !self
+            .check_hash_and_record(&presented, Some(&stored))
+            .await?
+            .is_match
+        {
+            return Err(Reason::CurrentPasswordWrong.into());
+        }
+        Ok(ConfirmedPassword {
+            by: Principal::Owner(Actor {
+                user: stored.user,
+                ..actor
+            }),
+            _slot: slot,
+        })
+    }
+
     /// Replaces an outdated hash by one with the algorithm, cost and pepper of new hashes. If
     /// another hash was stored since `stored` was read, nothing is replaced.
     ///
     /// This runs in the background, because the caller has already waited for one hash. A failure
     /// is only logged.
-    pub(crate) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
+    pub(super) fn rehash(&self, presented: &PresentedCredentials<'_>, stored: Credentials) {
         let password = presented.password.as_ref();
         let Some(password) = password.and_then(PresentedPassword::valid).cloned() else {
             return;
         };
-        let accounts = self.clone();
+        let store = Arc::clone(&self.store);
+        let hasher = self.hasher.clone();
         let origin = presented.origin;
         let user_id = stored.user.id;
         let old = stored.password_hash;
         tokio::spawn(RequestContext::propagate(async move {
             let rehashed = async {
-                let new = accounts.hasher.hash(&password, origin).await?;
-                Ok::<_, AccountError>(accounts.store.replace_password(user_id, &old, new).await?)
+                let new = hasher.hash(&password, origin).await?;
+                Ok::<_, AccountError>(store.replace_password(user_id, &old, new).await?)
             };
             match rehashed.await {
                 Ok(replaced) => tracing::info!(user_id, replaced, "rehashed a password"),

@@ -7,11 +7,9 @@
 //! pending sign-in. The next request presents the token of that sign-in with the code, and
 //! `finish_sign_in` creates the sessions.
 
-use super::{login::PasswordLogin, password_check::PresentedCredentials};
+use super::{Authenticator, login::PasswordLogin, password_check::PresentedCredentials};
 use crate::{
-    accounts::{
-        credential_manager::opaque_tokens::check_name, error::AccountError, service::Accounts,
-    },
+    accounts::{credential_manager::opaque_tokens::check_name, error::AccountError},
     call_origin::CallOrigin,
     change::TokenChange,
     principal::Principal,
@@ -123,7 +121,7 @@ impl SessionRequest {
     }
 }
 
-impl Accounts {
+impl Authenticator {
     /// Creates one or two sessions for the user with this name, if the password is correct and the
     /// user needs no code or the code is right. Two sessions are checked and limited like a single
     /// login.

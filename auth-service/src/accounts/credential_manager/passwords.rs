@@ -1,27 +1,15 @@
 //! Replaces passwords: users change their own, and admins set the passwords of other users.
 
 use crate::{
-    accounts::{
-        authenticator::password_check::PresentedCredentials, error::AccountError,
-        requirement::Requirement, service::Accounts,
-    },
+    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
     actor::Actor,
     call_origin::CallOrigin,
     change::Change,
     principal::Principal,
     user::User,
 };
-use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::Reason;
 use secrecy::SecretString;
-
-/// The proof that a user has confirmed a change by entering the current password.
-pub(super) struct ConfirmedPassword {
-    /// The owner who makes the change. The write fails if the password has changed since it was confirmed.
-    pub(super) by: Principal,
-    /// The client's slot in the password engine, which is kept for hashing the new password.
-    _slot: ClientSlot,
-}
 
 impl Accounts {
     /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
@@ -45,6 +33,7 @@ impl Accounts {
         let new = self.policy.passwords.check(new)?;
         let user_id = actor.user.id;
         let confirmed = self
+            .authenticator
             .confirm_password(actor, current, "password_change", origin)
             .await?;
         let hash = self.hasher.hash(&new, origin).await?;
@@ -54,43 +43,6 @@ impl Accounts {
         let otherwise = Reason::CurrentPasswordWrong;
         self.change_or_reauthorize(credential, confirmed.by, change, otherwise)
             .await
-    }
-
-    /// Checks the current password that a user enters to confirm a change. The check is limited and
-    /// recorded like a login. Fails with [`Reason::CurrentPasswordWrong`] if the password is wrong.
-    pub(super) async fn confirm_password(
-        &self,
-        actor: Actor,
-        current: SecretString,
-        method: &'static str,
-        origin: CallOrigin,
-    ) -> Result<ConfirmedPassword, AccountError> {
-        let username = &actor.user.username;
-        let mut presented = PresentedCredentials::new(username, current, origin, method);
-        presented.confirms_change = true;
-        self.check_limit(&presented).await?;
-        let slot = self.hasher.admit(origin).await?;
-        // Since the credential was authorized, the user may have been deleted, and another user may
-        // have taken the name.
-        let stored = self
-            .load_credentials(&presented)
-            .await?
-            .filter(|stored| stored.user.id == actor.user.id)
-            .ok_or(Reason::TokenUserNotFound)?;
-        if !self
-            .check_hash_and_record(&presented, Some(&stored))
-            .await?
-            .is_match
-        {
-            return Err(Reason::CurrentPasswordWrong.into());
-        }
-        Ok(ConfirmedPassword {
-            by: Principal::Owner(Actor {
-                user: stored.user,
-                ..actor
-            }),
-            _slot: slot,
-        })
     }
 
     /// Replaces the password of another user, revokes that user's access tokens and sessions, and

@@ -56,6 +56,7 @@ impl Accounts {
         let keys = self.enrolment_keys(&actor.user)?;
         let user_id = actor.user.id;
         let confirmed = self
+            .authenticator
             .confirm_password(actor, current_password, CHANGE_METHOD, origin)
             .await?;
         let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
@@ -93,12 +94,23 @@ impl Accounts {
         let begun = stored
             .filter(|begun| keys.has(begun.key_id()))
             .ok_or_else(|| AccountError::second_factor_state("Second factor is not begun."))?;
-        self.check_wrong_codes(&actor.user, &begun, TURN_ON_LIMIT, at, CHANGE_METHOD)?;
+        self.authenticator.check_wrong_codes(
+            &actor.user,
+            &begun,
+            TURN_ON_LIMIT,
+            at,
+            CHANGE_METHOD,
+        )?;
         let code = Code::parse(code).ok_or(Reason::OtpWrong)?;
         let Some(matched) = match_one_time_code(keys, &begun, actor.user.id, &code, at)? else {
-            self.count_wrong_code(&actor.user, TURN_ON_LIMIT, CHANGE_METHOD)
+            self.authenticator
+                .count_wrong_code(&actor.user, TURN_ON_LIMIT, CHANGE_METHOD)
                 .await?;
-            return Err(self.refuse_wrong_code(&actor.user, CHANGE_METHOD, Reason::OtpWrong));
+            return Err(self.authenticator.refuse_wrong_code(
+                &actor.user,
+                CHANGE_METHOD,
+                Reason::OtpWrong,
+            ));
         };
         let OneTimeCodeUse { step, secret, .. } = matched;
         let change = Change::TurnOnSecondFactor {
@@ -124,7 +136,11 @@ impl Accounts {
             .authorize_person(credential, &Requirement::to_act_on(user_id))
             .await?;
         match user_id {
-            None => self.confirm_by_code(&actor.user, code).await?,
+            None => {
+                self.authenticator
+                    .confirm_by_code(&actor.user, code)
+                    .await?
+            }
             Some(own_id) if own_id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
             Some(other_id) => {
                 self.authorizer.find_user(other_id).await?;

@@ -137,6 +137,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     let kept = make(SessionUse::Api).await;
     let of_bob = app
         .accounts
+        .authenticator
         .create_session(
             "bob",
             "sesame".into(),
@@ -227,6 +228,7 @@ async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
     };
     let made = app
         .accounts
+        .authenticator
         .create_session("ann", "sesame".into(), request, None, origin(1))
         .await;
     created(made).expect("made")

@@ -26,6 +26,7 @@ async fn basic_checks_an_imported_hash_and_login_replaces_it() {
 
     let basic = |password: &'static str| {
         app.accounts
+            .authenticator
             .verify_credentials(basic_check("ann", password, 1))
     };
     assert!(basic("wrong").await.is_err());

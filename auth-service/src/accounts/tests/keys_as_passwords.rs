@@ -46,7 +46,12 @@ impl KeyUser {
 
     async fn present(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = check(username, password);
-        let verified = self.app.accounts.verify_credentials(check).await;
+        let verified = self
+            .app
+            .accounts
+            .authenticator
+            .verify_credentials(check)
+            .await;
         verified.map(|verified| verified.user)
     }
 
@@ -172,7 +177,10 @@ async fn a_password_that_has_the_form_of_a_key_stays_a_password() {
     let registered = app.accounts.register("ann", (&*password).into(), origin(1));
     registered.await.expect("registered");
     for _ in 0..2 {
-        let verified = app.accounts.verify_credentials(check("ann", &password));
+        let verified = app
+            .accounts
+            .authenticator
+            .verify_credentials(check("ann", &password));
         verified.await.expect("checked, then cached");
         app.verify("ann", &password).await.expect("cached");
     }
@@ -187,9 +195,15 @@ async fn a_key_passes_for_a_user_with_a_second_factor_and_the_password_does_not(
         .await
         .expect("logged in");
     let (key, _) = create_key(accounts, &token, None, None).await;
-    let verified = accounts.verify_credentials(check("ann", &key)).await;
+    let verified = accounts
+        .authenticator
+        .verify_credentials(check("ann", &key))
+        .await;
     verified.expect("a live key");
-    let refused = accounts.verify_credentials(check("ann", "sesame")).await;
+    let refused = accounts
+        .authenticator
+        .verify_credentials(check("ann", "sesame"))
+        .await;
     assert_err!(refused, OtpRequired);
     let recalled = ann
         .app
@@ -238,6 +252,7 @@ async fn an_outage_is_no_decision_about_a_key() {
     let recalled = ann
         .app
         .accounts
+        .authenticator
         .recall(vec![Some(check("ann", &ann.key))])
         .await;
     assert_err!(recalled, StoreUnavailable);

@@ -30,7 +30,10 @@ impl EnrolledUser {
     async fn begin(&self) -> SecretString {
         let request = at(PLACE, None);
         let accounts = &self.app.accounts;
-        let begun = accounts.create_session("ann", "sesame".into(), request, None, origin(1));
+        let begun =
+            accounts
+                .authenticator
+                .create_session("ann", "sesame".into(), request, None, origin(1));
         match begun.await {
             Ok(SessionOutcome::CodeRequired { pending_sign_in }) => pending_sign_in,
             other => panic!("{other:?}"),
@@ -44,7 +47,9 @@ impl EnrolledUser {
         otp: Option<&str>,
     ) -> Result<CreatedSession, Reason> {
         let accounts = &self.app.accounts;
-        let made = accounts.create_session("", "".into(), request, otp, origin(1));
+        let made = accounts
+            .authenticator
+            .create_session("", "".into(), request, otp, origin(1));
         created(made.await).map_err(|error| error.reason())
     }
 
@@ -162,7 +167,13 @@ async fn only_a_page_gets_pending_sign_ins() {
     let ann = EnrolledUser::new(Mode::Optional).await;
     let accounts = &ann.app.accounts;
     let create = async |password: &str, place, otp: Option<&str>| {
-        let made = accounts.create_session("ann", password.into(), at(place, None), otp, origin(1));
+        let made = accounts.authenticator.create_session(
+            "ann",
+            password.into(),
+            at(place, None),
+            otp,
+            origin(1),
+        );
         created(made.await)
             .map(drop)
             .map_err(|error| error.reason())
@@ -180,7 +191,13 @@ async fn only_a_page_gets_pending_sign_ins() {
     let otp = ann.otp(NOW + 30);
     assert_eq!(create("sesame", PLACE, Some(&otp)).await, Ok(()));
     // A user without a second factor is signed in at once.
-    let made = accounts.create_session("admin", "sesame".into(), at(PLACE, None), None, origin(1));
+    let made = accounts.authenticator.create_session(
+        "admin",
+        "sesame".into(),
+        at(PLACE, None),
+        None,
+        origin(1),
+    );
     created(made.await).expect("signed in");
     let named = SessionRequest {
         name: Some(String::new()),

@@ -13,6 +13,7 @@ impl App {
     ) -> Vec<Option<String>> {
         let recalled = self
             .accounts
+            .authenticator
             .recall(checks.into_iter().map(Into::into).collect())
             .await;
         let recalled = recalled.expect("read");
@@ -82,6 +83,7 @@ async fn what_is_recalled_is_as_stored_now() {
         app.set_role(ann.id, role).await;
         let recalled = app
             .accounts
+            .authenticator
             .recall(vec![Some(check("ann", "sesame", 1))])
             .await
             .expect("read");
@@ -194,6 +196,7 @@ async fn a_batch_fails_with_the_store_and_recalls_nobody() {
     app.store.set_down(true);
     let recalled = app
         .accounts
+        .authenticator
         .recall(vec![Some(check(ADMIN_USERNAME, "sesame", 1))])
         .await;
     assert_err!(recalled, StoreUnavailable);

@@ -83,6 +83,7 @@ impl EnrolledUser {
         let login = self
             .app
             .accounts
+            .authenticator
             .login("ann", "sesame".into(), otp, origin(1))
             .await;
         login
@@ -130,6 +131,7 @@ async fn a_login_needs_a_code_and_each_code_is_accepted_once() {
     let wrong = ann
         .app
         .accounts
+        .authenticator
         .login("ann", "wrong".into(), Some(code), origin(1))
         .await;
     assert_eq!(reason(wrong), Some(Reason::CredentialsInvalid));
@@ -158,6 +160,7 @@ async fn tokens_from_before_end_and_later_ones_are_valid() {
     let accounts = &ann.app.accounts;
     ann.app.store.revoke_before_next_token();
     let made = accounts
+        .authenticator
         .create_session("ann", "sesame".into(), request, Some(&otp), origin(1))
         .await;
     created(made).expect("checked twice, because tokens were revoked meanwhile, with one code");
@@ -324,6 +327,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     for wrong in 0..10 {
         let login = app
             .accounts
+            .authenticator
             .login("ann", "sesame".into(), Some("000000"), origin(1))
             .await;
         assert_eq!(reason(login), Some(Reason::OtpInvalid), "{wrong}");
@@ -490,6 +494,7 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     );
     let checked = app
         .accounts
+        .authenticator
         .verify_credentials(basic_check("admin", "sesame", 1))
         .await;
     let verified = checked.expect("checked");
@@ -502,6 +507,7 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     let login = ann
         .app
         .accounts
+        .authenticator
         .login("admin", "sesame".into(), Some(&otp), origin(1))
         .await;
     let issued = login.expect("logged in");

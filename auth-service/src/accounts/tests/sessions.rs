@@ -40,6 +40,7 @@ impl App {
     ) -> Result<(String, OpaqueToken), AccountError> {
         let made = self
             .accounts
+            .authenticator
             .create_session("ann", password.into(), request, None, origin(1))
             .await;
         let made = created(made)?;

@@ -26,7 +26,7 @@ impl App {
     }
 
     async fn session_of(&self, username: &str) -> String {
-        let made = self.accounts.create_session(
+        let made = self.accounts.authenticator.create_session(
             username,
             "sesame".into(),
             SessionRequest::default(),

@@ -120,6 +120,7 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
     let request = SessionRequest::default();
     let session = app
         .accounts
+        .authenticator
         .create_session("bob", "sesame".into(), request, None, origin(1))
         .await;
     created(session).expect("made");

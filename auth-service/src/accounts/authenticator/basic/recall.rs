@@ -2,7 +2,7 @@
 
 use super::{AuthenticatedUser, BasicCredentials};
 use crate::{
-    accounts::{error::AccountError, service::Accounts, username::check_username},
+    accounts::{authenticator::Authenticator, error::AccountError, username::check_username},
     metrics,
     password::Recall,
     tokens::TokenBearer,
@@ -24,7 +24,7 @@ struct RecallCheck {
     key_digest: Option<String>,
 }
 
-impl Accounts {
+impl Authenticator {
     /// Returns the users of those requests that need no hash, in the order of the requests. It runs
     /// one statement for passwords and one for keys.
     ///
