@@ -118,9 +118,11 @@ impl AuthService {
             config.initial_password,
         )?;
         seed(&accounts, &config.admin_password).await?;
-        accounts.maintain_record(config.audit_retention_days);
+        accounts
+            .record
+            .start_maintenance(config.audit_retention_days);
         let trusted = config.trusted_gateways;
-        let end_of_watches = accounts.end_of_watches();
+        let end_of_watches = accounts.record.end_of_watches();
         let recorder = accounts.recorder.clone();
         let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
         let routes = routes(&calls);

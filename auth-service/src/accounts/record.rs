@@ -9,17 +9,23 @@
 mod maintenance;
 pub(super) mod watch;
 
-use super::{error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts};
+use super::{
+    authorizer::Authorizer, error::AccountError, paging::cut_page, requirement::Requirement,
+};
 use crate::{
     audit::AuditRow,
-    store::{AuditFilter, CheckedRow, UnreadableColumn},
+    store::{AuditFilter, CheckedRow, UnreadableColumn, UserStore},
 };
 use rolegate_proto::{Reason, limits::page_size, time::END_OF_9999};
 use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde_json::json;
-use std::time::Duration;
-use tokio::time::timeout;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::timeout};
+use watch::streams::Watches;
 
+/// The maximum number of pages that are read at the same time. While the record is locked, each read
+/// occupies a connection that changes need.
+const MAX_PAGE_READS: usize = 2;
 /// The maximum time that a reader waits until rows committed before the request are sealed.
 const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 /// The maximum time that a reader waits for a permit to read a page.
@@ -68,7 +74,25 @@ impl AuditRequest {
     }
 }
 
-impl Accounts {
+/// The record of changes and sign-ins: its pages, its maintenance, and the streams of changes.
+pub(crate) struct Record {
+    store: Arc<dyn UserStore>,
+    authorizer: Arc<Authorizer>,
+    pub(super) watches: Watches,
+    /// The permits for reading pages.
+    page_reads: Semaphore,
+}
+
+impl Record {
+    pub(crate) fn new(store: Arc<dyn UserStore>, authorizer: Arc<Authorizer>) -> Self {
+        Self {
+            store,
+            authorizer,
+            watches: Watches::new(),
+            page_reads: Semaphore::new(MAX_PAGE_READS),
+        }
+    }
+
     /// Reads a page of the record, the newest entry first.
     ///
     /// The actor must be an admin, or request only entries about themselves. In the latter case,

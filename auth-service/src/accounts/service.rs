@@ -2,8 +2,8 @@
 
 use super::{
     authenticator::Authenticator, authorizer::Authorizer, changes::Changes,
-    initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter,
-    record::watch::streams::Watches, sign_in_recorder::SignInRecorder,
+    initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter, record::Record,
+    sign_in_recorder::SignInRecorder,
 };
 use crate::{
     password::{CredentialCache, Hasher},
@@ -14,9 +14,6 @@ use rolegate_http_server::clients::ClientSlots;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// The maximum number of pages of the record that are read at the same time. While the record is
-/// locked, each read occupies a connection that changes need.
-const MAX_PAGE_READS: usize = 2;
 /// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
 /// all users.
 const MAX_SEARCHES: u32 = 1;
@@ -39,9 +36,7 @@ pub(crate) struct Accounts {
     pub(crate) recorder: SignInRecorder,
     /// The running searches of each admin, by the admin's id.
     pub(super) searches: ClientSlots<i64>,
-    pub(super) watches: Arc<Watches>,
-    /// The permits for reading pages of the record.
-    pub(super) page_reads: Arc<Semaphore>,
+    pub(crate) record: Arc<Record>,
 }
 
 impl Accounts {
@@ -79,6 +74,7 @@ impl Accounts {
             login_limiter: RateLimiter::per_address_and_name(policy.login_failure_limit),
             recorder: recorder.clone(),
         });
+        let record = Arc::new(Record::new(Arc::clone(&store), Arc::clone(&authorizer)));
         Ok(Self {
             authorizer,
             authenticator,
@@ -92,8 +88,7 @@ impl Accounts {
             registration_limiter,
             link_limiter,
             searches: ClientSlots::new(MAX_SEARCHES),
-            watches: Arc::new(Watches::new()),
-            page_reads: Arc::new(Semaphore::new(MAX_PAGE_READS)),
+            record,
         })
     }
 }

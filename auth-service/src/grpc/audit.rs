@@ -59,7 +59,11 @@ impl AuthGrpc {
             size: message.page_size,
             own: message.own,
         };
-        let page = self.accounts.list_audit(call.actor(), request).await?;
+        let page = self
+            .accounts
+            .record
+            .list_audit(call.actor(), request)
+            .await?;
         Ok(wire::ListAuditResponse {
             entries: page.rows.into_iter().map(Into::into).collect(),
             next_after: page.next_after,
@@ -82,7 +86,7 @@ impl AuthGrpc {
             revision: message.from_revision,
             seal,
         };
-        let items = self.accounts.watch_users(watcher, start).await?;
+        let items = self.accounts.record.watch_users(watcher, start).await?;
         Ok(UserChanges::new(items))
     }
 }

@@ -1,7 +1,7 @@
 //! Seals the record, removes old rows and announces new changes to the streams, in the background.
 
+use super::Record;
 use crate::{
-    accounts::service::Accounts,
     metrics,
     store::{SEAL_INTERVAL, StoreError, UserStore},
 };
@@ -25,11 +25,11 @@ static SEAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::
 static REMOVAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
-impl Accounts {
+impl Record {
     /// Starts the task that seals the record, announces new changes to the streams, and removes
     /// rows that are older than this number of days. The task stops when the store has been
     /// dropped.
-    pub(crate) fn maintain_record(&self, retention_days: u32) {
+    pub(crate) fn start_maintenance(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
         let newest_change = self.watches.newest_change.clone();
         tokio::spawn(maintain(store, newest_change, retention_days));

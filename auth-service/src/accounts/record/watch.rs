@@ -18,10 +18,8 @@ pub(crate) use access::Watcher;
 pub(crate) use items::{WatchItem, WatchItems};
 pub(crate) use stream::WatchStart;
 
-use crate::{
-    accounts::{error::AccountError, service::Accounts},
-    store::SealReference,
-};
+use super::Record;
+use crate::{accounts::error::AccountError, store::SealReference};
 use access::WatchAccess;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;
@@ -39,7 +37,7 @@ const BUSY_RETRY: Duration = Duration::from_secs(10);
 /// The maximum time that the start of a stream waits for a permit to read the record.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
 
-impl Accounts {
+impl Record {
     /// Returns the handle with which the server ends the streams of this replica when it stops.
     pub(crate) fn end_of_watches(&self) -> Shutdown {
         self.watches.end.clone()
@@ -49,11 +47,11 @@ impl Accounts {
     /// first. Fails if the caller may not watch, if there are too many streams or snapshots, or if
     /// the record lacks the seal or the changes after the revision.
     pub(crate) async fn watch_users(
-        &self,
+        self: &Arc<Self>,
         watcher: Watcher,
         mut start: WatchStart,
     ) -> Result<WatchItems, AccountError> {
-        let caller = self.check_watcher(&watcher).await?;
+        let caller = watcher.check(&self.authorizer).await?;
         let busy = || AccountError::overloaded(BUSY_RETRY);
         let stream_permit = self.watches.try_acquire_stream(caller).ok_or_else(busy)?;
         let snapshot_permit = if start.revision.is_none() {
@@ -66,8 +64,8 @@ impl Accounts {
         let (items, item_receiver) = mpsc::channel(MAX_WAITING_ITEMS);
         let (error_sender, error_receiver) = oneshot::channel();
         let mut stream = WatchStream {
-            accounts: self.clone(),
-            access: WatchAccess::new(self.clone(), watcher),
+            record: Arc::clone(self),
+            access: WatchAccess::new(Arc::clone(&self.authorizer), watcher),
             items: items.clone(),
         };
         let stopping = self.watches.end.stopping();

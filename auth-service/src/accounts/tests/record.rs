@@ -18,7 +18,7 @@ impl App {
         token: &str,
         request: AuditRequest,
     ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
-        let page = self.accounts.list_audit(token, request).await?;
+        let page = self.accounts.record.list_audit(token, request).await?;
         assert!(page.is_complete, "the store seals at once");
         Ok((page.rows, page.next_after))
     }
@@ -242,7 +242,7 @@ async fn what_is_old_goes_while_another_part_of_the_record_fails() {
         app.store.set_time(NOW + 3600);
         app.store.set_failing(failing);
         tokio::time::pause();
-        app.accounts.maintain_record(90);
+        app.accounts.record.start_maintenance(90);
         tokio::time::sleep(Duration::from_mins(3)).await;
         tokio::time::resume();
         let is_forgotten = app.store.additions_kept() == 0;

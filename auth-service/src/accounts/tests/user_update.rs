@@ -46,6 +46,7 @@ impl App {
     async fn events(&self) -> Vec<(String, String)> {
         let page = self
             .accounts
+            .record
             .list_audit(&self.admin, AuditRequest::default())
             .await
             .expect("listed");

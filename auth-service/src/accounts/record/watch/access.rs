@@ -1,9 +1,9 @@
 //! Checks the right to watch the changes of users, at the start of a stream and repeatedly while it
 //! runs.
 
-use crate::accounts::{error::AccountError, service::Accounts};
+use crate::accounts::{authorizer::Authorizer, error::AccountError};
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
 /// The interval at which a stream checks that its caller may still watch.
@@ -18,26 +18,23 @@ pub(crate) enum Watcher {
     Service(String),
 }
 
-impl Accounts {
+impl Watcher {
     /// Checks that the watcher may watch, and returns the name under which the watcher's streams
     /// are counted. A trusted service needs no check.
-    pub(super) async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
-        match watcher {
-            Watcher::Bearer(token) => {
-                let admin = self
-                    .authorizer
-                    .authorize_admin(token.expose_secret())
-                    .await?;
+    pub(super) async fn check(&self, authorizer: &Authorizer) -> Result<String, AccountError> {
+        match self {
+            Self::Bearer(token) => {
+                let admin = authorizer.authorize_admin(token.expose_secret()).await?;
                 Ok(format!("user {}", admin.user.id))
             }
-            Watcher::Service(name) => Ok(format!("service {name}")),
+            Self::Service(name) => Ok(format!("service {name}")),
         }
     }
 }
 
 /// The right of a caller to watch, and the time of its last check.
 pub(super) struct WatchAccess {
-    accounts: Accounts,
+    authorizer: Arc<Authorizer>,
     watcher: Watcher,
     /// The time at which a check last admitted the watcher.
     checked_at: Instant,
@@ -45,9 +42,9 @@ pub(super) struct WatchAccess {
 
 impl WatchAccess {
     /// Creates the access of a watcher whom a check has just admitted.
-    pub(super) fn new(accounts: Accounts, watcher: Watcher) -> Self {
+    pub(super) fn new(authorizer: Arc<Authorizer>, watcher: Watcher) -> Self {
         Self {
-            accounts,
+            authorizer,
             watcher,
             checked_at: Instant::now(),
         }
@@ -55,7 +52,7 @@ impl WatchAccess {
 
     /// Checks the right to watch, and fails if the watcher has lost it.
     pub(super) async fn check(&mut self) -> Result<(), AccountError> {
-        self.accounts.check_watcher(&self.watcher).await?;
+        self.watcher.check(&self.authorizer).await?;
         self.checked_at = Instant::now();
         Ok(())
     }

@@ -8,13 +8,16 @@ use super::{
     items::{StreamPosition, WatchItem},
 };
 use crate::{
-    accounts::{error::AccountError, record::warn_unreadable, service::Accounts},
+    accounts::{
+        error::AccountError,
+        record::{Record, warn_unreadable},
+    },
     store::{CheckedChange, SEAL_INTERVAL, Seal, SealReference, Snapshot, UserChange},
     user::User,
 };
 use futures_util::TryStreamExt as _;
 use rolegate_proto::Reason;
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, timeout, timeout_at},
@@ -45,7 +48,7 @@ struct ChangeBatch {
 }
 
 pub(super) struct WatchStream {
-    pub(super) accounts: Accounts,
+    pub(super) record: Arc<Record>,
     pub(super) access: WatchAccess,
     pub(super) items: mpsc::Sender<Result<WatchItem, AccountError>>,
 }
@@ -76,7 +79,7 @@ impl WatchStream {
     /// Sends all users as of one moment, and then the position in the record at that moment.
     /// Returns this position. Fails if the caller takes too long to receive the users.
     async fn send_snapshot(&mut self) -> Result<StreamPosition, AccountError> {
-        let snapshot = self.accounts.store.snapshot();
+        let snapshot = self.record.store.snapshot();
         let mut snapshot = self.access.check_during(snapshot).await??;
         let began = Instant::now();
         let deadline = |count: u64| {
@@ -109,7 +112,7 @@ impl WatchStream {
         &mut self,
         mut position: StreamPosition,
     ) -> Result<Infallible, AccountError> {
-        let mut newest_change = self.accounts.watches.newest_change.subscribe();
+        let mut newest_change = self.record.watches.newest_change.subscribe();
         let mut reported_revision = position.revision;
         let mut progress_at = Instant::now() + PROGRESS_INTERVAL;
         loop {
@@ -135,7 +138,7 @@ impl WatchStream {
     /// changes before it.
     async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
         let read = self
-            .accounts
+            .record
             .read_changes(position.revision, position.seal.as_ref());
         let batch = self.access.check_during(read).await??;
         position.seal = SealReference::new(&batch.newest);
@@ -192,7 +195,7 @@ impl WatchStream {
     }
 }
 
-impl Accounts {
+impl Record {
     pub(super) async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
         let found = self.store.seal_at(seal.revision).await?;
         Ok(found.is_some_and(|found| seal.refers_to(&found)))
