@@ -59,7 +59,7 @@ pub(crate) use record::{
 };
 pub(crate) use requirement::Requirement;
 pub use seeder::AdminPassword;
-pub(crate) use seeder::SeedError;
+pub(crate) use seeder::{SeedError, Seeder};
 pub(crate) use service::Accounts;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub(crate) use users::{

@@ -6,7 +6,7 @@
 //! blocklist again after SIGHUP.
 
 use crate::{
-    accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError},
+    accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError, Seeder},
     grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
@@ -110,6 +110,13 @@ impl AuthService {
         );
         check_second_factors(&policy.second_factor, &*store).await?;
         let tokens = AccessTokens::new(keyring);
+        let seeder = Seeder::new(
+            Arc::clone(&store),
+            hasher.clone(),
+            policy.passwords.clone(),
+            config.initial_password.clone(),
+        );
+        seed(&seeder, &config.admin_password).await?;
         let accounts = Accounts::new(
             Arc::clone(&store),
             hasher,
@@ -117,7 +124,6 @@ impl AuthService {
             policy,
             config.initial_password,
         )?;
-        seed(&accounts, &config.admin_password).await?;
         accounts
             .record
             .start_maintenance(config.audit_retention_days);
@@ -237,10 +243,10 @@ async fn check_second_factors(
 
 /// Creates the user `admin` if there is none. Retries while the store is unavailable, with a log
 /// line each time.
-async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failure> {
+async fn seed(seeder: &Seeder, password: &AdminPassword) -> Result<(), Failure> {
     let mut backoff = Backoff::default();
     loop {
-        match accounts.seed_admin(password).await {
+        match seeder.seed_admin(password).await {
             Err(SeedError::Account(AccountError::Store(error))) if error.is_transient() => {
                 tracing::warn!(
                     error = error_chain(&error),

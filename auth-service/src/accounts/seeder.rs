@@ -1,14 +1,14 @@
 //! Creates the user `admin` when the service starts, unless that user exists.
 
-use super::{error::AccountError, service::Accounts, username::ADMIN_USERNAME};
+use super::{error::AccountError, initial_password::InitialPassword, username::ADMIN_USERNAME};
 use crate::{
     audit::Requested,
     call_origin::CallOrigin,
     change::{Change, NewUser},
-    password::PresentedPassword,
+    password::{Hasher, PasswordRules, PresentedPassword},
     principal::Principal,
     secret_generation,
-    store::{StoreError, UserFilter, WriteError},
+    store::{BatchedReads, StoreError, UserFilter, UserStore, WriteError},
 };
 use rolegate_program::secret;
 use rolegate_proto::Role;
@@ -44,7 +44,32 @@ pub(crate) enum SeedError {
     Account(#[from] AccountError),
 }
 
-impl Accounts {
+/// Creates the first admin.
+pub(crate) struct Seeder {
+    store: Arc<dyn UserStore>,
+    reads: BatchedReads,
+    hasher: Hasher,
+    passwords: PasswordRules,
+    /// The file with the generated password of `admin`.
+    initial_password: InitialPassword,
+}
+
+impl Seeder {
+    pub(crate) fn new(
+        store: Arc<dyn UserStore>,
+        hasher: Hasher,
+        passwords: PasswordRules,
+        initial_password: InitialPassword,
+    ) -> Self {
+        Self {
+            reads: BatchedReads::new(&store),
+            store,
+            hasher,
+            passwords,
+            initial_password,
+        }
+    }
+
     /// Creates the user `admin` with the role `admin`, unless that user exists. Several replicas
     /// may do so at the same time. It also removes the file with the initial password if an
     /// existing `admin` has another password, and warns if no enabled user is an admin.
@@ -82,7 +107,6 @@ impl Accounts {
     /// first.
     pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let password = self
-            .policy
             .passwords
             .check(self.read_or_generate(password)?)
             .map_err(|rule| SeedError::Password(rule.to_string()))?;
@@ -120,7 +144,7 @@ impl Accounts {
             }
             AdminPassword::Given(password) => Ok(password.clone()),
             AdminPassword::GeneratedInto(path) => {
-                let min_length = self.policy.passwords.min_length;
+                let min_length = self.passwords.min_length;
                 let generate = || secret_generation::generate_password(min_length);
                 match secret::read_or_create(path, generate) {
                     Ok(read) => Ok(read.secret),

@@ -1,9 +1,16 @@
 //! `Accounts`: the state that the use cases share.
 
 use super::{
-    authenticator::Authenticator, authorizer::Authorizer, changes::Changes,
-    initial_password::InitialPassword, policy::Policy, rate_limit::RateLimiter, record::Record,
+    authenticator::Authenticator,
+    authorizer::Authorizer,
+    changes::Changes,
+    credential_manager::CredentialManager,
+    initial_password::InitialPassword,
+    policy::Policy,
+    rate_limit::RateLimiter,
+    record::Record,
     sign_in_recorder::SignInRecorder,
+    users::{MAX_SEARCHES, Users},
 };
 use crate::{
     password::{CredentialCache, Hasher},
@@ -14,29 +21,16 @@ use rolegate_http_server::clients::ClientSlots;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
-/// all users.
-const MAX_SEARCHES: u32 = 1;
-
 /// The use cases. Clones share all state.
 #[derive(Clone)]
 pub(crate) struct Accounts {
-    pub(super) store: Arc<dyn UserStore>,
-    pub(super) changes: Changes,
-    /// Reads users, credentials and tokens by their keys; concurrent reads share a statement.
-    pub(super) reads: Arc<BatchedReads>,
-    pub(super) hasher: Hasher,
     pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) authenticator: Arc<Authenticator>,
-    pub(crate) policy: Arc<Policy>,
-    pub(super) initial_password: InitialPassword,
-    pub(super) registration_limiter: Arc<RateLimiter>,
-    /// Limits how often a client may present a token that belongs to no valid password link.
-    pub(super) link_limiter: Arc<RateLimiter>,
-    pub(crate) recorder: SignInRecorder,
-    /// The running searches of each admin, by the admin's id.
-    pub(super) searches: ClientSlots<i64>,
+    pub(crate) users: Arc<Users>,
+    pub(crate) credentials: Arc<CredentialManager>,
     pub(crate) record: Arc<Record>,
+    pub(crate) recorder: SignInRecorder,
+    pub(crate) policy: Arc<Policy>,
 }
 
 impl Accounts {
@@ -50,8 +44,6 @@ impl Accounts {
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
         let reads = Arc::new(BatchedReads::new(&store));
-        let registration_limiter = RateLimiter::per_address(policy.registration_limit);
-        let link_limiter = RateLimiter::per_address(policy.login_failure_limit);
         let policy = Arc::new(policy);
         let recorder = SignInRecorder::new(Arc::clone(&store));
         let authorizer = Arc::new(Authorizer {
@@ -62,7 +54,7 @@ impl Accounts {
             recorder: recorder.clone(),
             background_restriction: Arc::new(Semaphore::new(1)),
         });
-        let changes = Changes::new(Arc::clone(&store), initial_password.clone());
+        let changes = Changes::new(Arc::clone(&store), initial_password);
         let authenticator = Arc::new(Authenticator {
             store: Arc::clone(&store),
             reads: Arc::clone(&reads),
@@ -74,21 +66,36 @@ impl Accounts {
             login_limiter: RateLimiter::per_address_and_name(policy.login_failure_limit),
             recorder: recorder.clone(),
         });
-        let record = Arc::new(Record::new(Arc::clone(&store), Arc::clone(&authorizer)));
+        let users = Users {
+            store: Arc::clone(&store),
+            reads: Arc::clone(&reads),
+            authorizer: Arc::clone(&authorizer),
+            changes: changes.clone(),
+            hasher: hasher.clone(),
+            policy: Arc::clone(&policy),
+            registration_limiter: RateLimiter::per_address(policy.registration_limit),
+            searches: ClientSlots::new(MAX_SEARCHES),
+        };
+        let credentials = CredentialManager {
+            store: Arc::clone(&store),
+            reads,
+            authorizer: Arc::clone(&authorizer),
+            authenticator: Arc::clone(&authenticator),
+            changes,
+            hasher,
+            policy: Arc::clone(&policy),
+            link_limiter: RateLimiter::per_address(policy.login_failure_limit),
+            recorder: recorder.clone(),
+        };
+        let record = Record::new(store, Arc::clone(&authorizer));
         Ok(Self {
             authorizer,
             authenticator,
+            users: Arc::new(users),
+            credentials: Arc::new(credentials),
+            record: Arc::new(record),
             recorder,
-            changes,
-            store,
-            reads,
-            hasher,
             policy,
-            initial_password,
-            registration_limiter,
-            link_limiter,
-            searches: ClientSlots::new(MAX_SEARCHES),
-            record,
         })
     }
 }

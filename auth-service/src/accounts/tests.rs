@@ -4,7 +4,7 @@ mod imported;
 
 use super::{
     ADMIN_USERNAME, AccountError, Accounts, AdminPassword, AuthorizationRequest, BasicCredentials,
-    InitialPassword, Policy, Requirement, SessionLimits, TokenSource, UserUpdateRequest,
+    InitialPassword, Policy, Requirement, Seeder, SessionLimits, TokenSource, UserUpdateRequest,
 };
 use crate::{
     call_origin::CallOrigin,
@@ -54,6 +54,7 @@ const NOW: u64 = 1_800_000_000;
 /// The use cases on a store of their own, with an access token of the seeded admin.
 struct App {
     accounts: Accounts,
+    seeder: Seeder,
     store: Arc<TestStore>,
     admin: String,
 }
@@ -61,7 +62,7 @@ struct App {
 impl App {
     async fn new(policy: Policy) -> Self {
         let app = Self::unseeded(policy, InitialPassword::default());
-        app.accounts
+        app.seeder
             .seed_admin(&AdminPassword::Given("sesame".into()))
             .await
             .expect("seeded");
@@ -83,9 +84,16 @@ impl App {
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
         let tokens = AccessTokens::new(keyring.expect("long enough"));
+        let seeder = Seeder::new(
+            store.clone(),
+            hasher.clone(),
+            policy.passwords.clone(),
+            initial_password.clone(),
+        );
         let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
         Self {
             accounts: accounts.expect("randomness"),
+            seeder,
             store,
             admin: String::new(),
         }
@@ -93,6 +101,7 @@ impl App {
 
     async fn register(&self, username: &str) -> Result<User, AccountError> {
         self.accounts
+            .users
             .register(username, "sesame".into(), origin(1))
             .await
     }
@@ -197,7 +206,11 @@ async fn registration_rejects_taken_and_invalid_names_and_short_passwords() {
     app.register("ann").await.expect("registered");
     assert_err!(app.register("ann").await, UsernameTaken);
     assert_err!(app.register("a:b").await, UsernameInvalid);
-    let short = app.accounts.register("bob", "abc".into(), origin(1)).await;
+    let short = app
+        .accounts
+        .users
+        .register("bob", "abc".into(), origin(1))
+        .await;
     assert_err!(short, PasswordInvalid);
 }
 
@@ -218,6 +231,7 @@ async fn closed_and_limited_registration_is_rejected() {
     assert_err!(limited.register("bob").await, TooManyAttempts);
     limited
         .accounts
+        .users
         .register("bob", "sesame".into(), origin(2))
         .await
         .expect("other address");
@@ -230,6 +244,7 @@ async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     for _ in 0..MAX_LOGINS_PER_CLIENT {
         slots.push(
             app.accounts
+                .authenticator
                 .hasher
                 .admit(origin(1))
                 .await
@@ -239,6 +254,7 @@ async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     let mut ann = pin!(app.register("ann"));
     assert!(timeout(Duration::ZERO, &mut ann).await.is_err());
     app.accounts
+        .users
         .register("bob", "sesame".into(), origin(2))
         .await
         .expect("of another client");
@@ -304,9 +320,12 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("verified");
-    let change = app
-        .accounts
-        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app.accounts.credentials.change_password(
+        &token,
+        "sesame".into(),
+        "open!".into(),
+        origin(1),
+    );
     change.await.expect("changed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
@@ -321,6 +340,7 @@ async fn wrong_current_passwords_count_as_login_failures() {
     let app = App::new(POLICY).await;
     let change = || {
         app.accounts
+            .credentials
             .change_password(&app.admin, "x".into(), "open!".into(), origin(1))
     };
     for _ in 0..3 {
@@ -336,6 +356,7 @@ async fn stored_role_decides_for_tokens_issued_before() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let set = app
         .accounts
+        .users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await;
     assert_eq!(set.expect("set").role, Role::AUTHOR);
@@ -350,12 +371,20 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let ann = app.login("ann", "sesame").await.expect("logged in");
-    let set_role = |token, id| app.accounts.set_user_role(token, id, Err(UnknownRole));
+    let set_role = |token, id| {
+        app.accounts
+            .users
+            .set_user_role(token, id, Err(UnknownRole))
+    };
     assert_err!(set_role("", 99).await, TokenInvalid);
     assert_err!(set_role(&ann, 99).await, RoleInsufficient);
     assert_err!(set_role(&app.admin, 99).await, UserNotFound);
     assert_err!(set_role(&app.admin, 2).await, RoleInvalid);
-    let set_password = |token, id| app.accounts.set_password(token, id, "".into(), origin(1));
+    let set_password = |token, id| {
+        app.accounts
+            .credentials
+            .set_password(token, id, "".into(), origin(1))
+    };
     assert_err!(set_password(&ann, 99).await, RoleInsufficient);
     assert_err!(set_password(&app.admin, 1).await, OwnPassword);
     assert_err!(set_password(&app.admin, 99).await, UserNotFound);
@@ -368,7 +397,7 @@ async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselv
     let ann = app.register("ann").await.expect("registered");
     app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let delete = |token, id| app.accounts.delete_user(token, id);
+    let delete = |token, id| app.accounts.users.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);
     assert_err!(delete(&token, 1).await, UserNotDeletable);
     assert_eq!(
@@ -388,7 +417,7 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("cached");
     let set = |disabled| {
-        app.accounts.update_user(
+        app.accounts.users.update_user(
             &app.admin,
             ann.id,
             UserUpdateRequest {

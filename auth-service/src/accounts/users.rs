@@ -4,18 +4,24 @@ pub(super) mod changes;
 pub(super) mod update;
 
 use super::{
-    error::AccountError, paging::cut_page, requirement::Requirement, service::Accounts, username,
+    authorizer::Authorizer, changes::Changes, error::AccountError, paging::cut_page,
+    policy::Policy, rate_limit::RateLimiter, requirement::Requirement, username,
 };
 use crate::{
-    store::{UsageKind, UserFilter},
+    password::Hasher,
+    store::{BatchedReads, UsageKind, UserFilter, UserStore},
     user::{ListedUser, User},
 };
+use rolegate_http_server::clients::ClientSlots;
 use rolegate_proto::{
     Role, UnknownRole,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+/// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
+/// all users.
+pub(super) const MAX_SEARCHES: u32 = 1;
 /// The time after which an admin may retry a search that was refused because another one was running.
 const SEARCH_RETRY: Duration = Duration::from_secs(1);
 
@@ -43,7 +49,20 @@ pub(crate) struct UserPage {
     pub(crate) next_after: Option<i64>,
 }
 
-impl Accounts {
+/// Reads, creates, changes and deletes users.
+pub(crate) struct Users {
+    pub(super) store: Arc<dyn UserStore>,
+    pub(super) reads: Arc<BatchedReads>,
+    pub(super) authorizer: Arc<Authorizer>,
+    pub(super) changes: Changes,
+    pub(super) hasher: Hasher,
+    pub(super) policy: Arc<Policy>,
+    pub(super) registration_limiter: Arc<RateLimiter>,
+    /// The running searches of each admin, by the admin's id.
+    pub(super) searches: ClientSlots<i64>,
+}
+
+impl Users {
     /// Lists the roles of this service; the actor must be an admin.
     pub(crate) async fn list_roles(&self, credential: &str) -> Result<Vec<Role>, AccountError> {
         self.authorizer.authorize_admin(credential).await?;

@@ -18,6 +18,7 @@ impl AuthGrpc {
         message: wire::RegisterRequest,
     ) -> RpcResult<User> {
         self.accounts
+            .users
             .register(&message.username, message.password.into(), call.origin())
             .await
     }

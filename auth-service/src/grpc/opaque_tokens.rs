@@ -49,8 +49,18 @@ impl AuthGrpc {
             message.from_cookie,
             cookie_sessions.is_empty(),
         ) {
-            (user_id, false, true) => self.accounts.revoke_tokens(call.actor(), user_id).await?,
-            (None, true, true) => self.accounts.end_cookie_session(call.actor()).await?,
+            (user_id, false, true) => {
+                self.accounts
+                    .credentials
+                    .revoke_tokens(call.actor(), user_id)
+                    .await?
+            }
+            (None, true, true) => {
+                self.accounts
+                    .credentials
+                    .end_cookie_session(call.actor())
+                    .await?
+            }
             (None, true, false) => {
                 let extent = if message.with_pairs {
                     SessionEnd::WithPairs
@@ -58,6 +68,7 @@ impl AuthGrpc {
                     SessionEnd::Alone
                 };
                 self.accounts
+                    .credentials
                     .end_cookie_sessions(&cookie_sessions, extent)
                     .await?;
                 return Ok(wire::RevokeTokensResponse {
@@ -88,7 +99,11 @@ impl AuthGrpc {
             role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
-        let created = self.accounts.create_api_key(call.actor(), new).await?;
+        let created = self
+            .accounts
+            .credentials
+            .create_api_key(call.actor(), new)
+            .await?;
         Ok(wire::CreateApiKeyResponse {
             key: created.key.expose_secret().to_owned(),
             api_key: Some(created.stored.into()),
@@ -102,6 +117,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let listed = self
             .accounts
+            .credentials
             .list_tokens(TokenKind::ApiKey, call.actor(), message.user_id)
             .await?;
         let api_keys = listed.tokens.into_iter().map(Into::into).collect();
@@ -124,6 +140,7 @@ impl AuthGrpc {
         };
         let keys = self
             .accounts
+            .credentials
             .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
@@ -137,6 +154,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListSessionsResponse> {
         let listed = self
             .accounts
+            .credentials
             .list_sessions(call.actor(), message.user_id)
             .await?;
         let sessions = listed
@@ -164,6 +182,7 @@ impl AuthGrpc {
         };
         let ended = self
             .accounts
+            .credentials
             .delete_tokens(TokenKind::Session, call.actor(), message.user_id, sessions)
             .await?;
         let sessions = ended

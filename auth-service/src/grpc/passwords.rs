@@ -13,6 +13,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         let password = message.password.into();
         self.accounts
+            .credentials
             .set_password(call.actor(), message.user_id, password, call.origin())
             .await
     }
@@ -25,6 +26,7 @@ impl AuthGrpc {
         let current = message.current_password.into();
         let new = message.new_password.into();
         self.accounts
+            .credentials
             .change_password(call.actor(), current, new, call.origin())
             .await
     }
@@ -36,6 +38,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::CreatePasswordLinkResponse> {
         let link = self
             .accounts
+            .credentials
             .create_password_link(call.actor(), message.user_id)
             .await?;
         Ok(wire::CreatePasswordLinkResponse {
@@ -49,6 +52,7 @@ impl AuthGrpc {
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
         self.accounts
+            .credentials
             .redeem_password_link(&message.token, message.password.into(), call.origin())
             .await?;
         Ok(wire::RedeemPasswordLinkResponse {})
@@ -61,6 +65,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let link = self
             .accounts
+            .credentials
             .find_password_link(&message.token, &call.origin())
             .await?;
         Ok(wire::GetPasswordLinkResponse {

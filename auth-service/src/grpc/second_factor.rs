@@ -19,6 +19,7 @@ impl AuthGrpc {
         let password = message.current_password.into();
         let (enrolment, user) = self
             .accounts
+            .credentials
             .begin_second_factor(call.actor(), password, call.origin())
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
@@ -36,6 +37,7 @@ impl AuthGrpc {
         message: wire::EnableSecondFactorRequest,
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
         self.accounts
+            .credentials
             .turn_on_second_factor(call.actor(), &message.otp)
             .await?;
         Ok(wire::EnableSecondFactorResponse {})
@@ -47,6 +49,7 @@ impl AuthGrpc {
         message: wire::DisableSecondFactorRequest,
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
         self.accounts
+            .credentials
             .turn_off_second_factor(call.actor(), message.user_id, &message.otp)
             .await?;
         Ok(wire::DisableSecondFactorResponse {})
@@ -57,7 +60,11 @@ impl AuthGrpc {
         call: &Call,
         _: wire::GetSecondFactorRequest,
     ) -> RpcResult<wire::GetSecondFactorResponse> {
-        let status = self.accounts.second_factor_status(call.actor()).await?;
+        let status = self
+            .accounts
+            .credentials
+            .second_factor_status(call.actor())
+            .await?;
         Ok(wire::GetSecondFactorResponse {
             enabled: status.is_on,
             recovery_codes: status.recovery_codes,

@@ -30,6 +30,7 @@ impl AuthGrpc {
         };
         let created = self
             .accounts
+            .users
             .create_user(
                 call.actor(),
                 &message.username,
@@ -49,7 +50,10 @@ impl AuthGrpc {
         call: &Call,
         message: wire::GetUserRequest,
     ) -> RpcResult<User> {
-        self.accounts.get_user(call.actor(), message.user_id).await
+        self.accounts
+            .users
+            .get_user(call.actor(), message.user_id)
+            .await
     }
 
     pub(super) async fn list_users(
@@ -65,7 +69,11 @@ impl AuthGrpc {
             disabled: message.disabled,
             search: message.search,
         };
-        let page = self.accounts.list_users(call.actor(), request).await?;
+        let page = self
+            .accounts
+            .users
+            .list_users(call.actor(), request)
+            .await?;
         Ok(message::list_users_response(page, message.with_times))
     }
 
@@ -75,7 +83,7 @@ impl AuthGrpc {
         message: wire::BatchGetUsersRequest,
     ) -> RpcResult<wire::BatchGetUsersResponse> {
         let actor = actor::optional_token(&call.metadata);
-        let users = self.accounts.usernames(actor, message.ids).await?;
+        let users = self.accounts.users.usernames(actor, message.ids).await?;
         let usernames = users.into_iter().map(|user| wire::UserName {
             id: user.id,
             username: user.username,
@@ -92,6 +100,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         let role = Role::from_message(&message.role_name, message.role);
         self.accounts
+            .users
             .set_user_role(call.actor(), message.user_id, role)
             .await
     }
@@ -119,6 +128,7 @@ impl AuthGrpc {
             disabled: message.disabled,
         };
         self.accounts
+            .users
             .update_user(call.actor(), message.user_id, update)
             .await
     }
@@ -129,6 +139,7 @@ impl AuthGrpc {
         message: wire::DeleteUserRequest,
     ) -> RpcResult<User> {
         self.accounts
+            .users
             .delete_user(call.actor(), message.user_id)
             .await
     }
@@ -138,7 +149,7 @@ impl AuthGrpc {
         call: &Call,
         _: wire::ListRolesRequest,
     ) -> RpcResult<wire::ListRolesResponse> {
-        let roles = self.accounts.list_roles(call.actor()).await?;
+        let roles = self.accounts.users.list_roles(call.actor()).await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
         Ok(wire::ListRolesResponse { role_names })
     }

@@ -2,8 +2,9 @@
 //!
 //! `session_creation` creates sessions, because that needs a password instead of a credential.
 
+use super::CredentialManager;
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
+    accounts::{error::AccountError, requirement::Requirement},
     actor::Actor,
     change::{TokenChange, TokenSelection},
     principal::Principal,
@@ -45,7 +46,7 @@ pub(crate) struct ListedTokens {
     pub(crate) tokens: Vec<OpaqueToken>,
 }
 
-impl Accounts {
+impl CredentialManager {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
     /// key, and what is stored about it. A key for another user needs a role below `admin`, and
     /// that user must not be an admin.

@@ -4,8 +4,9 @@
 //! of the link calls `find_password_link` to show whose link it is, and `redeem_password_link` to
 //! set the password, which uses the link up.
 
+use super::CredentialManager;
 use crate::{
-    accounts::{error::AccountError, service::Accounts},
+    accounts::error::AccountError,
     call_origin::CallOrigin,
     change::{Change, NewPasswordLink, NewUser},
     metrics,
@@ -78,7 +79,7 @@ impl UserWithLink {
     }
 }
 
-impl Accounts {
+impl CredentialManager {
     /// Creates a link for another user, which replaces an earlier link of that user. Returns the
     /// link.
     ///

@@ -1,7 +1,8 @@
 //! Replaces passwords: users change their own, and admins set the passwords of other users.
 
+use super::CredentialManager;
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement, service::Accounts},
+    accounts::{error::AccountError, requirement::Requirement},
     actor::Actor,
     call_origin::CallOrigin,
     change::Change,
@@ -11,7 +12,7 @@ use crate::{
 use rolegate_proto::Reason;
 use secrecy::SecretString;
 
-impl Accounts {
+impl CredentialManager {
     /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
     /// access tokens and sessions, except for the session that was presented. Returns the user.
     ///

@@ -4,12 +4,12 @@
 //! code; only after that do logins require a code. `codes` checks codes at sign-ins and before
 //! changes, and limits wrong ones.
 
+use super::CredentialManager;
 use crate::{
     accounts::{
         authenticator::codes::{CHANGE_METHOD, match_one_time_code},
         error::AccountError,
         requirement::Requirement,
-        service::Accounts,
     },
     call_origin::CallOrigin,
     change::Change,
@@ -37,7 +37,7 @@ pub(crate) struct SecondFactorStatus {
     pub(crate) recovery_codes: i64,
 }
 
-impl Accounts {
+impl CredentialManager {
     /// Starts enrolling a second factor for the bearer, who must present the current password.
     /// Returns the enrollment, which has the secret and the recovery codes, and the user.
     ///

@@ -1,8 +1,8 @@
 //! Lists the active sessions of a user, one for each sign-in.
 
-use super::opaque_tokens::ListedTokens;
+use super::{CredentialManager, opaque_tokens::ListedTokens};
 use crate::{
-    accounts::{error::AccountError, service::Accounts},
+    accounts::error::AccountError,
     store::UsageKind,
     tokens::{OpaqueToken, TokenKind},
 };
@@ -14,7 +14,7 @@ pub(crate) struct ListedSessions {
     pub(crate) sessions: Vec<OpaqueToken>,
 }
 
-impl Accounts {
+impl CredentialManager {
     /// Lists the active sessions of the actor. With a user id, lists the active sessions of that
     /// user; the actor must then be an admin.
     /// The two sessions of one sign-in are listed as one, with the later of their last uses. People

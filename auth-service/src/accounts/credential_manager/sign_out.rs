@@ -1,9 +1,8 @@
 //! Ends sessions and revokes access tokens, for users themselves and for admins.
 
+use super::CredentialManager;
 use crate::{
-    accounts::{
-        authorizer::TokenSource, error::AccountError, requirement::Requirement, service::Accounts,
-    },
+    accounts::{authorizer::TokenSource, error::AccountError, requirement::Requirement},
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
     principal::Principal,
@@ -12,7 +11,7 @@ use crate::{
 };
 use rolegate_proto::Reason;
 
-impl Accounts {
+impl CredentialManager {
     /// Ends the session in a cookie of the sign-in page, and returns its user.
     pub(crate) async fn end_cookie_session(&self, credential: &str) -> Result<User, AccountError> {
         let actor = self

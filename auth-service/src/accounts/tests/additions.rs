@@ -27,13 +27,18 @@ impl App {
             role: user_id.map(|_| Ok(Role::USER)),
             expires_at: None,
         };
-        let made = self.accounts.create_api_key(token, request).await;
+        let made = self
+            .accounts
+            .credentials
+            .create_api_key(token, request)
+            .await;
         made.map(drop)
     }
 
     async fn delete_all(&self, kind: TokenKind, token: &str) {
         let deleted = self
             .accounts
+            .credentials
             .delete_tokens(kind, token, None, TokenSelection::All)
             .await;
         deleted.expect("deleted");
@@ -71,6 +76,7 @@ async fn keys_sessions_and_second_factors_of_a_user_have_one_limit_and_others_th
     assert_err!(session, TooManyAttempts);
     let begun = app
         .accounts
+        .credentials
         .begin_second_factor(&token, "sesame".into(), origin(1))
         .await;
     assert_err!(begun, TooManyAttempts);
@@ -88,6 +94,7 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
     assert_err!(wrong, CredentialsInvalid);
     let begun = app
         .accounts
+        .credentials
         .begin_second_factor(&token, "wrong".into(), origin(1))
         .await;
     assert_err!(begun, CurrentPasswordWrong);
@@ -95,6 +102,7 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
     assert_err!(app.create_key(&token, Some(1)).await, RoleInsufficient);
     let unnamed = app
         .accounts
+        .credentials
         .create_api_key(&token, ApiKeyRequest::default())
         .await;
     assert_err!(unnamed, ApiKeyInvalid);
@@ -111,6 +119,7 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     assert_err!(app.create_key(&token, None).await, TooManyAttempts);
     let ended = app
         .accounts
+        .credentials
         .delete_tokens(
             TokenKind::Session,
             &token,
@@ -121,11 +130,13 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     assert_eq!(ended.expect("ended").len(), 1);
     let changed = app
         .accounts
+        .credentials
         .change_password(&token, "sesame".into(), "open!".into(), origin(1))
         .await;
     changed.expect("changed");
     let token = app.login("ann", "open!").await.expect("logged in");
     app.accounts
+        .credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");

@@ -25,6 +25,7 @@ pub(super) async fn create_key(
         expires_at,
     };
     let created = accounts
+        .credentials
         .create_api_key(token, request)
         .await
         .expect("created");
@@ -32,7 +33,10 @@ pub(super) async fn create_key(
 }
 
 async fn keys(accounts: &Accounts, token: &str) -> Vec<OpaqueToken> {
-    let listed = accounts.list_tokens(TokenKind::ApiKey, token, None).await;
+    let listed = accounts
+        .credentials
+        .list_tokens(TokenKind::ApiKey, token, None)
+        .await;
     listed.expect("listed").tokens
 }
 
@@ -141,41 +145,51 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let (key, id) = create_key(&app.accounts, &app.admin, None, None).await;
     let (_, other) = create_key(&app.accounts, &app.admin, None, None).await;
     let accounts = &app.accounts;
-    assert_err!(accounts.revoke_tokens(&key, None).await, RoleInsufficient);
     assert_err!(
-        accounts.revoke_tokens(&key, Some(1)).await,
+        accounts.credentials.revoke_tokens(&key, None).await,
+        RoleInsufficient
+    );
+    assert_err!(
+        accounts.credentials.revoke_tokens(&key, Some(1)).await,
         RoleInsufficient
     );
     let create = accounts
+        .credentials
         .create_api_key(&key, ApiKeyRequest::default())
         .await;
     assert_err!(create, RoleInsufficient);
     let change = accounts
+        .credentials
         .change_password(&key, "sesame".into(), "open!".into(), origin(1))
         .await;
     assert_err!(change, RoleInsufficient);
     let set = accounts
+        .credentials
         .set_password(&key, ann.id, "open!".into(), origin(1))
         .await;
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None].map(tokens) {
         for user in [None, Some(1)] {
             let deleted = accounts
+                .credentials
                 .delete_tokens(TokenKind::ApiKey, &key, user, selection)
                 .await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
     accounts
+        .credentials
         .revoke_tokens(&key, Some(ann.id))
         .await
         .expect("what else an admin may");
     accounts
+        .credentials
         .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), tokens(None))
         .await
         .expect("likewise");
     assert_eq!(keys(accounts, &key).await.len(), 2);
     let own = accounts
+        .credentials
         .delete_tokens(TokenKind::ApiKey, &key, None, tokens(Some(id)))
         .await
         .expect("itself");
@@ -194,11 +208,16 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let late = app.accounts.create_api_key(&app.admin, request()).await;
+    let late = app
+        .accounts
+        .credentials
+        .create_api_key(&app.admin, request())
+        .await;
     assert_err!(late, TokenInvalid);
     let token = app.login("admin", "sesame").await.expect("logged in");
     assert_eq!(keys(&app.accounts, &token).await, []);
     app.accounts
+        .credentials
         .create_api_key(&token, request())
         .await
         .expect("created");
@@ -213,11 +232,12 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;
     for role in [Ok(Role::USER), Ok(Role::ADMIN), Err(UnknownRole)] {
-        let set = accounts.set_user_role(&key, ann.id, role).await;
+        let set = accounts.users.set_user_role(&key, ann.id, role).await;
         assert_err!(set, RoleInsufficient);
     }
     for disabled in [true, false] {
         let set = accounts
+            .users
             .update_user(
                 &key,
                 ann.id,
@@ -229,17 +249,22 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
             .await;
         assert_err!(set, RoleInsufficient);
     }
-    assert_err!(accounts.delete_user(&key, ann.id).await, RoleInsufficient);
+    assert_err!(
+        accounts.users.delete_user(&key, ann.id).await,
+        RoleInsufficient
+    );
     app.authorize(&token, &[Role::ADMIN])
         .await
         .expect("still an admin");
 
     let bob = app.register("bob").await.expect("registered");
     accounts
+        .users
         .set_user_role(&key, bob.id, Ok(Role::AUTHOR))
         .await
         .expect("what else an admin may");
     accounts
+        .users
         .update_user(
             &key,
             bob.id,
@@ -250,8 +275,13 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         )
         .await
         .expect("likewise");
-    accounts.delete_user(&key, bob.id).await.expect("likewise");
     accounts
+        .users
+        .delete_user(&key, bob.id)
+        .await
+        .expect("likewise");
+    accounts
+        .users
         .set_user_role(&token, ann.id, Ok(Role::USER))
         .await
         .expect("by a token");
@@ -262,19 +292,24 @@ async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
     app.accounts
+        .credentials
         .revoke_tokens(&app.admin, None)
         .await
         .expect("logged out");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "sesame").await.expect("logged in");
-    let change = app
-        .accounts
-        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app.accounts.credentials.change_password(
+        &token,
+        "sesame".into(),
+        "open!".into(),
+        origin(1),
+    );
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "open!").await.expect("logged in");
     let deleted = app
         .accounts
+        .credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await;
     assert_eq!(deleted.expect("deleted").len(), 1);
@@ -374,6 +409,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
             expires_at,
         };
         app.accounts
+            .credentials
             .create_api_key(&app.admin, request)
             .await
             .map(drop)

@@ -44,6 +44,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
     };
     let key = app
         .accounts
+        .credentials
         .create_api_key(&token, request)
         .await
         .expect("a key")
@@ -76,20 +77,27 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
         TokenInvalid
     );
     assert_err!(
-        app.accounts.revoke_tokens(&domain, None).await,
+        app.accounts.credentials.revoke_tokens(&domain, None).await,
         TokenInvalid
     );
     let (own, _) = app.session().await;
     assert_eq!(app.ids(&own).await.len(), 3);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
         assert_eq!(
-            &app.accounts.end_cookie_session(made).await.expect("ended"),
+            &app.accounts
+                .credentials
+                .end_cookie_session(made)
+                .await
+                .expect("ended"),
             user
         );
         assert!(!app.is_accepted_in_cookie(made).await);
     }
     for refused in [&*domain, &*token, key.expose_secret()] {
-        assert_err!(app.accounts.end_cookie_session(refused).await, TokenInvalid);
+        assert_err!(
+            app.accounts.credentials.end_cookie_session(refused).await,
+            TokenInvalid
+        );
     }
 }
 
@@ -110,6 +118,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
     assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
     app.accounts
+        .credentials
         .revoke_tokens(&app.login("ann", "sesame").await.expect("in"), None)
         .await
         .expect("out");
@@ -157,6 +166,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     };
     let key = app
         .accounts
+        .credentials
         .create_api_key(&kept, request)
         .await
         .expect("a key")
@@ -178,6 +188,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         .map(str::to_owned),
     );
     app.accounts
+        .credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("ended");
@@ -206,6 +217,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     actors.sort_unstable();
     assert_eq!(actors, ["ann", "ann", "bob"]);
     app.accounts
+        .credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("nothing is left");
@@ -214,6 +226,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     let kept = [kept];
     assert!(
         app.accounts
+            .credentials
             .end_cookie_sessions(&kept, SessionEnd::Alone)
             .await
             .is_err()
@@ -245,17 +258,26 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         assert!(!app.is_accepted(token).await);
         assert!(app.is_accepted_in_cookie(token).await);
     }
-    assert_err!(app.accounts.revoke_tokens(token, None).await, TokenInvalid);
-    assert_err!(app.accounts.list_sessions(token, None).await, TokenInvalid);
+    assert_err!(
+        app.accounts.credentials.revoke_tokens(token, None).await,
+        TokenInvalid
+    );
+    assert_err!(
+        app.accounts.credentials.list_sessions(token, None).await,
+        TokenInvalid
+    );
     let request = ApiKeyRequest {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
     assert_err!(
-        app.accounts.create_api_key(token, request).await,
+        app.accounts
+            .credentials
+            .create_api_key(token, request)
+            .await,
         TokenInvalid
     );
-    let ended = app.accounts.end_cookie_session(token).await;
+    let ended = app.accounts.credentials.end_cookie_session(token).await;
     assert_eq!(ended.expect("ended"), ann);
     assert!(!app.is_accepted_in_cookie(token).await);
 }
@@ -386,7 +408,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // The two sessions are one entry of the list, with the later of their last uses.
     app.store.set_time(NOW + 600);
     assert!(app.is_accepted_in_cookie(&application).await);
-    let listed = app.accounts.list_sessions(&console, None).await;
+    let listed = app.accounts.credentials.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     let [only] = &listed[..] else {
         panic!("one sign-in: {listed:?}");
@@ -400,6 +422,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     let (elsewhere, _) = app.session().await;
     let end = async |token: &str, id| {
         app.accounts
+            .credentials
             .delete_tokens(TokenKind::Session, token, None, tokens(id))
             .await
             .expect("ended")
@@ -416,6 +439,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
     app.accounts
+        .credentials
         .revoke_tokens(created.token.expose_secret(), None)
         .await
         .expect("logged out");
@@ -444,10 +468,11 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
         assert_eq!(app.is_accepted(token).await, in_header);
     }
     assert!(app.is_accepted_in_cookie(&domain).await);
-    let listed = app.accounts.list_sessions(&console, None).await;
+    let listed = app.accounts.credentials.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
     app.accounts
+        .credentials
         .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)
         .await
         .expect("ended");

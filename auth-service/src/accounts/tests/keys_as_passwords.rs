@@ -94,7 +94,7 @@ async fn a_key_passes_in_a_full_window_and_waits_for_no_hash() {
     assert_err!(ann.present("ann", "sesame").await, TooManyAttempts);
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
-        let slot = ann.app.accounts.hasher.admit(origin(1)).await;
+        let slot = ann.app.accounts.authenticator.hasher.admit(origin(1)).await;
         slots.push(slot.expect("below its share"));
     }
     ann.app.store.set_time(NOW + 7);
@@ -174,7 +174,10 @@ async fn a_key_is_a_wrong_password_for_callers_that_do_not_accept_keys() {
 async fn a_password_that_has_the_form_of_a_key_stays_a_password() {
     let password = format!("rgk_{}", "A".repeat(43));
     let app = App::unseeded(POLICY, InitialPassword::default());
-    let registered = app.accounts.register("ann", (&*password).into(), origin(1));
+    let registered = app
+        .accounts
+        .users
+        .register("ann", (&*password).into(), origin(1));
     registered.await.expect("registered");
     for _ in 0..2 {
         let verified = app

@@ -39,6 +39,7 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
     app.accounts
+        .users
         .update_user(
             &app.admin,
             bob.id,
@@ -96,9 +97,12 @@ async fn what_is_recalled_is_as_stored_now() {
         assert_eq!(ineffective_role, (!is_known).then_some(role));
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app
-        .accounts
-        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app.accounts.credentials.change_password(
+        &token,
+        "sesame".into(),
+        "open!".into(),
+        origin(1),
+    );
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
     app.delete_user(ann.id).await;
@@ -176,6 +180,7 @@ async fn recalling_waits_for_no_hash() {
     for _ in 0..MAX_LOGINS_PER_CLIENT {
         slots.push(
             app.accounts
+                .authenticator
                 .hasher
                 .admit(origin(1))
                 .await

@@ -51,10 +51,12 @@ async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
         .expect("logged in");
     from(9, app.login("ann", "wrong")).await.expect_err("wrong");
     app.accounts
+        .users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
     app.accounts
+        .credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
@@ -185,13 +187,18 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let make = async || {
-        let made = app.accounts.create_password_link(&app.admin, ann.id).await;
+        let made = app
+            .accounts
+            .credentials
+            .create_password_link(&app.admin, ann.id)
+            .await;
         made.expect("made")
     };
     let redeem = async |token: &str, host| {
         let password = "open sesame".into();
         let redeemed = app
             .accounts
+            .credentials
             .redeem_password_link(token, password, origin(host));
         assert_err!(from(host, redeemed).await, LinkInvalid);
     };

@@ -18,6 +18,7 @@ async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_ar
     for _ in 0..5 {
         let newest = old.last().expect("one").clone();
         app.accounts
+            .credentials
             .revoke_tokens(&newest, None)
             .await
             .expect("logged out");
@@ -52,6 +53,7 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
             .await
             .expect("still valid");
         app.accounts
+            .credentials
             .revoke_tokens(&old, None)
             .await
             .expect("logged out");
@@ -115,6 +117,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         ended.push(app.login("ann", "sesame").await.expect("logged in"));
     }
     app.accounts
+        .credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -185,12 +188,14 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
     for _ in 0..28 {
         old.push(app.login("ann", "sesame").await.expect("logged in"));
         app.accounts
+            .credentials
             .revoke_tokens(old.last().expect("one"), None)
             .await
             .expect("logged out");
     }
     for _ in 0..1_000 {
         app.accounts
+            .credentials
             .revoke_tokens(&app.admin, Some(ann.id))
             .await
             .expect("revoked");
@@ -222,6 +227,7 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
         .await
         .expect("valid where the clock is two seconds behind");
     app.accounts
+        .credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -250,7 +256,13 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     let app = App::new(POLICY).await;
     let logouts = (0..200).map(|_| {
         let (accounts, token) = (app.accounts.clone(), app.admin.clone());
-        tokio::spawn(async move { accounts.revoke_tokens(&token, None).await.is_ok() })
+        tokio::spawn(async move {
+            accounts
+                .credentials
+                .revoke_tokens(&token, None)
+                .await
+                .is_ok()
+        })
     });
     let mut ended = 0;
     for logout in logouts.collect::<Vec<_>>() {
@@ -270,7 +282,7 @@ async fn admins_end_the_tokens_of_others() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let revoke = async |actor: &str, id| app.accounts.revoke_tokens(actor, id).await;
+    let revoke = async |actor: &str, id| app.accounts.credentials.revoke_tokens(actor, id).await;
     assert_err!(revoke(&token, Some(1)).await, RoleInsufficient);
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");

@@ -23,7 +23,12 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let editor = role("editor");
-    let set = async |role| app.accounts.set_user_role(&app.admin, ann.id, role).await;
+    let set = async |role| {
+        app.accounts
+            .users
+            .set_user_role(&app.admin, ann.id, role)
+            .await
+    };
     assert_err!(set(Ok(role("edit"))).await, RoleInvalid);
     assert_err!(set(Err(UnknownRole)).await, RoleInvalid);
     set(Ok(editor)).await.expect("set");
@@ -47,22 +52,32 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     };
     let page = app
         .accounts
+        .users
         .list_users(&app.admin, of_role(editor))
         .await
         .expect("listed");
     assert_eq!(page.users.len(), 1);
     assert_err!(
         app.accounts
+            .users
             .list_users(&app.admin, of_role(role("edit")))
             .await,
         RoleInvalid
     );
-    let roles = app.accounts.list_roles(&app.admin).await.expect("listed");
+    let roles = app
+        .accounts
+        .users
+        .list_roles(&app.admin)
+        .await
+        .expect("listed");
     assert_eq!(
         roles,
         ["user", "author", "admin", "editor", "auditor"].map(role)
     );
-    assert_err!(app.accounts.list_roles(&token).await, RoleInsufficient);
+    assert_err!(
+        app.accounts.users.list_roles(&token).await,
+        RoleInsufficient
+    );
 }
 
 #[tokio::test]
@@ -115,6 +130,7 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
     );
     let stored = app
         .accounts
+        .users
         .get_user(&app.admin, ann.id)
         .await
         .expect("a user");
@@ -133,7 +149,10 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
             role,
             ..ApiKeyRequest::default()
         };
-        app.accounts.create_api_key(&token, request).await
+        app.accounts
+            .credentials
+            .create_api_key(&token, request)
+            .await
     };
     assert_err!(create("edit").await, RoleInvalid);
     let key = create("editor").await.expect("created").key;

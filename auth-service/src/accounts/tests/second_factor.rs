@@ -44,6 +44,7 @@ struct Begun {
 async fn begin(app: &App, token: &str) -> Begun {
     let begun = app
         .accounts
+        .credentials
         .begin_second_factor(token, "sesame".into(), origin(1))
         .await;
     let (enrolment, user) = begun.expect("begun");
@@ -68,6 +69,7 @@ impl EnrolledUser {
         let Begun { secret, codes } = begin(&app, &token).await;
         let on = app
             .accounts
+            .credentials
             .turn_on_second_factor(&token, &code_at(&secret, NOW))
             .await;
         on.expect("on");
@@ -175,7 +177,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &own).await.secret;
     let otp = code_at(&secret, NOW);
-    let on = app.accounts.turn_on_second_factor(&own, &otp);
+    let on = app.accounts.credentials.turn_on_second_factor(&own, &otp);
     on.await.expect("on");
     assert!(app.is_accepted(&own).await);
     for ended in [&other, &token] {
@@ -184,7 +186,10 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     // The session stays valid for its user, even for requests that need the second factor.
     app.store.set_time(NOW + 30);
     let otp = code_at(&secret, NOW + 30);
-    let off = app.accounts.turn_off_second_factor(&own, None, &otp);
+    let off = app
+        .accounts
+        .credentials
+        .turn_off_second_factor(&own, None, &otp);
     off.await.expect("off");
 }
 
@@ -264,7 +269,9 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     let stolen = ann.login(Some(&otp)).await.expect("logged in");
     let accounts = &ann.app.accounts;
     let off = async |otp: &str| {
-        let off = accounts.turn_off_second_factor(&stolen, None, otp);
+        let off = accounts
+            .credentials
+            .turn_off_second_factor(&stolen, None, otp);
         reason(off.await)
     };
     for (tries, wrong) in [(10, "000000"), (100, WRONG_RECOVERY_CODE)] {
@@ -282,7 +289,9 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     ann.login(Some(first)).await.expect("a recovery code");
     let otp = ann.otp(NOW + 30 + 3600);
     let own = ann.login(Some(&otp)).await.expect("logged in");
-    let off = accounts.turn_off_second_factor(&own, None, second);
+    let off = accounts
+        .credentials
+        .turn_off_second_factor(&own, None, second);
     assert_eq!(reason(off.await), None, "after an hour");
 }
 
@@ -297,7 +306,11 @@ async fn wrong_codes_at_sign_in_block_no_confirmation() {
     }
     let otp = ann.otp(NOW + 60);
     assert_eq!(ann.login(Some(&otp)).await, Err(Reason::TooManyAttempts));
-    let off = ann.app.accounts.turn_off_second_factor(&token, None, &otp);
+    let off = ann
+        .app
+        .accounts
+        .credentials
+        .turn_off_second_factor(&token, None, &otp);
     assert_eq!(reason(off.await), None);
 }
 
@@ -307,8 +320,14 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &token).await.secret;
-    let on =
-        async |token: &str, otp: &str| reason(app.accounts.turn_on_second_factor(token, otp).await);
+    let on = async |token: &str, otp: &str| {
+        reason(
+            app.accounts
+                .credentials
+                .turn_on_second_factor(token, otp)
+                .await,
+        )
+    };
     for wrong in 0..10 {
         let codes = ["000000", WRONG_RECOVERY_CODE, "x"];
         let outcome = on(&token, codes[wrong % codes.len()]).await;
@@ -341,7 +360,12 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     let otp = ann.otp(NOW + 30);
     let token = ann.login(Some(&otp)).await.expect("logged in");
     let off = async |token: &str, id, otp: &str| {
-        reason(accounts.turn_off_second_factor(token, id, otp).await)
+        reason(
+            accounts
+                .credentials
+                .turn_off_second_factor(token, id, otp)
+                .await,
+        )
     };
     assert_eq!(
         off(&token, None, &otp).await,
@@ -359,7 +383,11 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
     assert_eq!(
-        accounts.second_factor_status(&token).await.expect("read"),
+        accounts
+            .credentials
+            .second_factor_status(&token)
+            .await
+            .expect("read"),
         SecondFactorStatus {
             is_on: true,
             recovery_codes: 10
@@ -367,7 +395,11 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
     assert_eq!(
-        accounts.second_factor_status(&token).await.expect("read"),
+        accounts
+            .credentials
+            .second_factor_status(&token)
+            .await
+            .expect("read"),
         SecondFactorStatus {
             is_on: false,
             recovery_codes: 0
@@ -379,6 +411,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
         reason(
             ann.app
                 .accounts
+                .credentials
                 .turn_off_second_factor(&ann.app.admin, Some(2), "")
                 .await
         ),
@@ -394,11 +427,19 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let Begun { secret, codes } = begin(&app, &token).await;
     for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
-        let on = app.accounts.turn_on_second_factor(&token, blank).await;
+        let on = app
+            .accounts
+            .credentials
+            .turn_on_second_factor(&token, blank)
+            .await;
         assert_eq!(reason(on), Some(Reason::OtpWrong), "{blank:?}");
     }
     let otp = code_at(&secret, NOW);
-    let on = app.accounts.turn_on_second_factor(&token, &otp).await;
+    let on = app
+        .accounts
+        .credentials
+        .turn_on_second_factor(&token, &otp)
+        .await;
     on.expect("no code was wrong");
     let ann = EnrolledUser {
         app,
@@ -419,6 +460,7 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
         reason(
             ann.app
                 .accounts
+                .credentials
                 .turn_off_second_factor(&token, None, otp)
                 .await,
         )
@@ -438,6 +480,7 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let begin = async |password: &str| {
         app.accounts
+            .credentials
             .begin_second_factor(&token, password.into(), origin(1))
             .await
     };
@@ -445,16 +488,25 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
         reason(begin("wrong").await),
         Some(Reason::CurrentPasswordWrong)
     );
-    let on = app.accounts.turn_on_second_factor(&token, "000000").await;
+    let on = app
+        .accounts
+        .credentials
+        .turn_on_second_factor(&token, "000000")
+        .await;
     assert_eq!(reason(on), Some(Reason::SecondFactorState));
     begin("sesame").await.expect("begun");
     app.login("ann", "sesame").await.expect("without a code");
-    let on = app.accounts.turn_on_second_factor(&token, "00000").await;
+    let on = app
+        .accounts
+        .credentials
+        .turn_on_second_factor(&token, "00000")
+        .await;
     assert_eq!(reason(on), Some(Reason::OtpWrong));
     for policy in [policy(Mode::Off), POLICY] {
         let app = App::new(policy).await;
         let refused = app
             .accounts
+            .credentials
             .begin_second_factor(&app.admin, "sesame".into(), origin(1))
             .await;
         assert_eq!(
@@ -523,7 +575,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let app = App::new(policy(Mode::Optional)).await;
     let ann = app.register("ann").await.expect("registered");
     let (accounts, admin) = (&app.accounts, &app.admin);
-    let make = async |id| accounts.create_password_link(admin, id).await;
+    let make = async |id| accounts.credentials.create_password_link(admin, id).await;
     assert_eq!(reason(make(1).await), Some(Reason::OwnPassword));
     assert_eq!(reason(make(999).await), Some(Reason::UserNotFound));
     let PasswordLink {
@@ -535,6 +587,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
         let token = token.to_owned();
         reason(
             accounts
+                .credentials
                 .redeem_password_link(&token, password.into(), origin(client))
                 .await,
         )
@@ -577,11 +630,13 @@ async fn where_admins_set_no_passwords_they_make_links() {
     let ann = app.register("ann").await.expect("users choose their own");
     let (accounts, admin) = (&app.accounts, &app.admin);
     let set = accounts
+        .credentials
         .set_password(admin, ann.id, "sesame".into(), origin(1))
         .await;
     assert_eq!(reason(set), Some(Reason::PasswordLinkRequired));
     let create = async |password| {
         accounts
+            .users
             .create_user(admin, "bob", password, Ok(Role::AUTHOR), origin(1))
             .await
     };
@@ -596,7 +651,10 @@ async fn where_admins_set_no_passwords_they_make_links() {
         Some(Reason::CredentialsInvalid)
     );
     let link = created.link.expect("a link").token;
-    let redeemed = accounts.redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
+    let redeemed =
+        accounts
+            .credentials
+            .redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");
     app.login("bob", "sesame").await.expect("the chosen one");
 }

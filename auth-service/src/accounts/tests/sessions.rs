@@ -98,6 +98,7 @@ impl App {
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
         let listed = self
             .accounts
+            .credentials
             .list_sessions(token, None)
             .await
             .expect("listed");
@@ -139,10 +140,12 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         ..ApiKeyRequest::default()
     };
     app.accounts
+        .credentials
         .create_api_key(&token, request)
         .await
         .expect("a key");
     app.accounts
+        .credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
         .expect("deleted");
@@ -287,6 +290,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     assert!(app.is_accepted(&token).await);
     let listed = async || {
         app.accounts
+            .credentials
             .list_sessions(&token, None)
             .await
             .map(|listed| listed.sessions.len())
@@ -307,6 +311,7 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
     app.accounts
+        .credentials
         .revoke_tokens(&one, None)
         .await
         .expect("logged out");
@@ -315,14 +320,19 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
             && app.is_accepted(&two).await
             && app.is_accepted(&token).await
     );
-    assert_err!(app.accounts.revoke_tokens(&one, None).await, TokenInvalid);
+    assert_err!(
+        app.accounts.credentials.revoke_tokens(&one, None).await,
+        TokenInvalid
+    );
     app.accounts
+        .credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
     assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
     app.accounts
+        .credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("an admin");
@@ -351,9 +361,10 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
     let (app, ann) = app().await;
     let ((own, _), (other, _)) = (app.session().await, app.session().await);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app
-        .accounts
-        .change_password(&own, "sesame".into(), "open!".into(), origin(1));
+    let change =
+        app.accounts
+            .credentials
+            .change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(
         app.is_accepted(&own).await
@@ -365,6 +376,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .await
         .expect("made");
     app.accounts
+        .credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -378,6 +390,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .expect("made");
     let set = app
         .accounts
+        .credentials
         .set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
     assert!(!app.is_accepted(&own).await);
@@ -404,6 +417,7 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         owner(user, session.id)
     };
     app.accounts
+        .credentials
         .revoke_tokens(&app.session().await.0, None)
         .await
         .expect("another one");
@@ -428,12 +442,14 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
     let listed = app
         .accounts
+        .credentials
         .list_sessions(&two, None)
         .await
         .expect("listed");
     assert_eq!(listed.current_id, Some(second.id));
     let end = async |token: &str, user, id| {
         app.accounts
+            .credentials
             .delete_tokens(TokenKind::Session, token, user, tokens(id))
             .await
     };
@@ -451,6 +467,7 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     };
     let created = app
         .accounts
+        .credentials
         .create_api_key(&two, request)
         .await
         .expect("a key");
@@ -486,6 +503,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             expires_at: None,
         };
         app.accounts
+            .credentials
             .create_api_key(token, request)
             .await
             .map(|created| (created.key.expose_secret().to_owned(), created.stored))

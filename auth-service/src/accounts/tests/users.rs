@@ -11,6 +11,7 @@ use std::time::Duration;
 impl App {
     async fn list(&self, request: UserPageRequest) -> Result<Vec<ListedUser>, AccountError> {
         self.accounts
+            .users
             .list_users(&self.admin, request)
             .await
             .map(|page| page.users)
@@ -51,7 +52,12 @@ async fn an_admin_searches_once_at_a_time() {
         .remove(0)
         .user
         .id;
-    let running = app.accounts.searches.acquire(admin).expect("the first");
+    let running = app
+        .accounts
+        .users
+        .searches
+        .acquire(admin)
+        .expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
     assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
@@ -64,6 +70,7 @@ async fn an_admin_searches_once_at_a_time() {
     );
     drop(
         app.accounts
+            .users
             .searches
             .acquire(ann.id)
             .expect("another admin's"),
@@ -98,6 +105,7 @@ async fn a_search_is_as_long_as_a_username_and_has_no_control_characters() {
     };
     let refused = app
         .accounts
+        .users
         .list_users(&token.expect("logged in"), request)
         .await;
     assert_err!(refused, RoleInsufficient);

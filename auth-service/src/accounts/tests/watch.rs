@@ -76,10 +76,12 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     };
     let ann = app.register("ann").await.expect("registered");
     app.accounts
+        .users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
     app.accounts
+        .users
         .update_user(
             &app.admin,
             ann.id,
@@ -91,6 +93,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         .await
         .expect("disabled");
     app.accounts
+        .users
         .delete_user(&app.admin, ann.id)
         .await
         .expect("deleted");

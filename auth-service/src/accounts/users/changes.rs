@@ -3,11 +3,11 @@
 //! When the store writes, it checks the role of the admin again. If two admins demote or delete
 //! each other at the same time, the second is refused.
 
+use super::Users;
 use crate::{
     accounts::{
         credential_manager::password_links::{PasswordLink, UserWithLink},
         error::AccountError,
-        service::Accounts,
         username::{ADMIN_USERNAME, check_new_username},
     },
     actor::Actor,
@@ -28,7 +28,7 @@ pub(crate) struct CreatedUser {
     pub(crate) link: Option<PasswordLink>,
 }
 
-impl Accounts {
+impl Users {
     /// Registers a user with the role `user`. Fails if registration is closed, or if there were too
     /// many attempts from the address.
     pub(crate) async fn register(

@@ -1,11 +1,11 @@
 //! Renames, disables and enables users for admins. The command `user rename` of operators uses the
 //! same renaming.
 
+use super::Users;
 use crate::{
     accounts::{
         changes::Changes,
         error::AccountError,
-        service::Accounts,
         username::{ADMIN_USERNAME, check_new_username},
     },
     actor::Actor,
@@ -30,7 +30,7 @@ pub(crate) struct UserUpdateRequest<'a> {
     pub(crate) disabled: Option<bool>,
 }
 
-impl Accounts {
+impl Users {
     /// Renames a user, disables or enables the user, or does both in one transaction. Returns the
     /// user; the actor must be an admin.
     ///
